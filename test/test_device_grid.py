@@ -141,7 +141,7 @@ GATHER = """
     [
         ("[[0, 2]]> : tensor<1x2xi64", "don't have each of the devices from 0 on"),
         ("[[0, 0]]> : tensor<1x2xi64", "have 0 twice"),
-        ("[[0]]> : tensor<1x1xi64", "expected 'tensor<2xi32>'"),
+        ("[[0]]> : tensor<1x1xi64", "hold 1 of the program's 2 devices"),
         ("[0, 1]> : tensor<2xi64", "expected rows"),
     ],
 )
@@ -227,3 +227,23 @@ def test_shardings_that_are_not_known(tmp_path, sharding, message):
 """
     with pytest.raises(treadle.Error, match=message):
         run_grid(tmp_path, text, [[np.float32([1, 2])]] * 2, partitions=2)
+
+
+def test_what_is_started_is_waited_for(tmp_path):
+    body = """
+    %f = "stablehlo.async_start"(%a) ({
+    ^bb0(%b: tensor<2xi32>):
+      %s = "stablehlo.all_reduce"(%b) ({
+      ^bb0(%x: tensor<i32>, %y: tensor<i32>):
+        %z = stablehlo.add %x, %y : tensor<i32>
+        stablehlo.return %z : tensor<i32>
+      }) {replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>} : (tensor<2xi32>) -> tensor<2xi32>
+      stablehlo.return %s : tensor<2xi32>
+    }) : (tensor<2xi32>) -> !stablehlo.future<tensor<2xi32>>
+    %m = stablehlo.multiply %a, %a : tensor<2xi32>
+    %d = "stablehlo.async_done"(%f) : (!stablehlo.future<tensor<2xi32>>) -> tensor<2xi32>
+    %r = stablehlo.add %d, %m : tensor<2xi32>"""
+    values = values_of(2, 2)
+    got = run_grid(tmp_path, function(body, ["2xi32"], ["2xi32"]), values, replicas=2)
+    whole = values[0][0] + values[1][0]
+    same(got, whole + values[0][0] ** 2, whole + values[1][0] ** 2)

@@ -1197,3 +1197,53 @@ def test_lists_that_state_nothing_are_like_none(run):
     w = np.float32([1, 10]).reshape(2, 1, 1)
     got = run(function(body, ["1x4x1xf32", "2x1x1xf32"], ["1x3x1xf32"]), x, w)
     same(got, np.float32([21, 32, 43]).reshape(1, 3, 1))
+
+
+OF_ANY_SIZE = """
+func.func @less(%x: tensor<f32>, %y: tensor<f32>, %i: tensor<i32>, %j: tensor<i32>)
+    -> tensor<i1> {
+  %g = stablehlo.compare GT, %x, %y : (tensor<f32>, tensor<f32>) -> tensor<i1>
+  return %g : tensor<i1>
+}
+func.func @main(%x: tensor<2x?xf32>, %k: tensor<i32>, %state: tensor<2xui64>)
+    -> (tensor<2x?xf32>, tensor<2x?xi32>, tensor<2x?xf32>, tensor<2x?xi32>, tensor<?xui32>) {
+  %v, %i = stablehlo.custom_call @stablehlo.dynamic_top_k(%x, %k)
+    : (tensor<2x?xf32>, tensor<i32>) -> (tensor<2x?xf32>, tensor<2x?xi32>)
+  %size = stablehlo.get_dimension_size %x, dim = 1 : (tensor<2x?xf32>) -> tensor<i32>
+  %two = stablehlo.constant dense<2> : tensor<1xi32>
+  %sizes = stablehlo.reshape %size : (tensor<i32>) -> tensor<1xi32>
+  %shape = stablehlo.concatenate %two, %sizes, dim = 0
+    : (tensor<1xi32>, tensor<1xi32>) -> tensor<2xi32>
+  %places = stablehlo.dynamic_iota %shape, dim = 1 : (tensor<2xi32>) -> tensor<2x?xi32>
+  %least = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %none = stablehlo.constant dense<-1> : tensor<i32>
+  %av, %ai = stablehlo.custom_call @stablehlo.dynamic_approx_top_k(%x, %places, %least, %none, %k) {
+      called_computations = [@less], mhlo.backend_config = {
+        aggregate_to_topk = true, recall_target = 0.95 : f32, reduction_dim = 1 : i64}}
+    : (tensor<2x?xf32>, tensor<2x?xi32>, tensor<f32>, tensor<i32>, tensor<i32>)
+    -> (tensor<2x?xf32>, tensor<2x?xi32>)
+  %count = stablehlo.reshape %k : (tensor<i32>) -> tensor<1xi32>
+  %next, %bits = stablehlo.custom_call @stablehlo.dynamic_rng_bit_generator(%state, %count) {
+      rng_algorithm = #stablehlo<rng_algorithm THREE_FRY>}
+    : (tensor<2xui64>, tensor<1xi32>) -> (tensor<2xui64>, tensor<?xui32>)
+  return %v, %i, %av, %ai, %bits
+    : tensor<2x?xf32>, tensor<2x?xi32>, tensor<2x?xf32>, tensor<2x?xi32>, tensor<?xui32>
+}
+"""
+
+
+def test_sizes_may_be_operands(run):
+    """Custom calls by which jax.export spells ops of symbolic sizes."""
+    bits = []
+    for size, k in ((4, 3), (6, 2)):
+        x = floats(2, size)
+        values, places, near, near_places, random = run(
+            OF_ANY_SIZE, x, np.int32(k), np.uint64([1, 2])
+        )
+        order = np.argsort(-x, axis=1, kind="stable")[:, :k].astype(np.int32)
+        same([places, near_places], order, order)
+        sorted_x = np.take_along_axis(x, order, axis=1)
+        same([values, near], sorted_x, sorted_x)
+        assert random.shape == (k,)
+        bits.append(random)
+    same([bits[0][:2]], bits[1])

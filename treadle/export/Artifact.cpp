@@ -133,6 +133,8 @@ std::string ArtifactWriter::isolatedBytes(const std::string &region) const {
 Expected<void> ArtifactWriter::checkForm(Operation *op, const bytecode::VhloOp &as) const {
   if (!as.expresses || as.expresses(op))
     return {};
+  if (op->getName().stripDialect().starts_with("async_"))
+    return Unexpected(unimplemented("futures can't be written yet"));
   return Unexpected(unimplemented(
       "it has ", op->getNumOperands(), " operands, ", op->getNumResults(), " results and ",
       op->getNumRegions(), " regions, which version ", target.getAsString(), " can't express"));

@@ -117,6 +117,11 @@ Type stablehlo::parseType(DialectAsmParser &parser, StringRef dialect) {
     return {};
   if (keyword == "token")
     return NoneType::get(parser.getContext());
+  SmallVector<Type> types;
+  if (keyword == "future")
+    return parser.parseLess() || parser.parseTypeList(types) || parser.parseGreater()
+               ? Type()
+               : TupleType::get(parser.getContext(), types);
   parser.emitError(loc, "unimplemented: !")
       << dialect << '.' << keyword << ", expected !" << dialect << ".token";
   return {};

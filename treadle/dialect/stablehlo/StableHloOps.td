@@ -11,8 +11,8 @@ def StableHloDialect : HloDialect {
   let summary = "programs of JAX and others";
   let description = [{
     Ops as StableHLO's specification has them. Attributes are builtin ones: an enumeration is a
-    string, dimension numbers are dictionaries, a token is a `none`. Ops of newer versions, which
-    aren't declared, are read like others, so that an error can name them.
+    string, dimension numbers are dictionaries. A token is a `none`, a future a tuple. Ops of newer
+    versions, which aren't declared, are read like others, so that an error can name them.
   }];
 }
 
@@ -157,8 +157,9 @@ def RngOp : Hlo<"rng"> {
 }
 
 def RngBitGeneratorOp : Hlo<"rng_bit_generator", [Pure]> {
-  let arguments = (ins Algorithm:$rng_algorithm, IntegerTensor:$initial_state);
-  let results = (outs IntegerTensor:$output_state, TensorOf<[Integer, AnyFloat]>:$output);
+  let arguments = (ins Algorithm:$rng_algorithm, TensorOf<[Integer, AnyFloat]>:$initial_state);
+  let results = (outs TensorOf<[Integer, AnyFloat]>:$output_state,
+                      TensorOf<[Integer, AnyFloat]>:$output);
   let hasVerifier = 1;
 }
 
@@ -483,6 +484,20 @@ def CreateTokenOp : Hlo<"create_token", [Pure]> {
 def OptimizationBarrierOp : Hlo<"optimization_barrier", [Pure, AnyRank, Pairwise]> {
   let arguments = (ins Variadic<AnyValue>:$operands);
   let results = (outs Variadic<AnyValue>:$results);
+}
+
+// Its result is a future of what its body gives.
+def AsyncStartOp : Hlo<"async_start", [RecursiveMemoryEffects]> {
+  let arguments = (ins Variadic<AnyValue>:$operands);
+  let results = (outs AnyTuple:$future);
+  let regions = (region SizedRegion<1>:$body);
+  let hasRegionVerifier = 1;
+}
+
+def AsyncDoneOp : Hlo<"async_done", [Pure]> {
+  let arguments = (ins AnyTuple:$future);
+  let results = (outs Variadic<AnyValue>:$results);
+  let hasVerifier = 1;
 }
 
 def TupleOp : Hlo<"tuple", [Pure]> {

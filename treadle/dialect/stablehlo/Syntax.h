@@ -13,7 +13,7 @@ mlir::ParseResult parseOp(mlir::OpAsmParser &parser, mlir::OperationState &state
 /// "LT", `#stablehlo.dot<lhs_contracting_dimensions = [1]>` a dictionary,
 /// `#stablehlo.conv<[b, f]x[i, o]->[b, f]>` an array of three arrays.
 mlir::Attribute parseAttribute(mlir::DialectAsmParser &parser);
-/// A token is a `none`.
+/// A token is a `none`, a future the tuple of what it will be.
 mlir::Type parseType(mlir::DialectAsmParser &parser, llvm::StringRef dialect);
 
 /// A value as the pretty forms write them: `[0, 1]`, `[1] x [0]`, `[b, f]x[i, o]->[b, f]`,

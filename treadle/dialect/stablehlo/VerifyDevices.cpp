@@ -11,15 +11,14 @@ static bool isSet(std::optional<Attribute> flag) {
   return flag && *flag != BoolAttr::get(flag->getContext(), false);
 }
 
-/// How many devices a group has, where its rows tell: those of a channel are replicas, each with
-/// all its partitions, unless devices have one number. None where groups are axes of a mesh.
-static std::optional<int64_t> groupSize(Attribute groups, std::optional<DictionaryAttr> channel,
-                                        std::optional<Attribute> usesGlobalIds = std::nullopt) {
+/// How many devices a group has, where its rows tell: groups of a channel are of replicas, each
+/// with all its partitions.
+static std::optional<int64_t> groupSize(Attribute groups, std::optional<DictionaryAttr> channel) {
   auto elements = dyn_cast<DenseIntElementsAttr>(groups);
   SmallVector<int64_t> handle = fieldNumbers(channel.value_or(DictionaryAttr()), "handle");
   bool hasChannel = !handle.empty() && handle.front() > 0;
   if (!elements || elements.getType().getRank() != 2 || elements.getType().getDimSize(1) == 0 ||
-      (hasChannel && !isSet(usesGlobalIds)))
+      hasChannel)
     return std::nullopt;
   return elements.getType().getDimSize(1);
 }
@@ -48,49 +47,55 @@ static LogicalResult verifyGroups(Operation *op, Attribute groups, bool areWhole
   return success();
 }
 
-/// The results' shapes are those of the operands, with another size along one dimension.
-static LogicalResult expectSizeAlong(Operation *op, ValueRange operands, ValueRange results,
-                                     int64_t dim, StringRef what,
-                                     llvm::function_ref<int64_t(int64_t)> sizeOf) {
-  if (operands.size() != results.size())
+/// Operands, and a result for each.
+static LogicalResult expectPairs(Operation *op, ValueRange operands) {
+  if (!operands.empty() && operands.size() == op->getNumResults())
+    return success();
+  return op->emitOpError("has ") << operands.size() << " operands and " << op->getNumResults()
+                                 << " results";
+}
+
+/// Each result has its operand's shape but for a dimension, where `larges` have a multiple of the
+/// size of `smalls`. How often is known where the program's devices are.
+static LogicalResult expectMultiples(Operation *op, ValueRange smalls, ValueRange larges,
+                                     int64_t dim, StringRef what) {
+  if (smalls.size() != larges.size())
     return op->emitOpError("has ")
-           << operands.size() << " operands and " << results.size() << " results";
-  for (auto [operand, result] : llvm::zip(operands, results)) {
-    RankedTensorType from = ranked(operand);
-    if (!from)
+           << op->getNumOperands() << " operands and " << op->getNumResults() << " results";
+  for (auto [few, many] : llvm::zip(smalls, larges)) {
+    RankedTensorType small = ranked(few), large = ranked(many);
+    if (!small || !large)
       continue;
-    if (failed(expectDim(op, dim, from.getRank(), what)))
+    if (failed(expectDim(op, dim, small.getRank(), what)))
       return failure();
-    SmallVector<int64_t> expected(from.getShape());
-    if (!isUnknown(expected[dim]))
-      expected[dim] = sizeOf(expected[dim]);
-    if (failed(expectShape(op, result, expected)))
-      return failure();
+    SmallVector<int64_t> expected(small.getShape());
+    if (expected.size() != static_cast<size_t>(large.getRank()))
+      return op->emitOpError() << Type(small) << " and " << Type(large) << " have other ranks";
+    expected[dim] = large.getDimSize(dim);
+    int64_t size = small.getDimSize(dim);
+    bool isKnown = !isUnknown(size) && !isUnknown(expected[dim]);
+    if (!fits(expected, large.getShape()) ||
+        (isKnown && (size ? expected[dim] % size : expected[dim])))
+      return op->emitOpError("dimension ")
+             << dim << " of " << Type(large) << " is no multiple of that of " << Type(small)
+             << ", or others differ";
   }
   return success();
 }
 
 LogicalResult AllGatherOp::verify() {
-  std::optional<int64_t> group =
-      groupSize(getReplicaGroups(), getChannelHandle(), getUseGlobalDeviceIds());
   if (failed(verifyGroups(*this, getReplicaGroups())))
     return failure();
   for (auto [operand, result] : llvm::zip(getOperands(), getResults()))
     if (failed(expectElement(*this, result, elementOf(operand))))
       return failure();
-  return expectSizeAlong(*this, getOperands(), getResults(), getAllGatherDim(), "all_gather_dim",
-                         [&](int64_t size) {
-                           int64_t whole = 0;
-                           bool isKnown = group && !llvm::MulOverflow(size, *group, whole);
-                           return isKnown ? whole : unknown;
-                         });
+  return expectMultiples(*this, getOperands(), getResults(), getAllGatherDim(), "all_gather_dim");
 }
 
 /// One function of two scalars serves all operands; the results have its elements.
 static LogicalResult verifyReduction(Operation *op, ValueRange operands, Region &function) {
-  if (operands.empty() || operands.size() != op->getNumResults())
-    return op->emitOpError("has ")
-           << operands.size() << " operands and " << op->getNumResults() << " results";
+  if (failed(expectPairs(op, operands)))
+    return failure();
   for (auto [operand, result] : llvm::zip(operands, op->getResults()))
     if (failed(expectReducer(op, function, elementOf(operand))) ||
         failed(expectElement(op, result, elementOf(function.front().getArgument(0)))))
@@ -110,14 +115,11 @@ LogicalResult AllReduceOp::verifyRegions() {
 }
 
 LogicalResult ReduceScatterOp::verifyRegions() {
-  std::optional<int64_t> group =
-      groupSize(getReplicaGroups(), getChannelHandle(), getUseGlobalDeviceIds());
   if (failed(verifyGroups(*this, getReplicaGroups())) ||
       failed(verifyReduction(*this, getOperands(), getComputation())))
     return failure();
-  return expectSizeAlong(
-      *this, getOperands(), getResults(), getScatterDimension(), "scatter_dimension",
-      [&](int64_t size) { return group && size % *group == 0 ? size / *group : unknown; });
+  return expectMultiples(*this, getResults(), getOperands(), getScatterDimension(),
+                         "scatter_dimension");
 }
 
 /// The operands without the last, where that says which device is the root of each.
@@ -154,7 +156,7 @@ LogicalResult CollectiveReduceOp::verifyRegions() {
 
 LogicalResult AllToAllOp::verify() {
   auto count = getSplitCount(), from = getSplitDimension(), to = getConcatDimension();
-  if (failed(verifyGroups(*this, getReplicaGroups())))
+  if (failed(expectPairs(*this, getOperands())) || failed(verifyGroups(*this, getReplicaGroups())))
     return failure();
   if (std::optional<int64_t> group = groupSize(getReplicaGroups(), getChannelHandle());
       group && *group != count)

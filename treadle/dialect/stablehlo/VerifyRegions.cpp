@@ -18,8 +18,9 @@ static SmallVector<Type> elementsOf(ValueRange values) {
 
 /// Inputs of one shape, and a scalar for each to begin with.
 static LogicalResult expectInits(Operation *op, OperandRange inputs, OperandRange inits) {
-  if (inputs.empty())
-    return op->emitOpError("has no operands");
+  if (inputs.empty() || op->getNumOperands() != 2 * inputs.size())
+    return op->emitOpError("has ") << op->getNumOperands() << " operands, expected inputs and as "
+                                   << "many initial values";
   for (auto [input, init] : llvm::zip(inputs, inits)) {
     if (!haveSameShape(input.getType(), inputs.front().getType()))
       return op->emitOpError("one operand is ")
@@ -125,6 +126,15 @@ LogicalResult SelectAndScatterOp::verifyRegions() {
   return expectResults(*this, getResult(), getScatter().front(), from.getShape());
 }
 
+LogicalResult chlo::ScanOp::verify() {
+  if (!getInputs().empty() && getInits().size() == getCarries().size())
+    return success();
+  return emitOpError("has ") << getInputs().size() << " inputs, " << getInits().size()
+                             << " initial values and " << getCarries().size()
+                             << " carried results, expected one or more inputs and a carried result "
+                             << "for each initial value";
+}
+
 LogicalResult SortOp::verifyRegions() {
   if (failed(expectTypes(*this, "its results are", getResultTypes(), getOperandTypes())))
     return failure();
@@ -219,6 +229,19 @@ LogicalResult CompositeOp::verifySymbolUses(SymbolTableCollection &symbols) {
                                     getOperandTypes())) ||
                  failed(expectTypes(*this, "its decomposition gives", function.getResultTypes(),
                                     getResultTypes())));
+}
+
+LogicalResult AsyncStartOp::verifyRegions() {
+  Block &block = getBody().front();
+  return failure(
+      failed(expectTypes(*this, "its body takes", block.getArgumentTypes(), getOperandTypes())) ||
+      failed(expectTypes(*this, "its body gives", block.back().getOperandTypes(),
+                         cast<TupleType>(getFuture().getType()).getTypes())));
+}
+
+LogicalResult AsyncDoneOp::verify() {
+  return expectTypes(*this, "its results are", getResultTypes(),
+                     cast<TupleType>(getFuture().getType()).getTypes());
 }
 
 LogicalResult TupleOp::verify() {

@@ -39,11 +39,27 @@ inline std::string textOf(mlir::ModuleOp module) {
   return text;
 }
 
-/// Leaves one function for others to see.
+/// Leaves one function and those that it names, and it for others to see.
 inline void openOnly(mlir::ModuleOp module, llvm::StringRef name) {
-  for (auto function : module.getOps<mlir::func::FuncOp>())
+  std::set<std::string> found = {name.str()}, open = found;
+  while (!open.empty()) {
+    auto function = module.lookupSymbol<mlir::func::FuncOp>(*open.begin());
+    open.erase(open.begin());
+    if (!function)
+      continue;
+    function.walk([&](mlir::Operation *op) {
+      op->getAttrDictionary().walk([&](mlir::FlatSymbolRefAttr used) {
+        if (found.insert(used.getValue().str()).second)
+          open.insert(used.getValue().str());
+      });
+    });
+  }
+  for (auto function : llvm::make_early_inc_range(module.getOps<mlir::func::FuncOp>())) {
     function.setVisibility(function.getName() == name ? mlir::SymbolTable::Visibility::Public
                                                       : mlir::SymbolTable::Visibility::Private);
+    if (!found.contains(function.getName().str()))
+      function.erase();
+  }
 }
 
 /// What the importer makes of one function, or the error.

@@ -215,12 +215,6 @@ static Expected<Type> readWitness(EntryReader &from) {
   return namedType(from.context, "shape", "witness");
 }
 
-static Expected<Type> readFuture(EntryReader &from) {
-  SmallVector<Type> types = TREADLE_TRY(from.types());
-  std::string list = llvm::join(llvm::map_range(types, textOf), ", ");
-  return namedType(from.context, "stablehlo", "future<" + list + ">");
-}
-
 static Expected<std::string> readScale(EntryReader &from) {
   FloatAttr scale = TREADLE_TRY(from.number(Float64Type::get(from.context)));
   llvm::SmallString<32> text;
@@ -317,7 +311,7 @@ static constexpr EntryRow<Type> typeRows[] = {
     {39, readPlainType<Float6E3M2FNType>, "1.8.0"},
     {40, readPlainType<Float8E8M0FNUType>, "1.8.0"},
     {41, readBuffer, "1.13.0"},
-    {42, readFuture, "1.15.0"},
+    {42, readTupleType, "1.15.0"},
 };
 
 Expected<Type> bytecode::readVhloType(EntryReader &from) {

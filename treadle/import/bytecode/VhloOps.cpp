@@ -309,6 +309,8 @@ static Expected<Operation *> createReturn(OpBuilder &builder, SourceOp &&source)
 //===----------------------------------------------------------------------===//
 
 static bool hasOneOperand(Operation *op) { return op->getNumOperands() == 1; }
+// Futures are tuples here.
+static bool isNever(Operation *) { return false; }
 static bool hasNoRegion(Operation *op) { return op->getNumRegions() == 0; }
 
 static constexpr OpRow ops[] = {
@@ -334,8 +336,8 @@ static constexpr OpRow ops[] = {
      "channel_id concat_dimension replica_groups split_count split_dimension",
      rewriteCollective},
     {"and", 1},
-    {"async_done", {1, "1.15.0"}},
-    {"async_start", {1, "1.15.0"}},
+    {"async_done", {1, "1.15.0"}, "", nullptr, nullptr, isNever},
+    {"async_start", {1, "1.15.0"}, "", nullptr, nullptr, isNever},
     {"atan2", 1},
     {"batch_norm_grad", 1, "epsilon feature_index"},
     {"batch_norm_inference", 1, "epsilon feature_index"},
@@ -610,19 +612,6 @@ static Expected<void> nameFields(const OpRow &row, SourceOp &source) {
   return {};
 }
 
-/// Attributes other than constants count dimensions or devices.
-static Expected<void> checkSizes(const OpRow &row, const NamedAttrList &attrs) {
-  constexpr int64_t most = 1 << 20;
-  for (NamedAttribute attr : attrs)
-    if (auto elements = dyn_cast<DenseElementsAttr>(attr.getValue());
-        elements && elements.getNumElements() > most && row.name != "constant")
-      return Unexpected(invalidArgument("attribute '", attr.getName().str(), "' of vhlo.",
-                                        row.name.str(), " in the bytecode has ",
-                                        elements.getNumElements(), " elements, expected at most ",
-                                        most));
-  return {};
-}
-
 Expected<Operation *> bytecode::createFromVhlo(OpBuilder &builder, SourceOp &&source) {
   const OpRow *row = findOp(source.name);
   if (!row)
@@ -630,7 +619,6 @@ Expected<Operation *> bytecode::createFromVhlo(OpBuilder &builder, SourceOp &&so
   if (source.hasFields)
     TREADLE_TRY(nameFields(*row, source));
   OperationState &state = source.state;
-  TREADLE_TRY(checkSizes(*row, state.attributes));
   if (row->create)
     return row->create(builder, std::move(source));
   if (row->rewrite)

@@ -187,6 +187,16 @@ static LogicalResult checkShared(Operation *op, Value x, int64_t dim, int64_t co
          << x.getType() << " can't be shared by " << count << " devices along dimension " << dim;
 }
 
+/// The result is as long along the dimension as the groups make it.
+static LogicalResult expectLength(Operation *op, Value result, int64_t dim, int64_t expected) {
+  auto type = dyn_cast<RankedTensorType>(result.getType());
+  if (!type || type.isDynamicDim(dim) || type.getDimSize(dim) == expected ||
+      ShapedType::isDynamic(expected))
+    return success();
+  return op->emitError("its result is ")
+         << Type(type) << ", but its groups make dimension " << dim << " " << expected << " long";
+}
+
 static LogicalResult readReduceScatter(Body &body, Operation *op) {
   FailureOr<Groups> groups = wholeGroups(body, op, reductionNumbering(op));
   if (failed(checkReduction(op)) || failed(groups))
@@ -198,7 +208,9 @@ static LogicalResult readReduceScatter(Body &body, Operation *op) {
   SmallVector<int64_t> places = groups->byRank(body.program.devices.size(), 0,
                                                [](const Ranks &, int64_t place) { return place; });
   for (auto [from, to] : llvm::zip(op->getOperands(), op->getResults())) {
-    if (failed(checkShared(op, body.of(from), dim, count)))
+    Value x = body.of(from);
+    if (failed(checkShared(op, x, dim, count)) ||
+        failed(expectLength(op, to, dim, rankedOf(x).getDimSize(dim) / count)))
       return failure();
     FailureOr<Value> value = reduced(body, op, body.of(from), *groups);
     if (failed(value))
@@ -231,7 +243,9 @@ static LogicalResult readAllGather(Body &body, Operation *op) {
   for (auto [from, to] : llvm::zip(op->getOperands(), op->getResults())) {
     Value x = body.of(from);
     auto type = dyn_cast<RankedTensorType>(body.typeOf(to.getType()));
-    if (!type || failed(checkShared(op, x, dim, 1)))
+    if (!type || failed(checkShared(op, x, dim, 1)) ||
+        failed(expectLength(op, to, dim,
+                            rankedOf(x).getDimSize(dim) * static_cast<int64_t>(groups->largest))))
       return failure();
     body.map(to, joinedAt(body, gathered(body, x, *groups), dim, type));
   }
@@ -394,10 +408,10 @@ FailureOr<Sharding> ManualComputation::shardingOf(StringRef key, unsigned index,
     return op->emitError(sharding.error().message);
   }
   for (int64_t dim = 0; dim < whole.getRank(); ++dim)
-    if (part.getDimSize(dim) * sharding->tiles[dim] != whole.getDimSize(dim))
-      return op->emitError("its ")
-             << key << " cut a dimension of " << whole.getDimSize(dim) << " into "
-             << sharding->tiles[dim] << " parts of " << part.getDimSize(dim);
+    if (int64_t size = whole.getDimSize(dim), tiles = sharding->tiles[dim];
+        size % tiles || part.getDimSize(dim) != size / tiles)
+      return op->emitError("its ") << key << " cut a dimension of " << size << " into " << tiles
+                                   << " parts of " << part.getDimSize(dim);
   return *sharding;
 }
 
@@ -450,10 +464,6 @@ Value ManualComputation::wholeOf(Value part, const Sharding &sharding, RankedTen
 
 LogicalResult ManualComputation::read() {
   Block &block = op->getRegion(0).front();
-  if (block.getNumArguments() != op->getNumOperands() ||
-      block.back().getNumOperands() != op->getNumResults())
-    return op->emitError("it has ")
-           << op->getNumOperands() << " operands for " << block.getNumArguments() << " arguments";
   auto ranked = [&](Value value) {
     return dyn_cast<RankedTensorType>(body.typeOf(value.getType()));
   };
@@ -478,9 +488,6 @@ LogicalResult ManualComputation::read() {
 
 /// What each device does by itself: what it does at all, if its part of each value is the value.
 static LogicalResult readOwnPart(Body &body, Operation *op) {
-  if (op->getNumRegions() != 1 || !llvm::hasSingleElement(op->getRegion(0)) ||
-      op->getRegion(0).front().empty())
-    return op->emitError("it has no region of one block");
   Block &block = op->getRegion(0).front();
   if (body.program.devices.size() > 1 && !body.isElementwise && op->hasAttr("in_shardings"))
     return ManualComputation(body, op).read();
@@ -518,6 +525,7 @@ ArrayRef<Row> hlo::collectiveRows() {
     SmallVector<Row> rows = llvm::to_vector(exchangeRows);
     llvm::append_range(rows, numberRows);
     rows.push_back({"sdy.named_computation", readOwnPart});
+    rows.push_back({"async_start", readOwnPart}); // devices come to what is in it
     return rows;
   }();
   return all;

@@ -2,6 +2,7 @@
 #include "treadle/import/stablehlo/Body.h"
 #include "treadle/import/stablehlo/Import.h"
 #include "treadle/import/stablehlo/Lapack.h"
+#include "treadle/import/stablehlo/Tables.h"
 
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/SetVector.h"
@@ -447,21 +448,38 @@ static LogicalResult readDynamicReduceWindow(Body &body, Operation *op) {
   return success();
 }
 
-/// ApproxTopK(x, indices, init, init), exactly: both sorted by the comparator, the first `top_k`.
-static LogicalResult readApproxTopK(Body &body, Operation *op) {
+/// How much of a tensor is taken: all, but `size` numbers along a dimension.
+static Value sizeAlong(Body &body, int64_t rank, int64_t dim, Value size) {
+  SmallVector<int64_t> before(dim, -1), behind(rank - dim - 1, -1);
+  Value one = body.reshape(body.cast(size, body.builder.getI32Type()), {1});
+  Type whole = RankedTensorType::get({rank}, body.builder.getI32Type());
+  return body.node("ConcatV2", {body.vector(before), one, body.vector(behind), body.index(0)},
+                   whole);
+}
+
+/// ApproxTopK(x, indices, init, init), exactly: both sorted by the comparator, the first `top_k`;
+/// of dynamic_approx_top_k, what is behind the initial values says how many.
+template <bool isDynamic> static LogicalResult readApproxTopK(Body &body, Operation *op) {
   auto functions = op->getAttrOfType<ArrayAttr>("called_computations");
   auto symbol = functions && functions.size() == 1 ? dyn_cast<FlatSymbolRefAttr>(functions[0])
                                                    : FlatSymbolRefAttr();
   func::FuncOp comparator = symbol ? body.program.function(symbol.getValue()) : func::FuncOp();
   auto config = op->getAttrOfType<DictionaryAttr>("mhlo.backend_config");
   SmallVector<int64_t> dims = fieldNumbers(config, "reduction_dim"),
-                       sizes = fieldNumbers(config, "top_k");
-  size_t count = op->getNumResults();
+                       sizes = fieldNumbers(config, "top_k"),
+                       isWhole = fieldNumbers(config, "aggregate_to_topk");
+  size_t count = op->getNumResults(), numOperands = 2 * count + (isDynamic ? 1 : 0);
   auto type = dyn_cast<RankedTensorType>(body.resultType(op));
-  if (!comparator || dims.size() != 1 || sizes.size() != 1 || op->getNumOperands() != 2 * count ||
-      !type || dims[0] < 0 || dims[0] >= type.getRank() || type.getDimSize(dims[0]) != sizes[0])
-    return unimplementedOp(op)
-           << " @ApproxTopK in this form; expected one that aggregates to top_k";
+  bool isKnown = comparator && dims.size() == 1 && type && dims[0] >= 0 &&
+                 dims[0] < type.getRank() && op->getNumOperands() >= numOperands;
+  if (isKnown && isDynamic)
+    isKnown = isWhole.size() == 1 && isWhole[0];
+  else if (isKnown)
+    isKnown = op->getNumOperands() == numOperands && sizes.size() == 1 &&
+              type.getDimSize(dims[0]) == sizes[0];
+  if (!isKnown)
+    return unimplementedOp(op) << " @" << word(op, "call_target_name")
+                               << " in this form; expected one that aggregates to top_k";
   FailureOr<ScalarFunction> function = scalarFunctionOf(body, comparator);
   if (failed(function))
     return failure();
@@ -475,24 +493,27 @@ static LogicalResult readApproxTopK(Body &body, Operation *op) {
   attrs.append("is_stable", body.builder.getBoolAttr(true));
   attrs.append("_elementwise", body.builder.getBoolAttr(function->isElementwise));
   SmallVector<Value> sorted = body.nodes("XlaVariadicSort", inputs, types, attrs);
-  SmallVector<int64_t> begin(type.getRank(), 0), size(type.getRank(), -1);
-  size[dims[0]] = sizes[0];
+  SmallVector<int64_t> begin(type.getRank(), 0);
+  Value taken = isDynamic ? input(body, op, 2 * count) : body.index(sizes[0]);
+  Value size = sizeAlong(body, type.getRank(), dims[0], taken);
   for (size_t i = 0; i < count; ++i)
     body.map(op->getResult(i),
-             body.node("Slice", {sorted[i], body.vector(begin), body.vector(size)},
-                       body.resultType(op, i)));
+             body.node("Slice", {sorted[i], body.vector(begin), size}, body.resultType(op, i)));
   return success();
 }
 
 static LogicalResult readCustomCall(Body &body, Operation *op) {
   static const llvm::StringMap<Converter> known = {
       {"shape_assertion", readShapeAssertion},
+      {"stablehlo.dynamic_approx_top_k", readApproxTopK<true>},
       {"stablehlo.dynamic_reduce_window", readDynamicReduceWindow},
+      {"stablehlo.dynamic_rng_bit_generator", readDynamicRngBitGenerator},
+      {"stablehlo.dynamic_top_k", readDynamicTopK},
       {"Sharding", readBarrier},
       {"SPMDFullToShardShape", readBarrier},
       {"SPMDShardToFullShape", readBarrier},
       {"LayoutConstraint", readBarrier},
-      {"ApproxTopK", readApproxTopK},
+      {"ApproxTopK", readApproxTopK<false>},
       {"dce_sink", readBarrier},
       {"control_dep", readBarrier}, // an order for schedulers
       {"annotate_device_placement", readBarrier},
@@ -519,6 +540,7 @@ static constexpr Row rows[] = {
     {"create_token", readToken},
     {"after_all", readToken},
     {"optimization_barrier", readBarrier},
+    {"async_done", readBarrier},
     {"sdy.sharding_constraint", readBarrier},
     {"sdy.reshard", readBarrier},
     {"sdy.sharding_group", readBarrier},

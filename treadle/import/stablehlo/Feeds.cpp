@@ -12,7 +12,7 @@ static StringAttr numbered(OpBuilder &builder, StringRef name, size_t number, si
 static SmallVector<Operation *> opsOf(func::FuncOp main, StringRef name) {
   SmallVector<Operation *> found;
   for (Operation &op : main.front())
-    if (op.getName().stripDialect() == name)
+    if (op.getName().getStringRef() == name)
       found.push_back(&op);
   return found;
 }
@@ -25,7 +25,7 @@ static void passToken(Operation *op) {
 
 static void bindInfeeds(func::FuncOp main, OpBuilder &builder) {
   SmallVector<Value> values;
-  SmallVector<Operation *> ops = opsOf(main, "infeed");
+  SmallVector<Operation *> ops = opsOf(main, "stablehlo.infeed");
   for (Operation *op : ops)
     llvm::append_range(values, op->getResults().drop_back());
   for (auto [i, value] : llvm::enumerate(values)) {
@@ -39,7 +39,7 @@ static void bindInfeeds(func::FuncOp main, OpBuilder &builder) {
 
 static void bindOutfeeds(func::FuncOp main, OpBuilder &builder) {
   SmallVector<Value> values;
-  SmallVector<Operation *> ops = opsOf(main, "outfeed");
+  SmallVector<Operation *> ops = opsOf(main, "stablehlo.outfeed");
   for (Operation *op : ops)
     llvm::append_range(values, op->getOperands().drop_back());
   Operation &end = main.front().back();

@@ -28,7 +28,7 @@ bool isNarrow(Type type) { return static_cast<bool>(wideTypeOf(getElementTypeOrS
 bool isClosed(Operation *op) {
   static const llvm::StringSet<> names = {"and", "clamp",  "maximum", "minimum",
                                           "or",  "select", "xor"};
-  return isMove(op) || names.contains(op->getName().stripDialect());
+  return isMove(op) || names.contains(hloName(op));
 }
 
 /// The elements, in the wide type.
@@ -70,8 +70,7 @@ Value bitsOf(OpBuilder &builder, Value value, Type narrow) {
 
 /// Ops that look at the bits of their operands.
 bool looksAtBits(Operation *op) {
-  return llvm::is_contained({"popcnt", "count_leading_zeros", "shift_right_logical"},
-                            op->getName().stripDialect());
+  return llvm::is_contained({"popcnt", "count_leading_zeros", "shift_right_logical"}, hloName(op));
 }
 
 bool areNarrowIntegers(TypeRange types) {
@@ -112,7 +111,7 @@ void roundResults(Operation *op) {
       continue;
     Value value = result;
     Type narrow = getElementTypeOrSelf(type);
-    if (op->getName().stripDialect() == "count_leading_zeros")
+    if (hloName(op) == "count_leading_zeros")
       value = withoutZerosAbove(builder, value, narrow.getIntOrFloatBitWidth());
     Value rounded = makeOp(builder, op->getLoc(), "stablehlo.convert", value, type,
                            narrowAttr(builder, narrow));
@@ -155,8 +154,8 @@ LogicalResult widen(Operation *op) {
     op->setAttr("value", *elements);
   if (!hasNarrow(op->getOperandTypes()) && !hasNarrow(op->getResultTypes()))
     return success();
-  StringRef name = op->getName().stripDialect();
-  if (!stablehlo::isHlo(op) && !isMove(op))
+  StringRef name = hloName(op);
+  if (name.empty() && !isMove(op))
     return op->emitError("unimplemented: ")
            << op->getName().getStringRef() << " of numbers of a few bits";
   if (name == "bitcast_convert")

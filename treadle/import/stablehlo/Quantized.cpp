@@ -228,7 +228,7 @@ bool hasQuantized(TypeRange types) {
 
 /// Whether the op only has to hand on what is stored.
 bool keepsStorage(Operation *op) {
-  StringRef name = op->getName().stripDialect();
+  StringRef name = hloName(op);
   if (name == "bitcast_convert")
     return true;
   if (!isMove(op))
@@ -258,7 +258,7 @@ LogicalResult Lowering::lower(Operation *op) {
       return failure();
     operand.set(*value);
   }
-  StringRef name = op->getName().stripDialect();
+  StringRef name = hloName(op);
   bool isConversion = name == "uniform_quantize" || name == "uniform_dequantize";
   before.setInsertionPointAfter(op);
   for (OpResult result : op->getResults()) {

@@ -1,5 +1,5 @@
 // Random bits.
-#include "treadle/import/stablehlo/Body.h"
+#include "treadle/import/stablehlo/Tables.h"
 
 using namespace mlir;
 using namespace treadle;
@@ -10,19 +10,30 @@ static int64_t algorithmNumber(StringRef name) {
   return llvm::StringMap<int64_t>{{"DEFAULT", 0}, {"THREE_FRY", 1}, {"PHILOX", 2}}.lookup(name);
 }
 
-static LogicalResult readRngBitGenerator(Body &body, Operation *op) {
-  auto type = cast<RankedTensorType>(body.resultType(op, 1));
+static LogicalResult readBits(Body &body, Operation *op, Value shape) {
+  Type type = body.resultType(op, 1);
   Value state = input(body, op, 0);
   Type stateType = state.getType();
   if (!elementOf(state).isUnsignedInteger(64))
     return unimplementedOp(op) << " with a state of another type than ui64";
   SmallVector<Value> results = body.nodes(
-      "XlaRngBitGenerator",
-      {body.index(algorithmNumber(word(op, "rng_algorithm"))), state, body.vector(type.getShape())},
+      "XlaRngBitGenerator", {body.index(algorithmNumber(word(op, "rng_algorithm"))), state, shape},
       {stateType, type});
   for (auto [from, to] : llvm::zip(op->getResults(), results))
     body.map(from, to);
   return success();
+}
+
+static LogicalResult readRngBitGenerator(Body &body, Operation *op) {
+  auto type = cast<RankedTensorType>(body.resultType(op, 1));
+  return readBits(body, op, body.vector(type.getShape()));
+}
+
+LogicalResult hlo::readDynamicRngBitGenerator(Body &body, Operation *op) {
+  if (op->getNumOperands() != 2 || op->getNumResults() != 2)
+    return unimplementedOp(op) << " @stablehlo.dynamic_rng_bit_generator of other than a state and "
+                               << "a shape";
+  return readBits(body, op, input(body, op, 1));
 }
 
 /// rng: numbers of a generator that has no seed: its values can't be relied on by any program.

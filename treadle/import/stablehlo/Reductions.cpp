@@ -499,8 +499,8 @@ static LogicalResult readMap(Body &body, Operation *op) {
   return done(body, op, body.node("PartitionedCall", inputs, body.resultType(op), attrs));
 }
 
-static LogicalResult readTopK(Body &body, Operation *op) {
-  Value x = input(body, op, 0), k = body.index(numberOr(op, "k", 1));
+static LogicalResult readTopKOf(Body &body, Operation *op, Value k) {
+  Value x = input(body, op, 0);
   Type element = elementOf(x);
   if (isBool(element))
     x = body.cast(x, body.builder.getIntegerType(8, /*isSigned=*/false));
@@ -519,6 +519,16 @@ static LogicalResult readTopK(Body &body, Operation *op) {
            isOrdered ? ofTotalOrder(body, results[0], element) : body.cast(results[0], element));
   body.map(op->getResult(1), results[1]);
   return success();
+}
+
+static LogicalResult readTopK(Body &body, Operation *op) {
+  return readTopKOf(body, op, body.index(numberOr(op, "k", 1)));
+}
+
+LogicalResult hlo::readDynamicTopK(Body &body, Operation *op) {
+  if (op->getNumOperands() != 2 || op->getNumResults() != 2)
+    return unimplementedOp(op) << " @stablehlo.dynamic_top_k of other than values and a count";
+  return readTopKOf(body, op, body.cast(input(body, op, 1), body.builder.getI32Type()));
 }
 
 static constexpr Row rows[] = {

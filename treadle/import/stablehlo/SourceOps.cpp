@@ -1,5 +1,7 @@
 #include "treadle/import/stablehlo/SourceOps.h"
 
+#include "treadle/dialect/stablehlo/StableHlo.h"
+
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -20,13 +22,16 @@ Type withElement(Type type, Type element) {
   return shaped ? Type(shaped.clone(element)) : element;
 }
 
+StringRef hloName(Operation *op) {
+  return stablehlo::isHlo(op) ? op->getName().stripDialect() : StringRef();
+}
+
 bool isMove(Operation *op) {
   static const llvm::StringSet<> moves = {"after_all",
                                           "all_gather",
                                           "all_to_all",
                                           "broadcast",
                                           "broadcast_in_dim",
-                                          "call",
                                           "collective_broadcast",
                                           "collective_permute",
                                           "composite",
@@ -60,7 +65,7 @@ bool isMove(Operation *op) {
                                           "transpose",
                                           "tuple"};
   StringRef dialect = op->getName().getDialectNamespace();
-  return op->getNumRegions() || moves.contains(op->getName().stripDialect()) ||
+  return op->getNumRegions() || moves.contains(hloName(op)) ||
          llvm::is_contained({"func", "check", "interpreter", "sdy", "tensor", "shape"}, dialect);
 }
 

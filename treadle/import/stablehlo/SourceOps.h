@@ -16,6 +16,9 @@ mlir::Value makeOp(mlir::OpBuilder &builder, mlir::Location location, llvm::Stri
 /// The type with another element type; what has no elements is its own.
 mlir::Type withElement(mlir::Type type, mlir::Type element);
 
+/// The name of an op of stablehlo, mhlo or chlo, which its dialect has verified; empty for others.
+llvm::StringRef hloName(mlir::Operation *op);
+
 /// Whether the op moves values and computes none, or leaves computing to its regions or to
 /// functions: its results have the type of what goes in.
 bool isMove(mlir::Operation *op);

@@ -52,6 +52,10 @@ Value ofTotalOrder(Body &body, Value order, Type element);
 bool isMhloCall(StringRef target);
 LogicalResult readMhloCall(Body &body, Operation *op);
 
+/// Custom calls of jax.export for ops whose sizes are operands.
+LogicalResult readDynamicTopK(Body &body, Operation *op);
+LogicalResult readDynamicRngBitGenerator(Body &body, Operation *op);
+
 LogicalResult readRaggedDot(Body &body, Operation *op);
 
 /// Reads a reduce, reduce_window or sort whose function uses scalars from outside.
@@ -59,6 +63,11 @@ LogicalResult readWithCaptures(Body &body, Operation *op, mlir::ValueRange captu
 
 /// Reads a scatter of any function as a loop over the elements of the updates.
 LogicalResult readScatterLoop(Body &body, Operation *op);
+
+/// Whether all ops of a function are declared: nothing is known of others, not even how many operands
+/// they have. Emits an error that names one which isn't, or what ends the function in place of a
+/// return.
+LogicalResult expectDeclared(mlir::func::FuncOp function);
 
 /// Whether there are values of all these types. Emits an error at the op that names one.
 LogicalResult verifyTypes(Operation *op, mlir::TypeRange types);

@@ -11,10 +11,10 @@ static bool isByHost(Operation *op) { return numberOr(op, "is_host_transfer", 0)
 
 /// Whether the program itself is at the other end of the host's channel.
 static bool hasOtherEnd(Body &body, Operation *op) {
-  StringRef other = op->getName().stripDialect() == "send" ? "recv" : "send";
+  StringRef other = tableName(op) == "send" ? "stablehlo.recv" : "stablehlo.send";
   return body.program.module
       .walk([&](Operation *end) {
-        bool isIt = end->getName().stripDialect() == other && isByHost(end) &&
+        bool isIt = end->getName().getStringRef() == other && isByHost(end) &&
                     channelOf(end) == channelOf(op);
         return isIt ? WalkResult::interrupt() : WalkResult::advance();
       })

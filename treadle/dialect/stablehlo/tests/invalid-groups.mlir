@@ -19,7 +19,7 @@ func.func @gap(%x: tensor<2xf32>) {
 // -----
 
 func.func @size(%x: tensor<2xf32>) {
-  // expected-error@+1 {{its result is 'tensor<3xf32>', expected 'tensor<4xf32>'}}
+  // expected-error@+1 {{dimension 0 of 'tensor<3xf32>' is no multiple of that of 'tensor<2xf32>', or others differ}}
   %y = "stablehlo.all_gather"(%x) {all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>} : (tensor<2xf32>) -> tensor<3xf32>
   return
 }
@@ -37,5 +37,15 @@ func.func @split(%x: tensor<3xf32>) {
 func.func @sends_twice(%x: tensor<3xf32>) {
   // expected-error@+1 {{source_target_pairs has 0 -> 2, but one of these sends or gets twice}}
   %y = "stablehlo.collective_permute"(%x) {source_target_pairs = dense<[[0, 1], [0, 2]]> : tensor<2x2xi64>} : (tensor<3xf32>) -> tensor<3xf32>
+  return
+}
+
+// -----
+
+func.func @results(%x: tensor<4xf32>) {
+  // expected-error@+1 {{has 1 operands and 2 results}}
+  %y:2 = "stablehlo.all_to_all"(%x) {split_dimension = 0 : i64, concat_dimension = 0 : i64,
+      split_count = 1 : i64, replica_groups = dense<0> : tensor<1x1xi64>}
+    : (tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
   return
 }

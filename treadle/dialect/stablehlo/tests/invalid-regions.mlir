@@ -58,3 +58,26 @@ func.func @no_end(%p: tensor<i1>) {
   }) : (tensor<i1>) -> ()
   return
 }
+
+// -----
+
+func.func @initial_values(%x: tensor<4xf32>, %z: tensor<f32>) {
+  // expected-error@+1 {{has 3 operands, expected inputs and as many initial values}}
+  %y = "stablehlo.reduce"(%x, %z, %z) ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    stablehlo.return %a : tensor<f32>
+  }) {dimensions = array<i64: 0>} : (tensor<4xf32>, tensor<f32>, tensor<f32>) -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @carried(%x: tensor<4xf32>, %z: tensor<f32>) {
+  // expected-error@+1 {{has 1 inputs, 1 initial values and 0 carried results}}
+  %y:2 = "chlo.scan"(%x, %z) <{dimension = 0 : i64, operandSegmentSizes = array<i32: 1, 1>,
+                               resultSegmentSizes = array<i32: 2, 0>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    stablehlo.return %a, %a : tensor<f32>, tensor<f32>
+  }) : (tensor<4xf32>, tensor<f32>) -> (tensor<4xf32>, tensor<f32>)
+  return
+}
