@@ -8,15 +8,17 @@ using namespace treadle::stablehlo;
 
 /// Appends the numbers of an attribute. False where it holds something else.
 static bool appendNumbers(Attribute attr, SmallVector<int64_t> &out) {
+  constexpr int64_t most = 1 << 20; // of dimensions or devices; a file may repeat one endlessly
   auto extended = [](const APInt &value, Type element) {
-    return element.isInteger(1) ? static_cast<int64_t>(value.getZExtValue())
-                                : value.sextOrTrunc(64).getSExtValue();
+    bool isUnsigned = element.isInteger(1) || element.isUnsignedInteger();
+    return (isUnsigned ? value.zextOrTrunc(64) : value.sextOrTrunc(64)).getSExtValue();
   };
   if (auto list = dyn_cast_or_null<ArrayAttr>(attr))
     return llvm::all_of(list, [&](Attribute item) { return appendNumbers(item, out); });
   if (auto number = dyn_cast_or_null<IntegerAttr>(attr)) {
     out.push_back(extended(number.getValue(), number.getType()));
-  } else if (auto elements = dyn_cast_or_null<DenseIntElementsAttr>(attr)) {
+  } else if (auto elements = dyn_cast_or_null<DenseIntElementsAttr>(attr);
+             elements && elements.getNumElements() <= most) {
     for (const APInt &value : elements.getValues<APInt>())
       out.push_back(extended(value, elements.getElementType()));
   } else if (auto wide = dyn_cast_or_null<DenseI64ArrayAttr>(attr)) {

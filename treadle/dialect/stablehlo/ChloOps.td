@@ -135,6 +135,7 @@ def ScanOp : Chlo<"scan", [AttrSizedOperandSegments, AttrSizedResultSegments,
                        OptionalAttr<Flag>:$is_associative);
   let results = (outs Variadic<Tensor>:$outputs, Variadic<Tensor>:$carries);
   let regions = (region SizedRegion<1>:$body);
+  let hasVerifier = 1;
 }
 
 def TopKOp : Chlo<"top_k", [Pure]> {

@@ -59,9 +59,6 @@ static LogicalResult expectPairs(Operation *op, ValueRange operands) {
 /// size of `smalls`. How often is known where the program's devices are.
 static LogicalResult expectMultiples(Operation *op, ValueRange smalls, ValueRange larges,
                                      int64_t dim, StringRef what) {
-  if (smalls.size() != larges.size())
-    return op->emitOpError("has ")
-           << op->getNumOperands() << " operands and " << op->getNumResults() << " results";
   for (auto [few, many] : llvm::zip(smalls, larges)) {
     RankedTensorType small = ranked(few), large = ranked(many);
     if (!small || !large)
@@ -84,7 +81,7 @@ static LogicalResult expectMultiples(Operation *op, ValueRange smalls, ValueRang
 }
 
 LogicalResult AllGatherOp::verify() {
-  if (failed(verifyGroups(*this, getReplicaGroups())))
+  if (failed(expectPairs(*this, getOperands())) || failed(verifyGroups(*this, getReplicaGroups())))
     return failure();
   for (auto [operand, result] : llvm::zip(getOperands(), getResults()))
     if (failed(expectElement(*this, result, elementOf(operand))))

@@ -192,8 +192,9 @@ static LogicalResult expectUpdates(Operation *op, RankedTensorType operand,
 }
 
 LogicalResult ScatterOp::verifyRegions() {
-  if (getInputs().empty())
-    return emitOpError("has no operands");
+  if (getInputs().empty() || getNumOperands() != 2 * getInputs().size() + 1)
+    return emitOpError("has ") << getNumOperands() << " operands, expected inputs, indices, and as "
+                               << "many updates as inputs";
   IndexDims dims(getScatterDimensionNumbers(),
                  {"update_window_dims", "inserted_window_dims", "input_batching_dims",
                   "scatter_indices_batching_dims", "scatter_dims_to_operand_dims"});

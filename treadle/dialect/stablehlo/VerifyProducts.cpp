@@ -93,12 +93,12 @@ static ConvLayout layoutOf(ArrayAttr names, StringRef first, StringRef last) {
   layout.spatial.resize(std::max<size_t>(names.size(), 2) - 2, -1);
   for (auto [i, name] : llvm::enumerate(names)) {
     auto place = static_cast<int64_t>(i);
-    auto number = dyn_cast<IntegerAttr>(name);
+    SmallVector<int64_t> number = numbers(name);
     if (auto text = dyn_cast<StringAttr>(name); text && text.getValue() == first)
       layout.first = place;
     else if (text && text.getValue() == last)
       layout.last = place;
-    else if (int64_t dim = number ? number.getInt() : -1;
+    else if (int64_t dim = number.size() == 1 ? number.front() : -1;
              dim >= 0 && dim < std::ssize(layout.spatial))
       layout.spatial[dim] = place;
   }

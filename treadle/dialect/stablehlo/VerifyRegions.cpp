@@ -129,10 +129,11 @@ LogicalResult SelectAndScatterOp::verifyRegions() {
 LogicalResult chlo::ScanOp::verify() {
   if (!getInputs().empty() && getInits().size() == getCarries().size())
     return success();
-  return emitOpError("has ") << getInputs().size() << " inputs, " << getInits().size()
-                             << " initial values and " << getCarries().size()
-                             << " carried results, expected one or more inputs and a carried result "
-                             << "for each initial value";
+  return emitOpError("has ")
+         << getInputs().size() << " inputs, " << getInits().size() << " initial values and "
+         << getCarries().size()
+         << " carried results, expected one or more inputs and a carried result "
+         << "for each initial value";
 }
 
 LogicalResult SortOp::verifyRegions() {

@@ -24,7 +24,7 @@ int64_t WindowDim::places(int64_t base) const {
   std::optional<int64_t> wide = dilated(base, baseDilation), window = dilated(size, dilation);
   int64_t padded;
   if (!wide || !window || llvm::AddOverflow(*wide, low, padded) ||
-      llvm::AddOverflow(padded, high, padded))
+      llvm::AddOverflow(padded, high, padded) || padded == INT64_MAX)
     return ShapedType::kDynamic;
   return padded <= 0 || *window > padded ? 0 : (padded - *window) / stride + 1;
 }

@@ -34,3 +34,15 @@ func.func @updates(%x: tensor<4x2xf32>, %i: tensor<3x1xi32>, %u: tensor<2x2xf32>
   }) {scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>} : (tensor<4x2xf32>, tensor<3x1xi32>, tensor<2x2xf32>) -> tensor<4x2xf32>
   return
 }
+
+// -----
+
+func.func @updates(%x: tensor<4xf32>, %i: tensor<1xi32>, %u: tensor<f32>) {
+  // expected-error@+1 {{has 4 operands, expected inputs, indices, and as many updates as inputs}}
+  %y = "stablehlo.scatter"(%x, %i, %u, %u) ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    stablehlo.return %b : tensor<f32>
+  }) {scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0]>}
+    : (tensor<4xf32>, tensor<1xi32>, tensor<f32>, tensor<f32>) -> tensor<4xf32>
+  return
+}

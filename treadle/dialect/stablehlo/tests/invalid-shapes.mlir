@@ -55,3 +55,21 @@ func.func @indices(%x: tensor<4x4xf32>, %i: tensor<i32>) {
   %y = stablehlo.dynamic_slice %x, %i, sizes = [1, 1] : (tensor<4x4xf32>, tensor<i32>) -> tensor<1x1xf32>
   return
 }
+
+// -----
+
+func.func @repeated(%x: tensor<4xf32>) {
+  // expected-error@+1 {{attribute 'permutation' failed to satisfy constraint: list of integers}}
+  %y = "stablehlo.transpose"(%x) {permutation = dense<0> : tensor<1000000000000xi64>}
+    : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+// Numbers without a sign have no negative ones.
+func.func @unsigned(%x: tensor<200xf32>) -> tensor<200xf32> {
+  %n = stablehlo.constant dense<200> : tensor<1xui8>
+  %y = stablehlo.dynamic_reshape %x, %n : (tensor<200xf32>, tensor<1xui8>) -> tensor<200xf32>
+  return %y : tensor<200xf32>
+}
