@@ -42,6 +42,11 @@ class Annotation<string name> : Sdy<name, [Pure, Pairwise]> {
 def ReshardOp : Annotation<"reshard">;
 def ShardingConstraintOp : Annotation<"sharding_constraint">;
 
+// Values that are to be spread in one way.
+def ShardingGroupOp : Sdy<"sharding_group"> {
+  let arguments = (ins AnyType:$input, OptionalAttr<Number>:$group_id);
+}
+
 // What each device computes with its own parts of the operands.
 def ManualComputationOp : Sdy<"manual_computation"> {
   let arguments = (ins Variadic<AnyType>:$operands, ArrayAttr:$in_shardings,

@@ -7,6 +7,7 @@
 
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/IR/Verifier.h"
 
 using namespace mlir;
 using namespace treadle;
@@ -210,7 +211,8 @@ LogicalResult hlo::readInPlaceOf(Body &body, Operation *op, ArrayRef<Operation *
   LogicalResult result = success();
   for (Operation *each : made)
     if (succeeded(result))
-      result = body.read(each);
+      result =
+          failure(failed(verify(each, /*verifyRecursively=*/false)) || failed(body.read(each)));
   if (succeeded(result))
     for (auto [from, to] : llvm::zip(op->getResults(), results))
       body.map(from, body.of(to));
@@ -249,21 +251,11 @@ static Converter converterOf(Operation *op) {
   return converters().lookup(name);
 }
 
-/// Regions of ops that aren't registered may use values before they are there, as far as the
-/// verifier knows.
-static LogicalResult expectDefined(Body &body, Operation *op) {
-  for (Value operand : op->getOperands())
-    if (!body.has(operand) && !isConstant(operand.getDefiningOp()))
-      return op->emitError("'") << op->getName().getStringRef()
-                                << "': it uses a value that isn't defined before it";
-  return success();
-}
-
 LogicalResult Body::read(Operation *op) {
   Converter convert = converterOf(op);
   if (!convert)
     return hlo::unimplementedOp(op) << " is not supported";
-  if (failed(expectDefined(*this, op)) || failed(expectSupported(op)))
+  if (failed(expectSupported(op)))
     return failure();
   Operation *outer = std::exchange(current, op);
   LogicalResult result = convert(*this, op);
@@ -275,5 +267,5 @@ LogicalResult Body::readBlock(Block &block) {
   for (Operation &op : block.without_terminator())
     if (failed(read(&op)))
       return failure();
-  return expectDefined(*this, &block.back());
+  return success();
 }

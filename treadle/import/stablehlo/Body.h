@@ -101,7 +101,6 @@ public:
       compacts.erase(result);
     }
   }
-  bool has(Value source) const { return values.contains(source); }
   void mapCompact(Value source, Value compact) { compacts[source] = compact; }
 
   LogicalResult read(Operation *op);

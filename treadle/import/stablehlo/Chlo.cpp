@@ -5,8 +5,6 @@
 #include "treadle/import/stablehlo/SourceOps.h"
 #include "treadle/import/stablehlo/Tables.h"
 
-#include "mlir/IR/Verifier.h"
-
 #include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
@@ -82,13 +80,11 @@ private:
 LogicalResult ScanReader::check() {
   dim = numberOr(op, "dimension", -1);
   SmallVector<int64_t> segments = numbers(op, "operandSegmentSizes");
-  if (segments[0] < 1)
-    return op->emitError("it has no inputs");
   numInputs = static_cast<unsigned>(segments[0]);
   numCarries = static_cast<unsigned>(segments[1]);
   numOutputs = op->getNumResults() - numCarries;
   Block &block = op->getRegion(0).front();
-  if (block.getNumArguments() != op->getNumOperands() || block.empty() ||
+  if (block.getNumArguments() != op->getNumOperands() ||
       block.back().getNumOperands() != op->getNumResults())
     return op->emitError("its body takes ")
            << block.getNumArguments() << " values, expected " << op->getNumOperands();
@@ -243,7 +239,7 @@ LogicalResult hlo::readMhloCall(Body &body, Operation *op) {
     state.addAttributes(attributes.getValue());
   state.attributes.erase("call_target_name");
   Operation *made = builder.create(state);
-  return failed(verify(made)) ? failure() : readInPlaceOf(body, op, made, made->getResults());
+  return readInPlaceOf(body, op, made, made->getResults());
 }
 
 static constexpr Row rows[] = {

@@ -187,14 +187,18 @@ static LogicalResult checkShared(Operation *op, Value x, int64_t dim, int64_t co
          << x.getType() << " can't be shared by " << count << " devices along dimension " << dim;
 }
 
-/// The result is as long along the dimension as the groups make it.
-static LogicalResult expectLength(Operation *op, Value result, int64_t dim, int64_t expected) {
-  auto type = dyn_cast<RankedTensorType>(result.getType());
-  if (!type || type.isDynamicDim(dim) || type.getDimSize(dim) == expected ||
-      ShapedType::isDynamic(expected))
+/// Along the dimension, the whole is as long as that many parts.
+static LogicalResult expectParts(Operation *op, Value whole, Value part, int64_t dim,
+                                 int64_t count) {
+  auto type = dyn_cast<RankedTensorType>(whole.getType()),
+       partType = dyn_cast<RankedTensorType>(part.getType());
+  if (!type || !partType || type.isDynamicDim(dim) || partType.isDynamicDim(dim) ||
+      (type.getDimSize(dim) % count == 0 &&
+       type.getDimSize(dim) / count == partType.getDimSize(dim)))
     return success();
-  return op->emitError("its result is ")
-         << Type(type) << ", but its groups make dimension " << dim << " " << expected << " long";
+  return op->emitError("dimension ")
+         << dim << " of " << Type(type) << " isn't " << count << " times that of " << Type(partType)
+         << ", as its groups make it";
 }
 
 static LogicalResult readReduceScatter(Body &body, Operation *op) {
@@ -209,8 +213,7 @@ static LogicalResult readReduceScatter(Body &body, Operation *op) {
                                                [](const Ranks &, int64_t place) { return place; });
   for (auto [from, to] : llvm::zip(op->getOperands(), op->getResults())) {
     Value x = body.of(from);
-    if (failed(checkShared(op, x, dim, count)) ||
-        failed(expectLength(op, to, dim, rankedOf(x).getDimSize(dim) / count)))
+    if (failed(checkShared(op, x, dim, count)) || failed(expectParts(op, x, to, dim, count)))
       return failure();
     FailureOr<Value> value = reduced(body, op, body.of(from), *groups);
     if (failed(value))
@@ -244,8 +247,7 @@ static LogicalResult readAllGather(Body &body, Operation *op) {
     Value x = body.of(from);
     auto type = dyn_cast<RankedTensorType>(body.typeOf(to.getType()));
     if (!type || failed(checkShared(op, x, dim, 1)) ||
-        failed(expectLength(op, to, dim,
-                            rankedOf(x).getDimSize(dim) * static_cast<int64_t>(groups->largest))))
+        failed(expectParts(op, to, x, dim, static_cast<int64_t>(groups->largest))))
       return failure();
     body.map(to, joinedAt(body, gathered(body, x, *groups), dim, type));
   }

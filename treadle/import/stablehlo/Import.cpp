@@ -365,6 +365,9 @@ static FailureOr<func::FuncOp> prepareProgram(ModuleOp module, bool mayGrow) {
   FailureOr<func::FuncOp> main = entryOf(module);
   if (failed(main))
     return failure();
+  for (auto function : module.getOps<func::FuncOp>())
+    if (failed(expectDeclared(function)))
+      return failure();
   if (failed(devicesOf(module)) || failed(flattenTuples(module)) || failed(lowerQuantized(module)))
     return failure();
   for (auto function : module.getOps<func::FuncOp>())

@@ -27,6 +27,23 @@ bool isKnown(Type type) {
 
 } // namespace
 
+LogicalResult hlo::expectDeclared(func::FuncOp function) {
+  WalkResult result = function.walk([](Operation *op) {
+    if (op->isRegistered())
+      return WalkResult::advance();
+    unimplementedOp(op) << " is not supported";
+    return WalkResult::interrupt();
+  });
+  if (result.wasInterrupted())
+    return failure();
+  for (Block &block : function.getBody())
+    if (Operation &end = block.back();
+        end.getNumSuccessors() == 0 && end.getOperandTypes() != function.getResultTypes())
+      return end.emitError("it gives (") << end.getOperandTypes() << "), but its function ("
+                                         << function.getResultTypes() << ")";
+  return success();
+}
+
 LogicalResult hlo::verifyTypes(Operation *op, TypeRange types) {
   for (Type type : types)
     if (!isKnown(type))

@@ -64,9 +64,9 @@ LogicalResult readWithCaptures(Body &body, Operation *op, mlir::ValueRange captu
 /// Reads a scatter of any function as a loop over the elements of the updates.
 LogicalResult readScatterLoop(Body &body, Operation *op);
 
-/// Whether all ops of a function are declared: nothing is known of others, not even how many operands
-/// they have. Emits an error that names one which isn't, or what ends the function in place of a
-/// return.
+/// Whether all ops of a function are declared: nothing is known of others, not even how many
+/// operands they have. And whether it gives what its type says: it may end with a return of any
+/// dialect. Emits an error that names what isn't so.
 LogicalResult expectDeclared(mlir::func::FuncOp function);
 
 /// Whether there are values of all these types. Emits an error at the op that names one.
