@@ -31,17 +31,26 @@ void ResultShardings::push(Value value) {
   visited.push_back(value);
 }
 
+/// None where the function's last block goes on to others, or gives less.
+static Value returned(func::FuncOp function, unsigned result) {
+  Operation &end = function.back().back();
+  return end.getNumSuccessors() == 0 && result < end.getNumOperands() ? end.getOperand(result)
+                                                                      : Value();
+}
+
 void ResultShardings::pushReturned(func::CallOp call, unsigned result) {
   auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
   if (!callee || callee.isExternal())
     return;
   callers.try_emplace(callee, call);
-  push(callee.back().getTerminator()->getOperand(result));
+  if (Value value = returned(callee, result))
+    push(value);
 }
 
 void ResultShardings::pushSources(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value)) {
-    if (func::CallOp call = callers.lookup(argument.getOwner()->getParentOp()))
+    Block *owner = argument.getOwner();
+    if (func::CallOp call = callers.lookup(owner->getParentOp()); call && owner->isEntryBlock())
       push(call.getOperand(argument.getArgNumber()));
     return;
   }
@@ -91,7 +100,8 @@ hlo::Sharding ResultShardings::of(unsigned result) {
   hlo::Sharding whole = hlo::Sharding::replicated(rank, devices);
   if (devices == 1 || !type || main.isExternal())
     return whole;
-  Attribute attr = search(main.back().getTerminator()->getOperand(result));
+  Value value = returned(main, result);
+  Attribute attr = value ? search(value) : Attribute();
   if (!attr)
     return whole;
   auto module = main->getParentOfType<ModuleOp>();
