@@ -502,6 +502,13 @@ def test_ops_of_no_dialect_that_has_them_are_named(run, name):
         run(program(line, ["f8E4M3FN"], "f8E4M3FN"))
 
 
+@pytest.mark.parametrize("target", ["Sharding", "shape_assertion"])
+def test_custom_calls_of_nothing_are_named(run, target):
+    line = f"%r = stablehlo.custom_call @{target}() : () -> tensor<2xf32>"
+    with pytest.raises(treadle.UnimplementedError, match=f"line 2.*custom_call @{target} of"):
+        run(program(line, ["2xf32"], "2xf32"))
+
+
 def test_functions_give_what_their_types_say(run):
     text = """func.func @main(%a: tensor<f32>) -> tensor<f32> {
       %r:2 = call @f(%a) : (tensor<f32>) -> (tensor<f32>, tensor<f32>)

@@ -1,5 +1,6 @@
 #include "treadle/import/stablehlo/Body.h"
 
+#include "treadle/dialect/stablehlo/Ops.h"
 #include "treadle/dialect/stablehlo/StableHlo.h"
 #include "treadle/import/DerivedAttributes.h"
 #include "treadle/import/stablehlo/Tables.h"
@@ -251,6 +252,16 @@ static Converter converterOf(Operation *op) {
   return converters().lookup(name);
 }
 
+/// Custom calls say themselves how many operands and results they have.
+LogicalResult Body::expectResults(Operation *op) const {
+  for (Value result : op->getResults())
+    if (!values.contains(result))
+      return hlo::unimplementedOp(op)
+             << " @" << word(op, "call_target_name") << " of " << op->getNumOperands()
+             << " operands with " << op->getNumResults() << " results";
+  return success();
+}
+
 LogicalResult Body::read(Operation *op) {
   Converter convert = converterOf(op);
   if (!convert)
@@ -260,7 +271,8 @@ LogicalResult Body::read(Operation *op) {
   Operation *outer = std::exchange(current, op);
   LogicalResult result = convert(*this, op);
   current = outer;
-  return result;
+  bool isOpen = succeeded(result) && isa<stablehlo::CustomCallOp>(op);
+  return isOpen ? expectResults(op) : result;
 }
 
 LogicalResult Body::readBlock(Block &block) {

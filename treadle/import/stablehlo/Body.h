@@ -155,6 +155,8 @@ public:
   Operation *current = nullptr;
 
 private:
+  LogicalResult expectResults(Operation *op) const;
+
   llvm::DenseMap<Value, Value> values, compacts;
   SmallVector<Operation *> inlined; // the calls that are being read
   friend LogicalResult readCall(Body &, Operation *);

@@ -365,6 +365,8 @@ static LogicalResult readBarrier(Body &body, Operation *op) {
 
 /// A program whose input shapes are out of step with each other says so.
 static LogicalResult readShapeAssertion(Body &body, Operation *op) {
+  if (op->getNumOperands() == 0)
+    return unimplementedOp(op) << " @shape_assertion of nothing, expected a predicate";
   StringRef message = word(op, "error_message");
   auto type = RankedTensorType::get({}, tf_type::StringType::get(op->getContext()));
   SmallVector<Value> inputs = body.allOf(op->getOperands());
