@@ -26,6 +26,9 @@ inline RankedTensorType ranked(Value value) {
 }
 inline Type elementOf(Type type) { return mlir::getElementTypeOrSelf(type); }
 inline Type elementOf(Value value) { return elementOf(value.getType()); }
+inline SmallVector<int64_t> orNone(std::optional<SmallVector<int64_t>> numbers) {
+  return numbers.value_or(SmallVector<int64_t>());
+}
 inline bool isUnknown(int64_t size) { return mlir::ShapedType::isDynamic(size); }
 
 bool fits(int64_t a, int64_t b);

@@ -216,60 +216,53 @@ LogicalResult Convolution::verifyShape(ArrayRef<WindowDim> window) {
   return expectShape(op, op->getResult(0), expected);
 }
 
-static SmallVector<int64_t> orNone(std::optional<SmallVector<int64_t>> numbers) {
-  return numbers.value_or(SmallVector<int64_t>());
+/// What is stated of padding, or that it fits where it is computed.
+static LogicalResult verifyPadding(ConvolutionOp op, size_t, SmallVector<int64_t> &stated) {
+  stated = orNone(op.getPadding());
+  return success();
 }
 
-/// Either convolution; `padding` is what is stated of it.
-template <typename Op>
-static FailureOr<SmallVector<WindowDim>> verifyConvolution(Op op, Convolution &whole,
-                                                           SmallVector<int64_t> padding) {
+static LogicalResult verifyPadding(DynamicConvOp op, size_t rank, SmallVector<int64_t> &) {
+  RankedTensorType padding = ranked(op.getPadding());
+  std::array<int64_t, 2> expected = {static_cast<int64_t>(rank), 2};
+  if (!padding || fits(padding.getShape(), expected))
+    return success();
+  return op.emitOpError("its padding is ")
+         << Type(padding) << ", expected " << rank << " rows of 2";
+}
+
+template <typename Op> static LogicalResult verifyConvolution(Op op) {
+  Convolution whole{op,
+                    ranked(op.getLhs()),
+                    ranked(op.getRhs()),
+                    ranked(op.getResult()),
+                    static_cast<int64_t>(op.getFeatureGroupCount()),
+                    static_cast<int64_t>(op.getBatchGroupCount())};
   if (!haveSameElement(op.getLhs().getType(), op.getRhs().getType()))
     return op.emitOpError("its input is of ")
            << elementOf(op.getLhs()) << ", but its filter of " << elementOf(op.getRhs());
+  if (!whole.input || !whole.filter || !whole.output)
+    return success();
   if (failed(whole.verifyLayouts()) || failed(whole.verifyFeatures()))
     return failure();
   size_t rank = whole.dims.input.spatial.size();
-  if (SmallVector<int64_t> reversal = orNone(op.getWindowReversal());
-      !reversal.empty() && failed(expectCount(op, reversal.size(), rank, "window_reversal")))
+  SmallVector<int64_t> reversal = orNone(op.getWindowReversal()), padding;
+  if ((!reversal.empty() && failed(expectCount(op, reversal.size(), rank, "window_reversal"))) ||
+      failed(verifyPadding(op, rank, padding)))
     return failure();
-  return whole.window({.strides = orNone(op.getWindowStrides()),
-                       .padding = std::move(padding),
-                       .baseDilations = orNone(op.getLhsDilation()),
-                       .dilations = orNone(op.getRhsDilation())});
+  FailureOr<SmallVector<WindowDim>> window =
+      whole.window({.strides = orNone(op.getWindowStrides()),
+                    .padding = std::move(padding),
+                    .baseDilations = orNone(op.getLhsDilation()),
+                    .dilations = orNone(op.getRhsDilation())});
+  if (failed(window))
+    return failure();
+  return whole.verifyShape(isa<DynamicConvOp>(op) ? ArrayRef<WindowDim>() : *window);
 }
 
-LogicalResult ConvolutionOp::verify() {
-  Convolution whole{*this,
-                    ranked(getLhs()),
-                    ranked(getRhs()),
-                    ranked(getResult()),
-                    static_cast<int64_t>(getFeatureGroupCount()),
-                    static_cast<int64_t>(getBatchGroupCount())};
-  if (!whole.input || !whole.filter || !whole.output)
-    return success();
-  FailureOr<SmallVector<WindowDim>> window = verifyConvolution(*this, whole, orNone(getPadding()));
-  return failed(window) ? failure() : whole.verifyShape(*window);
-}
+LogicalResult ConvolutionOp::verify() { return verifyConvolution(*this); }
 
-LogicalResult DynamicConvOp::verify() {
-  Convolution whole{*this,
-                    ranked(getLhs()),
-                    ranked(getRhs()),
-                    ranked(getResult()),
-                    static_cast<int64_t>(getFeatureGroupCount()),
-                    static_cast<int64_t>(getBatchGroupCount())};
-  if (!whole.input || !whole.filter || !whole.output)
-    return success();
-  if (failed(verifyConvolution(*this, whole, {})))
-    return failure();
-  RankedTensorType padding = ranked(getPadding());
-  std::array<int64_t, 2> expected = {std::ssize(whole.dims.input.spatial), 2};
-  if (padding && !fits(padding.getShape(), expected))
-    return emitOpError("its padding is ")
-           << Type(padding) << ", expected " << expected[0] << " rows of 2";
-  return whole.verifyShape({});
-}
+LogicalResult DynamicConvOp::verify() { return verifyConvolution(*this); }
 
 //===----------------------------------------------------------------------===//
 // Linear algebra

@@ -62,10 +62,6 @@ LogicalResult ReduceOp::verifyRegions() {
   return expectResults(*this, getResults(), getBody().front(), expected);
 }
 
-static SmallVector<int64_t> orNone(std::optional<SmallVector<int64_t>> numbers) {
-  return numbers.value_or(SmallVector<int64_t>());
-}
-
 static SmallVector<int64_t> placesOf(ArrayRef<WindowDim> window, RankedTensorType type) {
   SmallVector<int64_t> places;
   for (auto [dim, size] : llvm::zip(window, type.getShape()))
