@@ -73,12 +73,6 @@ bool looksAtBits(Operation *op) {
   return llvm::is_contained({"popcnt", "count_leading_zeros", "shift_right_logical"}, hloName(op));
 }
 
-bool areNarrowIntegers(TypeRange types) {
-  return llvm::all_of(types, [](Type type) {
-    return isNarrow(type) && isa<IntegerType>(getElementTypeOrSelf(type));
-  });
-}
-
 /// An op of bits gets its operands without copies of their signs.
 void useBits(Operation *op) {
   OpBuilder builder(op);
@@ -162,11 +156,6 @@ LogicalResult widen(Operation *op) {
     return keepBits(op);
   if (name == "convert" && op->getNumResults() == 1 && isNarrow(op->getResult(0).getType()))
     op->setAttr("narrow", TypeAttr::get(getElementTypeOrSelf(op->getResult(0).getType())));
-  else if (looksAtBits(op) &&
-           (op->getNumOperands() == 0 || op->getNumResults() != 1 ||
-            !areNarrowIntegers(op->getOperandTypes()) || !areNarrowIntegers(op->getResultTypes())))
-    return op->emitError("'") << op->getName().getStringRef()
-                              << "': it isn't of integers of one type";
   else if (!isClosed(op))
     roundResults(op);
   return success();
