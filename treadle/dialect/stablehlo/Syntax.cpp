@@ -3,7 +3,10 @@
 // with regions have parsers of their own.
 #include "treadle/dialect/stablehlo/Syntax.h"
 
+#include "treadle/dialect/stablehlo/Attributes.h"
+
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
@@ -274,14 +277,19 @@ ParseResult OpReader::addKey(StringRef key, Attribute value) {
     return success();
   }
   if (key == "window") {
-    for (NamedAttribute field : cast<DictionaryAttr>(value))
-      (void)addKey(field.getName(), field.getValue());
+    auto fields = dyn_cast<DictionaryAttr>(value);
+    if (!fields)
+      return parser.emitError(parser.getCurrentLocation())
+             << "found window = " << value << ", expected {stride = [...], pad = [...], ...}";
+    for (NamedAttribute field : fields)
+      if (addKey(field.getName(), field.getValue()))
+        return failure();
     return success();
   }
   if (key == "format") { // e5m10
-    StringRef text = cast<StringAttr>(value);
+    StringRef text = stablehlo::word(value);
     int exponent = 0, mantissa = 0;
-    auto [left, right] = text.drop_front().split('m');
+    auto [left, right] = text.substr(1).split('m');
     if (left.getAsInteger(10, exponent) || right.getAsInteger(10, mantissa))
       return parser.emitError(parser.getCurrentLocation())
              << "found format '" << text << "', expected one like e5m10";
@@ -337,9 +345,9 @@ ParseResult OpReader::assignTypes(ArrayRef<Type> types) {
   if (op == "select" && types.size() == 2 && operands.size() == 3)
     return resolve({types[0], types[1], types[1]}, types[1]);
   if (op == "complex" && types.size() == 1) {
-    auto whole = cast<ShapedType>(types[0]);
-    auto element = dyn_cast<ComplexType>(whole.getElementType());
-    Type part = element ? Type(whole.clone(element.getElementType())) : types[0];
+    auto element = dyn_cast<ComplexType>(getElementTypeOrSelf(types[0]));
+    auto whole = dyn_cast<ShapedType>(types[0]);
+    Type part = element && whole ? Type(whole.clone(element.getElementType())) : types[0];
     return resolve({part, part}, types[0]);
   }
   if (auto tuple = types.size() == 1 ? dyn_cast<TupleType>(types[0]) : TupleType();
@@ -405,7 +413,7 @@ static ParseResult parseWhile(OpAsmParser &parser, OperationState &state) {
 static void addAppliedOp(Region &region, StringRef opName, Type type, Location loc,
                          StringRef dialect) {
   Block &block = region.emplaceBlock();
-  Type scalar = RankedTensorType::get({}, cast<ShapedType>(type).getElementType());
+  Type scalar = RankedTensorType::get({}, getElementTypeOrSelf(type));
   block.addArguments({scalar, scalar}, {loc, loc});
   OpBuilder builder(loc.getContext()); // the region has no operation yet
   builder.setInsertionPointToEnd(&block);
@@ -461,6 +469,9 @@ static ParseResult parseReduce(OpAsmParser &parser, OperationState &state) {
   state.addTypes(type.getResults());
   if (opName.empty())
     return failure(parser.parseKeyword("reducer") || parseReducer(parser, state, numInputs));
+  if (!isa<TensorType>(type.getInput(0)))
+    return parser.emitError(loc) << "found an operand of " << type.getInput(0)
+                                 << ", expected a tensor";
   addAppliedOp(*state.addRegion(), opName, type.getInput(0), state.location,
                state.name.getDialectNamespace());
   return success();
