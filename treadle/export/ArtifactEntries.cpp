@@ -1,5 +1,6 @@
 #include "treadle/export/ArtifactEntries.h"
 
+#include "treadle/dialect/stablehlo/Attributes.h"
 #include "treadle/import/bytecode/Entries.h"
 #include "treadle/import/stablehlo/Quantized.h"
 
@@ -131,7 +132,8 @@ Expected<std::string> EntryWriter::typeBytes(Type type) {
                                     "artifact yet"));
   if (!bounds)
     return varint(vhlo::RankedTensor) + TREADLE_TRY(shapeBytes(tensor));
-  uint64_t written = file.addAttribute("vhlo", varint(vhlo::Bounds) + listBytes(numbersOf(bounds)));
+  uint64_t written =
+      file.addAttribute("vhlo", varint(vhlo::Bounds) + listBytes(stablehlo::numbers(bounds)));
   return varints({vhlo::EncodedTensor, written}) + TREADLE_TRY(shapeBytes(tensor));
 }
 
@@ -261,7 +263,7 @@ Expected<std::string> EntryWriter::attributeBytes(Attribute value) {
   if (auto elements = dyn_cast<DenseElementsAttr>(value))
     return elementsBytes(elements);
   if (isa<DenseI64ArrayAttr>(value)) {
-    SmallVector<int64_t> numbers = numbersOf(value);
+    SmallVector<int64_t> numbers = stablehlo::numbers(value);
     return elementsBytes(builder.getI64TensorAttr(numbers));
   }
   auto list = dyn_cast<ArrayAttr>(value);
@@ -307,7 +309,7 @@ Expected<uint64_t> EntryWriter::addNumbers(const Field &field) {
       elements && field.kind == FieldKind::Pairs && elements.getType().getRank() == 2)
     return addAttribute(elements);
   Builder builder(field.value.getContext());
-  SmallVector<int64_t> numbers = numbersOf(field.value);
+  SmallVector<int64_t> numbers = stablehlo::numbers(field.value);
   auto count = static_cast<int64_t>(numbers.size());
   if (field.kind == FieldKind::Flags) {
     SmallVector<bool> flags(numbers.begin(), numbers.end());
@@ -330,7 +332,7 @@ Expected<uint64_t> EntryWriter::addAccuracy(DictionaryAttr value) {
     auto number = value ? value.getAs<FloatAttr>(key) : FloatAttr();
     return bitsOf(number ? number.getValueAsDouble() : 0);
   };
-  SmallVector<int64_t> ulps = numbersOf(value.get("ulps"));
+  SmallVector<int64_t> ulps = stablehlo::numbers(value.get("ulps"));
   Attribute mode = value.get("mode");
   uint64_t word = TREADLE_TRY(
       addWord(vhlo::AccuracyMode, mode ? mode : StringAttr::get(value.getContext(), "DEFAULT")));
@@ -344,8 +346,8 @@ Expected<uint64_t> EntryWriter::addAliases(ArrayAttr list) {
     auto fields = dyn_cast<DictionaryAttr>(item);
     if (!fields)
       return Unexpected(noSuchField("an alias", item));
-    auto numbers = [&](StringRef key) { return listBytes(numbersOf(fields.get(key))); };
-    SmallVector<int64_t> operand = numbersOf(fields.get("operand_index"));
+    auto numbers = [&](StringRef key) { return listBytes(stablehlo::numbers(fields.get(key))); };
+    SmallVector<int64_t> operand = stablehlo::numbers(fields.get("operand_index"));
     items.push_back(
         file.addAttribute("vhlo", varint(vhlo::Alias) + numbers("output_tuple_indices") +
                                       signedVarint(operand.size() == 1 ? operand[0] : 0) +
@@ -357,7 +359,7 @@ Expected<uint64_t> EntryWriter::addAliases(ArrayAttr list) {
 Expected<uint64_t> EntryWriter::addField(const Field &field) {
   Attribute value = field.value;
   auto number = [&]() -> Expected<int64_t> {
-    SmallVector<int64_t> numbers = numbersOf(value);
+    SmallVector<int64_t> numbers = stablehlo::numbers(value);
     return numbers.size() == 1 ? Expected<int64_t>(numbers[0])
                                : Unexpected(noSuchField("one number", value));
   };

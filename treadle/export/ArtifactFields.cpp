@@ -1,5 +1,8 @@
 #include "treadle/export/ArtifactFields.h"
 
+#include "treadle/dialect/stablehlo/Attributes.h"
+#include "treadle/dialect/stablehlo/Convolution.h"
+
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"
 
@@ -139,61 +142,23 @@ bool artifact::holdsNumbers(Attribute value) {
       value);
 }
 
-SmallVector<int64_t> artifact::numbersOf(Attribute value) {
-  SmallVector<int64_t> numbers;
-  if (auto list = dyn_cast_or_null<DenseI64ArrayAttr>(value))
-    return SmallVector<int64_t>(list.asArrayRef());
-  if (auto list = dyn_cast_or_null<DenseBoolArrayAttr>(value))
-    return SmallVector<int64_t>(list.asArrayRef().begin(), list.asArrayRef().end());
-  if (auto elements = dyn_cast_or_null<DenseIntElementsAttr>(value)) {
-    for (const APInt &number : elements.getValues<APInt>())
-      numbers.push_back(elements.getElementType().isInteger(1)
-                            ? static_cast<int64_t>(number.getZExtValue())
-                            : number.getSExtValue());
-  } else if (auto list = dyn_cast_or_null<ArrayAttr>(value)) {
-    for (Attribute part : list)
-      llvm::append_range(numbers, numbersOf(part));
-  } else if (auto number = dyn_cast_or_null<IntegerAttr>(value)) {
-    numbers.push_back(isa<BoolAttr>(value) ? static_cast<int64_t>(number.getValue().getZExtValue())
-                                           : number.getValue().getSExtValue());
-  }
-  return numbers;
-}
-
 /// `[b, f]x[i, o]->[b, f]`: three lists of letters and numbers.
 static void addConvolution(ArrayAttr lists, NamedAttrList &attrs) {
-  struct Part {
-    StringLiteral list;
-    std::pair<char, StringLiteral> first, second;
-  };
-  static constexpr Part parts[] = {
-      {"input_spatial_dimensions",
-       {'b', "input_batch_dimension"},
-       {'f', "input_feature_dimension"}},
-      {"kernel_spatial_dimensions",
-       {'i', "kernel_input_feature_dimension"},
-       {'o', "kernel_output_feature_dimension"}},
-      {"output_spatial_dimensions",
-       {'b', "output_batch_dimension"},
-       {'f', "output_feature_dimension"}},
-  };
+  FailureOr<stablehlo::ConvDimensions> dims = stablehlo::convDimensionsOf(lists);
+  if (failed(dims))
+    return;
   Builder builder(lists.getContext());
-  for (auto [part, list] : llvm::zip(parts, lists)) {
-    auto entries = dyn_cast<ArrayAttr>(list);
-    SmallVector<int64_t> spatial(entries && entries.size() > 1 ? entries.size() - 2 : 0);
-    for (size_t i = 0; entries && i < entries.size(); ++i) {
-      auto place = static_cast<int64_t>(i);
-      if (auto letter = dyn_cast<StringAttr>(entries[i])) {
-        for (const auto &[sign, name] : {part.first, part.second})
-          if (letter.getValue() == StringRef(&sign, 1))
-            attrs.set(name, builder.getI64IntegerAttr(place));
-      } else if (SmallVector<int64_t> number = numbersOf(entries[i]);
-                 number.size() == 1 && static_cast<size_t>(number[0]) < spatial.size()) {
-        spatial[number[0]] = place;
-      }
-    }
-    attrs.set(part.list, builder.getDenseI64ArrayAttr(spatial));
-  }
+  auto add = [&](const stablehlo::ConvLayout &layout, StringRef first, StringRef last,
+                 StringRef spatial) {
+    attrs.set(first, builder.getI64IntegerAttr(layout.first));
+    attrs.set(last, builder.getI64IntegerAttr(layout.last));
+    attrs.set(spatial, builder.getDenseI64ArrayAttr(layout.spatial));
+  };
+  add(dims->input, "input_batch_dimension", "input_feature_dimension", "input_spatial_dimensions");
+  add(dims->filter, "kernel_input_feature_dimension", "kernel_output_feature_dimension",
+      "kernel_spatial_dimensions");
+  add(dims->output, "output_batch_dimension", "output_feature_dimension",
+      "output_spatial_dimensions");
 }
 
 NamedAttrList artifact::ungrouped(Operation *op) {
@@ -223,9 +188,10 @@ bool artifact::isDefault(Attribute value) {
   if (auto text = dyn_cast<StringAttr>(value))
     return text.empty();
   if (isa<IntegerAttr>(value))
-    return numbersOf(value)[0] == 0;
+    return stablehlo::numbers(value)[0] == 0;
   if (isa<DenseI64ArrayAttr, DenseElementsAttr, ArrayAttr>(value))
-    return numbersOf(value).empty() && !(isa<ArrayAttr>(value) && !cast<ArrayAttr>(value).empty());
+    return stablehlo::numbers(value).empty() &&
+           !(isa<ArrayAttr>(value) && !cast<ArrayAttr>(value).empty());
   return false;
 }
 
@@ -236,9 +202,9 @@ bool artifact::isDefault(Attribute value) {
 /// How many dimensions the op's windows have.
 static size_t numWindowDims(Operation *op, const NamedAttrList &all) {
   if (Attribute spatial = all.get("input_spatial_dimensions"))
-    return numbersOf(spatial).size();
+    return stablehlo::numbers(spatial).size();
   if (Attribute window = all.get("window_dimensions"))
-    return numbersOf(window).size();
+    return stablehlo::numbers(window).size();
   auto type = op->getNumOperands() ? dyn_cast<RankedTensorType>(op->getOperand(0).getType())
                                    : RankedTensorType();
   return type ? static_cast<size_t>(type.getRank()) : 0;
@@ -249,7 +215,7 @@ static Attribute defaultOf(const FieldRow &row, Operation *op, const NamedAttrLi
   if (row.name == "api_version")
     return builder.getI32IntegerAttr(1);
   if (row.name == "backend_config") {
-    SmallVector<int64_t> version = numbersOf(all.get("api_version"));
+    SmallVector<int64_t> version = stablehlo::numbers(all.get("api_version"));
     constexpr int64_t typed = 4;
     return version.size() == 1 && version[0] == typed ? Attribute(builder.getDictionaryAttr({}))
                                                       : Attribute(builder.getStringAttr(""));

@@ -49,7 +49,5 @@ bool isDefault(mlir::Attribute value);
 
 /// Whether an attribute is a list of what may be numbers.
 bool holdsNumbers(mlir::Attribute value);
-/// Numbers in any of the forms of text.
-llvm::SmallVector<int64_t> numbersOf(mlir::Attribute value);
 
 } // namespace treadle::artifact

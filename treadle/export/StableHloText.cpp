@@ -3,6 +3,7 @@
 
 #include "treadle/export/Artifact.h"
 
+#include "treadle/dialect/stablehlo/Attributes.h"
 #include "treadle/export/ArtifactFields.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -80,7 +81,7 @@ std::string Speller::fieldsText(DictionaryAttr fields) {
   std::string text;
   for (NamedAttribute entry : fields) {
     Field field = fieldOf(entry.getName(), entry.getValue());
-    SmallVector<int64_t> numbers = numbersOf(field.value);
+    SmallVector<int64_t> numbers = stablehlo::numbers(field.value);
     if (field.kind == FieldKind::Numbers && numbers.empty())
       continue;
     text += text.empty() ? "" : ", ";
@@ -94,14 +95,15 @@ std::string Speller::fieldsText(DictionaryAttr fields) {
 std::string Speller::convolutionText(const NamedAttrList &fields) {
   auto part = [&](StringRef kind, StringRef first, char firstSign, StringRef second,
                   char secondSign) {
-    SmallVector<int64_t> spatial = numbersOf(fields.get((kind + "_spatial_dimensions").str()));
+    SmallVector<int64_t> spatial =
+        stablehlo::numbers(fields.get((kind + "_spatial_dimensions").str()));
     SmallVector<std::string> signs(spatial.size() + 2);
     auto set = [&](ArrayRef<int64_t> places, const std::string &sign) {
       if (places.size() == 1 && static_cast<uint64_t>(places[0]) < signs.size())
         signs[places[0]] = sign;
     };
-    set(numbersOf(fields.get(first)), std::string(1, firstSign));
-    set(numbersOf(fields.get(second)), std::string(1, secondSign));
+    set(stablehlo::numbers(fields.get(first)), std::string(1, firstSign));
+    set(stablehlo::numbers(fields.get(second)), std::string(1, secondSign));
     for (auto [i, place] : llvm::enumerate(spatial))
       set(place, std::to_string(i));
     return "[" + llvm::join(signs, ", ") + "]";
@@ -126,7 +128,7 @@ Attribute Speller::alias(Attribute value) {
   auto fields = dyn_cast<DictionaryAttr>(value);
   if (!fields)
     return value;
-  auto list = [&](StringRef name) { return listText(numbersOf(fields.get(name))); };
+  auto list = [&](StringRef name) { return listText(stablehlo::numbers(fields.get(name))); };
   return own("output_operand_alias<output_tuple_indices = " + list("output_tuple_indices") +
              ", operand_index = " + textOf(fields.get("operand_index")) +
              ", operand_tuple_indices = " + list("operand_tuple_indices") + ">");
@@ -167,7 +169,7 @@ Attribute Speller::group(StringRef op, StringRef name, Attribute value) {
 }
 
 Attribute Speller::field(const Field &field) {
-  SmallVector<int64_t> numbers = numbersOf(field.value);
+  SmallVector<int64_t> numbers = stablehlo::numbers(field.value);
   if (numbers.empty() && !holdsNumbers(field.value))
     return field.kind == FieldKind::Word ? word(field.enumeration, field.value) : field.value;
   switch (field.kind) {
@@ -246,7 +248,7 @@ static Attribute boundsOf(Attribute encoding) {
   Attribute bounds = fields ? fields.get("bounds") : Attribute();
   if (!bounds)
     return encoding;
-  auto text = llvm::map_range(numbersOf(bounds), [](int64_t size) {
+  auto text = llvm::map_range(stablehlo::numbers(bounds), [](int64_t size) {
     return ShapedType::isDynamic(size) ? std::string("?") : std::to_string(size);
   });
   MLIRContext *context = encoding.getContext();

@@ -46,20 +46,29 @@ static LogicalResult expectResults(Operation *op, ValueRange results, Block &blo
   return success();
 }
 
-LogicalResult ReduceOp::verifyRegions() {
-  SmallVector<int64_t> dims = getDimensions(), expected;
-  if (failed(expectInits(*this, getInputs(), getInitValues())) ||
-      failed(expectReducer(*this, getBody(), elementsOf(getInputs()))))
+/// Either reduction: `shapeOf` gives the shape of its results, where that of its inputs is known.
+template <typename Op, typename Shape> static LogicalResult verifyReduction(Op op, Shape shapeOf) {
+  if (failed(expectInits(op, op.getInputs(), op.getInitValues())) ||
+      failed(expectReducer(op, op.getBody(), elementsOf(op.getInputs()))))
     return failure();
-  RankedTensorType from = ranked(getInputs().front());
+  Block &block = op.getBody().front();
+  RankedTensorType from = ranked(op.getInputs().front());
   if (!from)
-    return expectResults(*this, getResults(), getBody().front(), std::nullopt);
-  if (failed(expectDims(*this, dims, from.getRank(), "dimensions")))
-    return failure();
-  for (auto [i, size] : llvm::enumerate(from.getShape()))
-    if (!llvm::is_contained(dims, static_cast<int64_t>(i)))
-      expected.push_back(size);
-  return expectResults(*this, getResults(), getBody().front(), expected);
+    return expectResults(op, op.getResults(), block, std::nullopt);
+  FailureOr<SmallVector<int64_t>> shape = shapeOf(from);
+  return failed(shape) ? failure() : expectResults(op, op.getResults(), block, *shape);
+}
+
+LogicalResult ReduceOp::verifyRegions() {
+  return verifyReduction(*this, [&](RankedTensorType from) -> FailureOr<SmallVector<int64_t>> {
+    SmallVector<int64_t> dims = getDimensions(), kept;
+    if (failed(expectDims(*this, dims, from.getRank(), "dimensions")))
+      return failure();
+    for (auto [i, size] : llvm::enumerate(from.getShape()))
+      if (!llvm::is_contained(dims, static_cast<int64_t>(i)))
+        kept.push_back(size);
+    return kept;
+  });
 }
 
 static SmallVector<int64_t> placesOf(ArrayRef<WindowDim> window, RankedTensorType type) {
@@ -70,24 +79,20 @@ static SmallVector<int64_t> placesOf(ArrayRef<WindowDim> window, RankedTensorTyp
 }
 
 LogicalResult ReduceWindowOp::verifyRegions() {
-  if (failed(expectInits(*this, getInputs(), getInitValues())) ||
-      failed(expectReducer(*this, getBody(), elementsOf(getInputs()))))
-    return failure();
-  RankedTensorType from = ranked(getInputs().front());
-  if (!from)
-    return expectResults(*this, getResults(), getBody().front(), std::nullopt);
-  if (failed(expectCount(*this, getWindowDimensions().size(), from.getRank(), "window_dimensions")))
-    return failure();
-  FailureOr<SmallVector<WindowDim>> window = windowOf(*this,
-                                                      {.sizes = getWindowDimensions(),
-                                                       .strides = orNone(getWindowStrides()),
-                                                       .padding = orNone(getPadding()),
-                                                       .baseDilations = orNone(getBaseDilations()),
-                                                       .dilations = orNone(getWindowDilations())},
-                                                      from.getRank());
-  if (failed(window))
-    return failure();
-  return expectResults(*this, getResults(), getBody().front(), placesOf(*window, from));
+  return verifyReduction(*this, [&](RankedTensorType from) -> FailureOr<SmallVector<int64_t>> {
+    SmallVector<int64_t> sizes = getWindowDimensions();
+    if (failed(expectCount(*this, sizes.size(), from.getRank(), "window_dimensions")))
+      return failure();
+    FailureOr<SmallVector<WindowDim>> window =
+        windowOf(*this,
+                 {.sizes = sizes,
+                  .strides = orNone(getWindowStrides()),
+                  .padding = orNone(getPadding()),
+                  .baseDilations = orNone(getBaseDilations()),
+                  .dilations = orNone(getWindowDilations())},
+                 from.getRank());
+    return failed(window) ? FailureOr<SmallVector<int64_t>>(failure()) : placesOf(*window, from);
+  });
 }
 
 LogicalResult SelectAndScatterOp::verifyRegions() {

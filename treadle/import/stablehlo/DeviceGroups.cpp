@@ -52,7 +52,6 @@ static FailureOr<SmallVector<Ranks>> statedGroups(Operation *op, StringRef key, 
     return op->emitError("its ") << key << " are " << elements.getType() << ", expected a matrix";
   auto columns = static_cast<size_t>(elements.getType().getDimSize(1));
   SmallVector<Ranks> rows;
-  llvm::DenseSet<int64_t> seen;
   for (auto [i, number] : llvm::enumerate(numbers(elements))) {
     if (i % columns == 0)
       rows.emplace_back();
@@ -61,8 +60,6 @@ static FailureOr<SmallVector<Ranks>> statedGroups(Operation *op, StringRef key, 
     if (number < 0 || number >= count)
       return op->emitError("its ")
              << key << " name " << number << ", expected numbers from 0 below " << count;
-    if (key == "replica_groups" && !seen.insert(number).second)
-      return op->emitError("its ") << key << " name " << number << " twice";
     rows.back().push_back(number);
   }
   return rows;
