@@ -253,6 +253,43 @@ private:
 // Objects
 //===----------------------------------------------------------------------===//
 
+ModelObject objectOf(const pb::MetaGraphDef &meta, const pb::SavedObject &node) {
+  ModelObject object;
+  for (const auto &child : node.children())
+    if (child.node_id() >= 0 && child.node_id() < meta.object_graph_def().nodes_size())
+      object.children.emplace(child.local_name(), child.node_id());
+  switch (node.kind_case()) {
+  case pb::SavedObject::kVariable:
+    object.kind = ModelObject::Variable;
+    object.name = node.variable().name();
+    break;
+  case pb::SavedObject::kConstant:
+    object.kind = ModelObject::Constant;
+    object.name = node.constant().operation();
+    break;
+  case pb::SavedObject::kAsset: {
+    object.kind = ModelObject::Asset;
+    int file = node.asset().asset_file_def_index();
+    if (file >= 0 && file < meta.asset_file_def_size())
+      object.name = meta.asset_file_def(file).tensor_info().name();
+    break;
+  }
+  case pb::SavedObject::kResource:
+    object.kind = ModelObject::Resource;
+    break;
+  case pb::SavedObject::kFunction:
+  case pb::SavedObject::kBareConcreteFunction:
+    object.kind = ModelObject::Function;
+    break;
+  case pb::SavedObject::kCapturedTensor:
+    object.name = "a tensor of another function";
+    break;
+  default:
+    object.name = "an object of its own kind";
+  }
+  return object;
+}
+
 /// Finds functions from the root on: the shortest path to each is its name.
 class ObjectReader {
 public:
@@ -260,14 +297,7 @@ public:
       : meta(meta), nodes(meta.object_graph_def().nodes()) {}
 
   ObjectFunctions read() {
-    for (const pb::SavedObject &node : nodes) {
-      found.objects.push_back(objectOf(node));
-      if (node.function().concrete_functions_size() == 1)
-        found.creators[static_cast<int>(found.objects.size()) - 1] =
-            node.function().concrete_functions(0);
-    }
-    for (const auto &[name, function] : meta.object_graph_def().concrete_functions())
-      found.captures[name].assign(function.bound_inputs().begin(), function.bound_inputs().end());
+    static_cast<ModelObjects &>(found) = ModelObjects::of(meta);
     visitAll();
     sortByName();
     addAliases();
@@ -275,43 +305,6 @@ public:
   }
 
 private:
-  ModelObject objectOf(const pb::SavedObject &node) const {
-    ModelObject object;
-    for (const auto &child : node.children())
-      if (child.node_id() >= 0 && child.node_id() < nodes.size())
-        object.children.emplace(child.local_name(), child.node_id());
-    switch (node.kind_case()) {
-    case pb::SavedObject::kVariable:
-      object.kind = ModelObject::Variable;
-      object.name = node.variable().name();
-      break;
-    case pb::SavedObject::kConstant:
-      object.kind = ModelObject::Constant;
-      object.name = node.constant().operation();
-      break;
-    case pb::SavedObject::kAsset: {
-      object.kind = ModelObject::Asset;
-      int file = node.asset().asset_file_def_index();
-      if (file >= 0 && file < meta.asset_file_def_size())
-        object.name = meta.asset_file_def(file).tensor_info().name();
-      break;
-    }
-    case pb::SavedObject::kResource:
-      object.kind = ModelObject::Resource;
-      break;
-    case pb::SavedObject::kFunction:
-    case pb::SavedObject::kBareConcreteFunction:
-      object.kind = ModelObject::Function;
-      break;
-    case pb::SavedObject::kCapturedTensor:
-      object.name = "a tensor of another function";
-      break;
-    default:
-      object.name = "an object of its own kind";
-    }
-    return object;
-  }
-
   /// What TensorFlow makes for itself: signatures have their own place, a function's traces are its
   /// variants, and tables are made and filled when the model is loaded.
   bool isOpen(int id) const {
@@ -403,6 +396,19 @@ private:
 
 } // namespace
 
+ModelObjects ModelObjects::of(const pb::MetaGraphDef &meta) {
+  ModelObjects found;
+  for (const pb::SavedObject &node : meta.object_graph_def().nodes()) {
+    if (node.function().concrete_functions_size() == 1)
+      found.creators[static_cast<int>(found.objects.size())] =
+          node.function().concrete_functions(0);
+    found.objects.push_back(objectOf(meta, node));
+  }
+  for (const auto &[name, function] : meta.object_graph_def().concrete_functions())
+    found.captures[name].assign(function.bound_inputs().begin(), function.bound_inputs().end());
+  return found;
+}
+
 ObjectFunctions ObjectFunctions::of(const pb::MetaGraphDef &meta) {
   return ObjectReader(meta).read();
 }
@@ -415,7 +421,7 @@ ObjectFunctions ObjectFunctions::of(const Graph &graph) {
   return meta ? of(*meta) : ObjectFunctions();
 }
 
-int ObjectFunctions::objectAt(std::string_view path, char separator) const {
+int ModelObjects::objectAt(std::string_view path, char separator) const {
   if (objects.empty())
     return -1;
   int at = 0;

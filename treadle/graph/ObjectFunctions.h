@@ -15,26 +15,33 @@ struct ModelObject {
   std::map<std::string, int, std::less<>> children;
 };
 
-/// The functions of one meta graph. Nothing that its objects say is believed before it is checked:
-/// numbers of objects are those of objects that are there.
-struct ObjectFunctions {
+/// The objects of one meta graph. Nothing that they say is believed before it is checked: numbers
+/// of objects are those of objects that are there.
+struct ModelObjects {
+  static ModelObjects of(const pb::MetaGraphDef &meta);
+
+  /// The object at the end of a path from the root, -1 if there is none. `separator` stands between
+  /// the names of edges, which may hold it.
+  int objectAt(std::string_view path, char separator) const;
+
+  std::vector<ModelObject> objects;    // the first is the root
+  std::map<int, std::string> creators; // of objects that are functions: the concrete one
+  /// By concrete function: the objects that it captures.
+  std::map<std::string, std::vector<int>, std::less<>> captures;
+};
+
+/// The functions that these objects offer.
+struct ObjectFunctions : ModelObjects {
   static ObjectFunctions of(const pb::MetaGraphDef &meta);
   /// Of the only meta graph of a SavedModel; none of another graph.
   static ObjectFunctions of(const Graph &graph);
 
   /// See Model::function.
   Expected<const ModelFunction *> find(std::string_view name) const;
-  /// The object at the end of a path from the root, -1 if there is none. `separator` stands between
-  /// the names of edges, which may hold it.
-  int objectAt(std::string_view path, char separator) const;
 
   std::vector<ModelFunction> functions;
-  std::vector<ModelObject> objects; // the first is the root
   std::map<int, size_t> functionOfObject;
-  std::map<int, std::string> creators; // of objects that are functions: the concrete one
   std::map<std::string, size_t, std::less<>> aliases;
-  /// By concrete function: the objects that it captures.
-  std::map<std::string, std::vector<int>, std::less<>> captures;
 };
 
 /// A variant in words: `f(x: float32[?], training=False) -> float32[?]`.

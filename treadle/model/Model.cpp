@@ -1,14 +1,12 @@
 // Models: SavedModels that are ready to be called.
 //
 // Loading goes as in TensorFlow: the saver's restore op runs with the checkpoint's name and the
-// assets' paths fed, then the init op. Variables that the op leaves out are found as Python's
-// loader finds them, through the model's objects: Keras writes models whose restore op is of no
-// use.
+// assets' paths fed, then the init op. Keras 3 writes models whose op restores copies of variables:
+// there the model's objects tell which handles stand for one variable.
 #include "treadle/checkpoint/Index.h"
 #include "treadle/graph/GraphImpl.h"
-#include "treadle/graph/ObjectFunctions.h"
+#include "treadle/graph/ObjectValues.h"
 #include "treadle/graph/SavedModel.h"
-#include "treadle/model/ObjectGraph.h"
 #include "treadle/session/SessionFiles.h"
 #include "treadle/session/SessionResources.h"
 
@@ -23,7 +21,6 @@
 #include <filesystem>
 #include <mutex>
 #include <unordered_map>
-#include <unordered_set>
 
 namespace treadle {
 
@@ -39,7 +36,6 @@ struct Model::Impl {
   Expected<Session> functionSession();
 
   Expected<void> restore();
-  Expected<void> restoreObjects();
   Expected<void> checkVariables() const;
   Expected<void> initialize();
   Expected<void> saveTo(const std::string &prefix);
@@ -171,28 +167,7 @@ Expected<void> Model::Impl::restore() {
   }
   Session::Feeds feeds = assetFeeds();
   feeds.emplace_back(withOutput(saver.filename_tensor_name()), Tensor::scalarString(prefix));
-  auto restored = session.run({}, onlyNew(std::move(feeds)), {saver.restore_op_name()});
-  return restored ? restoreObjects() : Unexpected(std::move(restored.error()));
-}
-
-Expected<void> Model::Impl::restoreObjects() {
-  std::unordered_set<std::string> missing;
-  for (const pb::SavedObject &object : files.meta.object_graph_def().nodes())
-    if (object.has_variable())
-      missing.insert(object.variable().name());
-  for (const auto &[name, value] : session.variables())
-    missing.erase(name);
-  if (missing.empty())
-    return {};
-  BundleReader checkpoint = TREADLE_TRY(BundleReader::open(files.variables(), filesOf(session)));
-  auto variables = TREADLE_TRY(checkpointedVariables(files.meta, checkpoint));
-  for (const auto &[name, key] : variables) {
-    if (!missing.contains(name))
-      continue;
-    Tensor value = TREADLE_TRY(checkpoint.read(key));
-    TREADLE_TRY(session.setVariable(name, std::move(value)));
-  }
-  return {};
+  return session.run({}, onlyNew(std::move(feeds)), {saver.restore_op_name()}).map([](auto &&) {});
 }
 
 /// The restore op takes whatever shape the checkpoint has.
@@ -261,8 +236,8 @@ Expected<Model> Model::create(Graph graph, SessionOptions options,
     return ofProgram(std::move(graph), std::move(options));
   auto chosen = TREADLE_TRY(chooseMetaGraph(std::move(graph), tags));
   auto impl = std::make_shared<Impl>();
-  impl->graph = std::move(chosen.first);
   impl->files = std::move(chosen.second);
+  impl->graph = TREADLE_TRY(withOneHandleEach(std::move(chosen.first), impl->files));
   impl->signatures = signaturesOf(impl->files.meta);
   auto assets = impl->files.assets();
   if (!assets)
