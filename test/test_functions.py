@@ -96,16 +96,23 @@ def test_arguments_that_no_variant_takes(model):
         model.functions["reset"](None)
     with pytest.raises(treadle.InvalidArgumentError, match=r"isn't defined for \(\)"):
         model.functions["sum_below"]()
-    ones = np.ones((2, 2), np.float32)
-    with pytest.raises(treadle.InvalidArgumentError, match="is ambiguous for"):
-        model.functions["either"](ones, ones)
-    np.testing.assert_array_equal(model.functions["either"](ones[:1], ones[:1]), ones[:1] * 2)
     with pytest.raises(TypeError, match="2 values for 1 argument"):
         model.functions["sum_below"](1, 2)
     with pytest.raises(TypeError, match="by place and by name"):
         model.functions["sum_below"](1, n=2)
     with pytest.raises(treadle.UnimplementedError, match="'rows' is a RaggedTensorSpec"):
         model.functions["ragged"]([1])
+
+
+def test_the_first_variant_that_fits_is_called(model):
+    """As in TensorFlow. Both variants of `either` take two rows of two."""
+    either, ones = model.functions["either"], np.ones((2, 2), np.float32)
+    assert len(either.variants) == 2
+    np.testing.assert_array_equal(either(ones, ones), ones * 2)
+    np.testing.assert_array_equal(either(ones[:1], ones[:1]), ones[:1] * 2)
+    np.testing.assert_array_equal(either([[1, 1]], [[1, 1]]), ones[:1] * 2)  # converted
+    call = ("run", FUNCTIONS, "--function", "either", "--input", "a=[[1,1],[1,1]]")
+    assert "result: float32[2,2] = [[2.0 2.0]" in run(*call, "--input", "b=[[1,1],[1,1]]")
 
 
 def test_names(model):

@@ -67,9 +67,9 @@ public:
   /// By its name, by any other path to it, or by its alias. NotFound, with the nearest names, if
   /// there is none.
   Expected<const ModelFunction *> function(std::string_view name) const;
-  /// The one variant that takes these inputs. Of several it is the one whose shapes are stated most
-  /// exactly. A fixed argument that is given must have the variant's value; an empty tensor stands
-  /// for None. InvalidArgument, with a list of the variants, if none fits or several do.
+  /// The first variant that takes these inputs. A fixed argument that is given must have the
+  /// variant's value; an empty tensor stands for None. InvalidArgument, with a list of the
+  /// variants, if none fits.
   static Expected<const ModelFunction::Variant *> choose(const ModelFunction &function,
                                                          const Values &inputs);
   /// Calls the variant that takes these inputs; gives its outputs in the variant's order. What the

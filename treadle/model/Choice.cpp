@@ -67,24 +67,6 @@ bool takes(const Choice &variant, const Values &values) {
   });
 }
 
-bool isWithin(const Graph::Value &inner, const Graph::Value &outer) {
-  if (!outer.hasRank)
-    return true;
-  return inner.hasRank && inner.dims.size() == outer.dims.size() &&
-         std::ranges::equal(inner.dims, outer.dims,
-                            [](int64_t a, int64_t b) { return b < 0 || a == b; });
-}
-
-/// Whether `a` states its inputs' shapes at least as exactly as `b`.
-bool isExact(const Choice &a, const Choice &b) {
-  return a.signature.inputs.size() >= b.signature.inputs.size() &&
-         std::ranges::all_of(b.signature.inputs, [&](const auto &input) {
-           auto same = std::ranges::find(a.signature.inputs, input.first,
-                                         [](const auto &other) { return other.first; });
-           return same != a.signature.inputs.end() && isWithin(same->second, input.second);
-         });
-}
-
 std::string listOf(const ModelFunction &function) {
   std::string list;
   for (const Choice &variant : function.variants)
@@ -102,27 +84,23 @@ std::string givenText(const Values &values) {
 
 } // namespace
 
+/// TensorFlow takes the first variant that fits. One that can't be called counts only if no other
+/// fits, or if there is no other: its arguments may be what can't be given.
 Expected<const Choice *> Model::choose(const ModelFunction &function, const Values &inputs) {
-  std::vector<const Choice *> fitting;
-  for (const Choice &variant : function.variants)
-    if (takes(variant, inputs))
-      fitting.push_back(&variant);
-  auto best = std::ranges::find_if(fitting, [&](const Choice *one) {
-    return std::ranges::all_of(fitting, [&](const Choice *other) {
-      return one == other || (isExact(*one, *other) && !isExact(*other, *one));
-    });
-  });
-  if (function.variants.size() == 1 && !function.variants.front().problem.empty())
-    best = fitting.insert(fitting.end(), &function.variants.front());
-  if (best == fitting.end())
-    return Unexpected(invalidArgument(
-        "function '", function.name,
-        fitting.empty() ? "' isn't defined for " : "' is ambiguous for ", givenText(inputs),
-        fitting.empty() ? ", only for" : "; it is defined for", listOf(function)));
-  if (!(*best)->problem.empty())
+  const Choice *found = nullptr;
+  for (const Choice &variant : function.variants) {
+    bool canBeCalled = variant.problem.empty();
+    bool fits = takes(variant, inputs) || (function.variants.size() == 1 && !canBeCalled);
+    if (fits && (!found || (canBeCalled && !found->problem.empty())))
+      found = &variant;
+  }
+  if (!found)
+    return Unexpected(invalidArgument("function '", function.name, "' isn't defined for ",
+                                      givenText(inputs), ", only for", listOf(function)));
+  if (!found->problem.empty())
     return Unexpected(
-        unimplemented("function '", function.name, "' can't be called: ", (*best)->problem));
-  return *best;
+        unimplemented("function '", function.name, "' can't be called: ", found->problem));
+  return found;
 }
 
 } // namespace treadle

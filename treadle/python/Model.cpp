@@ -101,19 +101,18 @@ Model::Values toArguments(const FunctionVariant *variant, nb::dict inputs) {
   return values;
 }
 
-/// The variants that take the arguments once these are converted, with the arguments.
-std::vector<Model::Values> convertedArguments(const ModelFunction &function, nb::dict inputs) {
-  std::vector<Model::Values> found;
+/// The arguments as the first variant takes them that does so once they are converted.
+std::optional<Model::Values> convertedArguments(const ModelFunction &function, nb::dict inputs) {
   for (const FunctionVariant &variant : function.variants) {
     try {
       Model::Values values = toArguments(&variant, inputs);
       ModelFunction alone{function.name, function.arguments, {variant}};
       if (Model::choose(alone, values))
-        found.push_back(std::move(values));
+        return values;
     } catch (const std::exception &) { // isn't convertible
     }
   }
-  return found;
+  return std::nullopt;
 }
 
 /// What the function takes as it is goes before what can be converted, as a list of numbers can.
@@ -123,8 +122,7 @@ Model::Values chooseArguments(const ModelFunction &function, nb::dict inputs) {
   Model::Values asGiven = toArguments(nullptr, inputs);
   if (Model::choose(function, asGiven))
     return asGiven;
-  auto converted = convertedArguments(function, inputs);
-  return converted.size() == 1 ? std::move(converted.front()) : std::move(asGiven);
+  return convertedArguments(function, inputs).value_or(std::move(asGiven));
 }
 
 /// Values in order, nested as Python has them.
