@@ -86,6 +86,7 @@ constexpr const char *ordered[] = {
     "tfg-specialize-functions{shapes=true constants=true}",
     "tfg-lift-graph-to-func{fetches=call:0,call:1,call:2,call:3,call:4},tfg-lower-func-to-graph",
     "tfg-lift-legacy-call",
+    "tfg-select-implementations",
     "tfg-inline,tfg-preserve-order{after=call/n2:call/n1}",
     "tfg-inline,tfg-preserve-order{after=call/n2:call/n1 soft=true},tfg-functional-to-v1",
     "tfg-schedule-communication",

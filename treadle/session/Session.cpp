@@ -10,6 +10,7 @@
 #include "treadle/session/SessionResources.h"
 #include "treadle/session/SharedSession.h"
 #include "treadle/session/TraceText.h"
+#include "treadle/transforms/select_implementations/SelectImplementations.h"
 
 #include "treadle/runtime/Cores.h"
 #include "treadle/runtime/InstructionSet.h"
@@ -191,6 +192,10 @@ static bool hasGenericFunctions(const Graph &graph) {
 
 /// The graph as plans are made of it.
 static Expected<Graph> runnableForm(Graph graph, const SessionOptions &options) {
+  if (tfg::callsOtherImplementations(*graph.impl->module)) {
+    Graph chosen = TREADLE_TRY(graph.runPasses("tfg-select-implementations"));
+    graph = std::move(chosen);
+  }
   if (hasGenericFunctions(graph)) {
     Graph closed = TREADLE_TRY(graph.runPasses("tfg-specialize-functions"));
     graph = std::move(closed);

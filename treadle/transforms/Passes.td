@@ -1091,6 +1091,26 @@ def LowerFuncToGraph : Pass<"tfg-lower-func-to-graph", "::mlir::ModuleOp"> {
   ];
 }
 
+def SelectImplementations : Pass<"tfg-select-implementations", "::mlir::ModuleOp"> {
+  let summary = "call the implementation of an interface that prefers the CPU";
+  let description = [{
+    Functions with equal attributes `api_implements` are implementations of one interface, and
+    `api_preferred_device` names the device that each is for. A call of one that isn't for the CPU, by
+    its op or in an attribute, becomes a call of the first of the same types that is. Functions that
+    compute gradients, or what gradients need, stay: those are chosen in pairs.
+
+    ```mlir
+    %y, %c = PartitionedCall(%x) name("y") {Tin = [f32], Tout = [f32],
+        f = #tf_type.func<@lstm_gpu, {}>} : (tensor<f32>) -> (tensor<f32>)
+    // becomes
+    %y, %c = PartitionedCall(%x) name("y") {Tin = [f32], Tout = [f32],
+        f = #tf_type.func<@lstm_cpu, {}>} : (tensor<f32>) -> (tensor<f32>)
+    ```
+
+    Sessions run it where a call would change.
+  }];
+}
+
 def LiftLegacyCall : Pass<"tfg-lift-legacy-call", "::mlir::ModuleOp"> {
   let summary = "name the function that a node calls by its op as a symbol";
   let description = [{

@@ -90,6 +90,7 @@ public:
     remap.feeds = options.unknown();
     passes.addPass(createRemap(remap));
   }
+  void selectImplementations() { passes.addPass(createSelectImplementations()); }
   void specialize() { passes.addPass(createSpecializeFunctions()); }
   void dedupeConstants() {
     passes.addPass(createDedupeConstants({named, options.unknown(), true}));
@@ -125,6 +126,7 @@ void cleanUp(Phases &phases) {
 
 void inlineAll(Phases &phases) {
   phases.verified([&] {
+    phases.selectImplementations();
     phases.specialize();
     phases.inlineCalls();
     phases.prune();
