@@ -2,6 +2,7 @@
 
 #include "treadle/checkpoint/Crc32c.h"
 #include "treadle/checkpoint/Wire.h"
+#include "treadle/tensor/MemoryBudget.h"
 
 #include <algorithm>
 
@@ -30,21 +31,49 @@ Error wrongSize(std::string_view name, const BundleEntry &entry) {
                   " takes");
 }
 
-/// Plain elements are stored as they are in memory. Read in pieces that stay in the cache until
-/// they are summed.
+constexpr int64_t pieceBytes = 256 << 10; // they stay in the cache until they are summed
+
+/// Plain elements are stored as they are in memory.
 Expected<void> readPlain(const InputFile &file, std::string_view name, const BundleEntry &entry,
                          Tensor &out) {
-  constexpr int64_t piece = 256 << 10;
   auto size = static_cast<int64_t>(out.bytes());
   if (size != entry.size)
     return Unexpected(wrongSize(name, entry));
   uint32_t crc = 0;
-  for (int64_t at = 0; at < size; at += piece) {
-    int64_t now = std::min(piece, size - at);
+  for (int64_t at = 0; at < size; at += pieceBytes) {
+    int64_t now = std::min(pieceBytes, size - at);
     TREADLE_TRY(file.read(out.data<char>() + at, now, entry.offset + at));
     crc = extendCrc32c(crc, out.data<char>() + at, static_cast<size_t>(now));
   }
   return checkSum(name, crc, entry);
+}
+
+/// Whether elements may stay in their file: large ones that begin where kernels' vector loads may.
+/// What a budget counts is read.
+bool mayStayInFile(const BundleEntry &entry) {
+  constexpr int64_t large = 1 << 20, alignment = 16;
+  return isPlain(entry.dtype) && entry.size >= large && entry.offset % alignment == 0 &&
+         !MemoryBudget::opened();
+}
+
+/// Plain elements where they are in their file, once their sum is known to be right; an empty
+/// tensor where files can't be memory.
+Expected<Tensor> mapPlain(const InputFile &file, std::string_view name, const BundleEntry &entry) {
+  if (*countElements(entry.dims) * static_cast<int64_t>(dtypeSize(entry.dtype)) != entry.size)
+    return Unexpected(wrongSize(name, entry));
+  std::shared_ptr<void> elements = file.map(entry.size, entry.offset);
+  if (!elements)
+    return Tensor();
+  std::vector<char> piece(pieceBytes);
+  uint32_t crc = 0;
+  for (int64_t at = 0; at < entry.size; at += pieceBytes) {
+    int64_t now = std::min(pieceBytes, entry.size - at);
+    TREADLE_TRY(file.read(piece.data(), now, entry.offset + at));
+    crc = extendCrc32c(crc, piece.data(), static_cast<size_t>(now));
+  }
+  TREADLE_TRY(checkSum(name, crc, entry));
+  void *data = elements.get();
+  return Tensor::external(entry.dtype, entry.dims, data, [kept = std::move(elements)] {});
 }
 
 /// The checksum of strings takes each length as a number of 32 bits, of 64 where it needs them.
@@ -154,6 +183,11 @@ Expected<const InputFile *> BundleReader::fileOf(std::string_view name,
 
 Expected<Tensor> BundleReader::readEntry(std::string_view name, const BundleEntry &entry) const {
   const InputFile *file = TREADLE_TRY(fileOf(name, entry));
+  if (mayStayInFile(entry)) {
+    Tensor mapped = TREADLE_TRY(mapPlain(*file, name, entry));
+    if (mapped)
+      return mapped;
+  }
   Expected<Tensor> out = Tensor::make(entry.dtype, entry.dims);
   if (!out)
     return out;

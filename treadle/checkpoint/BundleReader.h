@@ -11,7 +11,8 @@
 namespace treadle {
 
 /// A checkpoint that is open: its index is in memory, shards are opened when first needed. Tensors
-/// are read straight into their own memory, and their checksums compared. Thread-safe.
+/// are read straight into their own memory, or, if they are large and aligned, stay in the file
+/// until they are used; their checksums are compared. Thread-safe.
 class BundleReader {
 public:
   /// As BundleIndex::read. `files` is asked for shards too, and outlives the reader.

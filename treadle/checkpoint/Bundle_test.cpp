@@ -106,6 +106,32 @@ TEST_F(Bundle, LargeTensorsScalarsAndEmptyOnesComeBack) {
   EXPECT_EQ(tensorTypeText(*read("none")), "float64[3,0]");
 }
 
+TEST_F(Bundle, LargeTensorsStayInTheirFileWhereTheyAreAligned) {
+  Tensor large = counting({1 << 18}), other = counting({1 << 10, 1 << 9});
+  auto bytes = static_cast<int64_t>(large.bytes());
+  ASSERT_TRUE(write({{"a", large}, {"b", floats({1})}, {"c", other}}));
+  int64_t before = Tensor::liveBytes();
+  Tensor mapped = *read("a");
+  EXPECT_LT(Tensor::liveBytes() - before, bytes);
+  Tensor moved = *read("c"); // four bytes behind
+  EXPECT_GE(Tensor::liveBytes() - before, bytes);
+  EXPECT_EQ(ints(mapped), ints(large));
+  EXPECT_EQ(ints(moved), ints(other));
+  ASSERT_TRUE(mapped.isUnique());
+  mapped.data<int32_t>()[0] = 7; // of this tensor alone
+  EXPECT_EQ(ints(*read("a")), ints(large));
+  fs::remove_all(folder);
+  EXPECT_EQ(mapped.data<int32_t>()[1], 1);
+}
+
+TEST_F(Bundle, LargeTensorsThatStayInTheirFileAreChecked) {
+  ASSERT_TRUE(write({{"a", counting({1 << 18})}}));
+  std::fstream file(data(), std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(500'000).put('!');
+  file.close();
+  EXPECT_EQ(read("a").error().code, Code::DataLoss);
+}
+
 TEST_F(Bundle, StringsComeBack) {
   std::vector<std::string> values{"", "x", std::string(100000, 'y'), std::string("\0\xff", 2)};
   ASSERT_TRUE(write({{"s", strings(values)}, {"none", strings({})}}));

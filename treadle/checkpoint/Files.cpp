@@ -6,6 +6,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
@@ -71,6 +72,16 @@ Expected<void> InputFile::read(void *out, int64_t size, int64_t offset) const {
     at += got, offset += got, size -= got;
   }
   return {};
+}
+
+std::shared_ptr<void> InputFile::map(int64_t size, int64_t offset) const {
+  int64_t before = offset % sysconf(_SC_PAGESIZE);
+  auto length = static_cast<size_t>(before + size);
+  void *pages = mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE,
+                     descriptor, offset - before);
+  if (pages == MAP_FAILED)
+    return nullptr;
+  return {static_cast<char *>(pages) + before, [=](void *) { munmap(pages, length); }};
 }
 
 Expected<std::string> readWholeFile(const std::string &path, const FileAccess &files) {

@@ -5,6 +5,7 @@
 #include "treadle/tensor/Error.h"
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -28,6 +29,10 @@ public:
   int64_t size() const { return fileSize; }
   /// Reads exactly `size` bytes; DataLoss if the file ends before.
   Expected<void> read(void *out, int64_t size, int64_t offset) const;
+  /// Bytes of the file as memory of one's own: a page is read when it is first used, and copied
+  /// when it is first written. Null where the system has no such memory. Whoever changes the file
+  /// in place changes them; whoever truncates it takes them away.
+  std::shared_ptr<void> map(int64_t size, int64_t offset) const;
 
 private:
   InputFile(int descriptor, int64_t size, std::string path)
