@@ -121,6 +121,8 @@ FOLDERS = {
     ("best.keras",): r"a model of Keras \(\.keras\); .*model\.export",
     ("_METADATA",): "a checkpoint of JAX",
     ("fingerprint.pb", "keras_metadata.pb"): r"nor graph\.pb$",
+    ("model.json", "ckpt-1.index"): "it holds a checkpoint; expected a graph",
+    ("model.json", "README.md"): r"nor graph\.pb$",
     (): r"nor graph\.pb$",
 }
 
@@ -131,4 +133,10 @@ def test_a_folder_without_a_model_is_named(names, tmp_path):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(b"")
     with pytest.raises(treadle.NotFoundError, match=FOLDERS[names]):
+        treadle.load(tmp_path)
+
+
+def test_a_model_of_tensorflow_js_is_known_by_its_manifest(tmp_path):
+    (tmp_path / "model.json").write_text('{"modelTopology": {}, "weightsManifest": []}')
+    with pytest.raises(treadle.NotFoundError, match=r"a model of TensorFlow\.js"):
         treadle.load(tmp_path)

@@ -5,6 +5,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Endian.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
 #include <algorithm>
@@ -182,20 +183,32 @@ bool holdsModel(const std::filesystem::path &folder) {
                       [](StringRef name) { return name.starts_with("saved_model.pb"); });
 }
 
-/// What a folder is, by a name in it.
-constexpr Extension folderRows[] = {
-    {"model.weights.h5", "an unpacked model of Keras", kerasFix},
-    {".mlmodel", "a model of Core ML", originFix},
-    {"Manifest.json", "a model of Core ML (.mlpackage)", originFix},
-    {"_METADATA", "a checkpoint of JAX (Orbax)", weightsFix},
-    {"model.json", "a model of TensorFlow.js", originFix},
-    {".safetensors", "weights in safetensors", weightsFix},
-    {".index", "a checkpoint", weightsFix},
-    {".keras", "a model of Keras (.keras)", kerasFix},
-    {".h5", "a file of Keras (.h5)", kerasFix},
-    {".tflite", "a model of TensorFlow Lite (.tflite)", originFix},
-    {".onnx", "a model in ONNX", originFix},
+/// What a folder is, by a name in it, or a file of that name that holds a text.
+struct FolderRow : Extension {
+  StringRef text = "";
 };
+constexpr FolderRow folderRows[] = {
+    {{"model.weights.h5", "an unpacked model of Keras", kerasFix}},
+    {{".mlmodel", "a model of Core ML", originFix}},
+    {{"Manifest.json", "a model of Core ML (.mlpackage)", originFix}},
+    {{"_METADATA", "a checkpoint of JAX (Orbax)", weightsFix}},
+    {{"model.json", "a model of TensorFlow.js", originFix}, "\"weightsManifest\""},
+    {{".safetensors", "weights in safetensors", weightsFix}},
+    {{".index", "a checkpoint", weightsFix}},
+    {{".keras", "a model of Keras (.keras)", kerasFix}},
+    {{".h5", "a file of Keras (.h5)", kerasFix}},
+    {{".tflite", "a model of TensorFlow Lite (.tflite)", originFix}},
+    {{".onnx", "a model in ONNX", originFix}},
+};
+
+bool isOf(const FolderRow &row, const std::filesystem::path &folder, StringRef name) {
+  if (!name.ends_with(row.end))
+    return false;
+  if (row.text.empty())
+    return true;
+  auto file = llvm::MemoryBuffer::getFile((folder / name.str()).string());
+  return file && (*file)->getBuffer().contains(row.text);
+}
 
 } // namespace
 
@@ -209,8 +222,8 @@ std::string foreignFolder(const std::string &folder) {
     near.resize(mostNamed);
   if (!near.empty())
     return str(" (did you mean ", llvm::join(near, " or "), "?)");
-  for (const Extension &row : folderRows)
-    if (llvm::any_of(names, [&](StringRef name) { return name.ends_with(row.end); }))
+  for (const FolderRow &row : folderRows)
+    if (llvm::any_of(names, [&](StringRef name) { return isOf(row, folder, name); }))
       return str("; it holds ", text(row.what, row.fix));
   return "";
 }
