@@ -34,8 +34,6 @@ Expected<std::string> render(mlir::ModuleOp module, llvm::StringRef path) {
     return Unexpected(invalidArgument("'", path.str(),
                                       "' can't hold a graph in tf_executor; end the name in .mlir, "
                                       "or run the pass tf-executor-to-tfg first"));
-  if (path.ends_with(".pb"))
-    return exportGraphDefBytes(module);
   if (path.ends_with(".pbtxt"))
     return exportGraphDefText(module);
   if (!path.ends_with(".mlir"))
@@ -110,6 +108,9 @@ Expected<void> exportFile(mlir::ModuleOp module, const std::string &path) {
         resourceExhausted("'", path,
                           "': the graph takes more than 2 GiB, which no protobuf "
                           "message may; name it .cpb to write it in chunks, or .mlir"));
+  if (format == GraphFormat::Binary && !hasTfExecutor(module))
+    return replaceFile(path,
+                       [&](llvm::raw_ostream &out) { return exportGraphDefBytes(module, out); });
   std::string content = TREADLE_TRY(render(module, path));
   return replaceFile(path, [&](llvm::raw_ostream &out) {
     out << content;

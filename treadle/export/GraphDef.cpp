@@ -146,41 +146,62 @@ static Error tooLarge() {
                            "it in chunks (.cpb) or as MLIR text (.mlir)");
 }
 
-Expected<std::string> treadle::exportGraphDefBytes(ModuleOp module) {
+/// Needs memory for one node at a time.
+static Expected<void> writeGraphDef(ModuleOp module,
+                                    google::protobuf::io::ZeroCopyOutputStream &stream) {
   google::protobuf::LogSilencer silencer;
   pb::GraphDef header;
   GraphExporter exporter(module);
   TREADLE_TRY(exporter.exportHeader(header));
-  std::string bytes;
   google::protobuf::Arena arena;
-  {
-    google::protobuf::io::StringOutputStream stream(&bytes);
-    google::protobuf::io::CodedOutputStream coded(&stream);
-    coded.SetSerializationDeterministic(true);
-    constexpr uint32_t nodeTag = pb::GraphDef::kNodeFieldNumber << 3 | 2;
-    constexpr size_t arenaSize = 1 << 16;
-    // A message and each of its fields has a length below this.
-    constexpr size_t limit = INT32_MAX;
-    size_t size = header.ByteSizeLong();
-    Expected<void> ok = exporter.exportNodes([&](NodeExporter &nodes, tfg::Node node) {
-      auto *def = google::protobuf::Arena::CreateMessage<pb::NodeDef>(&arena);
-      Expected<void> exported = nodes.exportNode(node, *def);
-      constexpr size_t mostOverhead = 6;
-      size += def->ByteSizeLong() + mostOverhead;
-      if (size > limit)
-        return Expected<void>(Unexpected(tooLarge()));
-      coded.WriteTag(nodeTag);
-      coded.WriteVarint32(static_cast<uint32_t>(def->ByteSizeLong()));
-      def->SerializeWithCachedSizes(&coded);
-      if (arena.SpaceUsed() > arenaSize)
-        arena.Reset();
-      return exported;
-    });
-    if (!ok)
-      return Unexpected(ok.error());
-  }
-  bytes += serialize(header);
-  return bytes;
+  google::protobuf::io::CodedOutputStream coded(&stream);
+  coded.SetSerializationDeterministic(true);
+  constexpr uint32_t nodeTag = pb::GraphDef::kNodeFieldNumber << 3 | 2;
+  constexpr size_t arenaSize = 1 << 16;
+  // A message and each of its fields has a length below this.
+  constexpr size_t limit = INT32_MAX;
+  size_t size = header.ByteSizeLong(), held = 0; // held: by strings, which the arena doesn't count
+  TREADLE_TRY(exporter.exportNodes([&](NodeExporter &nodes, tfg::Node node) {
+    auto *def = google::protobuf::Arena::CreateMessage<pb::NodeDef>(&arena);
+    Expected<void> exported = nodes.exportNode(node, *def);
+    constexpr size_t mostOverhead = 6;
+    size += def->ByteSizeLong() + mostOverhead;
+    if (size > limit)
+      return Expected<void>(Unexpected(tooLarge()));
+    coded.WriteTag(nodeTag);
+    coded.WriteVarint32(static_cast<uint32_t>(def->ByteSizeLong()));
+    def->SerializeWithCachedSizes(&coded);
+    held += def->ByteSizeLong();
+    if (held + arena.SpaceUsed() > arenaSize) {
+      arena.Reset();
+      held = 0;
+    }
+    return exported;
+  }));
+  coded.WriteString(serialize(header));
+  return {};
+}
+
+Expected<std::string> treadle::exportGraphDefBytes(ModuleOp module) {
+  std::string bytes;
+  google::protobuf::io::StringOutputStream stream(&bytes);
+  return writeGraphDef(module, stream).map([&] { return std::move(bytes); });
+}
+
+Expected<void> treadle::exportGraphDefBytes(ModuleOp module, llvm::raw_ostream &out) {
+  class Bytes : public google::protobuf::io::CopyingOutputStream {
+  public:
+    explicit Bytes(llvm::raw_ostream &out) : out(out) {}
+    bool Write(const void *bytes, int size) override {
+      out.write(static_cast<const char *>(bytes), static_cast<size_t>(size));
+      return true;
+    }
+
+  private:
+    llvm::raw_ostream &out;
+  } bytes(out);
+  google::protobuf::io::CopyingOutputStreamAdaptor stream(&bytes);
+  return writeGraphDef(module, stream);
 }
 
 Expected<std::string> treadle::exportGraphDefText(ModuleOp module) {

@@ -18,6 +18,8 @@ Expected<pb::GraphDef> exportGraphDef(mlir::ModuleOp module);
 /// Serialized, the same bytes for equal graphs. Needs memory for the bytes and one node at a time.
 /// ResourceExhausted beyond 2 GiB, which no message may have: see export/Chunks.h.
 Expected<std::string> exportGraphDefBytes(mlir::ModuleOp module);
+/// As it is written, without memory for all bytes.
+Expected<void> exportGraphDefBytes(mlir::ModuleOp module, llvm::raw_ostream &out);
 
 /// The message in parts: calls `take` for each node, whose memory is reused, and puts the rest into
 /// `rest`.
