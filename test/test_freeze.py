@@ -213,10 +213,8 @@ def test_all_that_looks_at_a_variable_is_frozen(text, expected):
 def test_what_cannot_be_frozen_is_told():
     words = treadle.load(WORDS)
     graph = treadle.Graph.from_file(WORDS)
-    with pytest.raises(treadle.FailedPreconditionError, match="'count' .* writes variable 'calls'"):
-        graph.freeze(words.session, ["calls_now"])
-    with pytest.raises(treadle.UnimplementedError, match="node 'table' .* holds a table"):
-        graph.freeze(words.session, ["id"])
+    with pytest.raises(treadle.FailedPreconditionError, match="table .* holds nothing yet"):
+        graph.freeze(treadle.Session(graph), ["id"])
     with pytest.raises(treadle.NotFoundError, match="no node 'q'"):
         graph.freeze(words.session, ["q"])
     with pytest.raises(treadle.InvalidArgumentError, match="nothing to keep"):
@@ -227,6 +225,50 @@ def test_what_cannot_be_frozen_is_told():
         graph.freeze(words.session, ["y"], feeds=["y:7"])
 
 
+def test_what_is_written_stays_a_variable():
+    """With the value that it had, beside constants for what is only read."""
+    words = treadle.load(WORDS)
+    frozen = treadle.Graph.from_file(WORDS).freeze(words.session, ["y", "calls_now"])
+    assert [node.name for node in frozen.nodes("VarHandleOp")] == ["calls"]
+    session = treadle.Session(frozen)
+    with pytest.raises((treadle.NotFoundError, treadle.FailedPreconditionError), match="calls"):
+        session.run("calls_now", {"x": [1, 2]})
+    session.run([], targets="init")
+    y, calls = session.run(["y", "calls_now"], {"x": [1, 2]})
+    np.testing.assert_array_equal(y, np.float32([2.5, 5]))
+    assert (calls, session.run("calls_now", {"x": [1]})) == (11, 12)
+
+
+def test_tables_stay_with_what_they_hold():
+    words = treadle.load(WORDS)
+    frozen = treadle.Graph.from_file(WORDS).freeze(words.session, ["id"])
+    session = treadle.Session(frozen)
+    session.run([], targets="init")
+    asked = np.array([b"two", b"zero", b"nothing"])
+    expected = words.session.run("id", {"word": asked[0]})
+    assert session.run("id", {"word": asked[0]}) == expected == 2
+
+
+def test_a_variable_that_a_loop_writes_stays():
+    g = treadle.Builder()
+    v, w = g.variable("v", 2), g.variable("w", 5)
+    n = g.placeholder("n", "int32", [])
+    with g.while_loop(i=0) as loop:
+        loop.condition(loop.i < n)
+        v.assign_add(w.read())
+        loop.i += 1
+    y = v.read() * loop.i
+    graph = g.build()
+    session = treadle.Session(graph)
+    session.run([], targets="init")
+    frozen = graph.freeze(session, [y.name])
+    again = treadle.Session(frozen)
+    again.run([], targets="init")
+    for _ in range(2):
+        assert again.run(y.name, {"n:0": 3}) == session.run(y.name, {"n:0": 3})
+    assert {node.attrs.get("shared_name") for node in frozen.nodes("VarHandleOp")} == {"v"}
+
+
 def test_the_command_freezes_a_signature(tmp_path):
     model = model_texts.variable_model(RESULT, {"r": "r:0"}, tmp_path / "model")
     status, out, error = command(model, "-o", tmp_path / "frozen.pb")
@@ -235,6 +277,8 @@ def test_the_command_freezes_a_signature(tmp_path):
         "serving_default\n  <- x: int32 of any shape (x:0)\n  -> r: int32 of any shape (r:0)\n"
     )
     assert treadle.Session(tmp_path / "frozen.pb").run("r", {"x": 5}) == 15
+    status, out, error = command(WORDS, "-o", tmp_path / "words.pb", "--signature", "lookup")
+    assert (status, error) == (0, "") and out.endswith("run 'init' first: --setup init\n")
 
 
 def test_the_command_freezes_a_plain_graph(tmp_path):

@@ -1,7 +1,7 @@
 // Parts of graphs as graphs of their own, with variables as constants where that is wanted.
 #pragma once
 
-#include "treadle/Graph.h"
+#include "treadle/Session.h"
 
 namespace treadle {
 
@@ -16,12 +16,18 @@ struct FreezeRequest {
   std::vector<std::string> fetches, feeds;
   /// Values by name, as Session::variables gives them.
   std::vector<std::pair<std::string, Tensor>> variables;
+  /// What tables hold, as Session::tables gives it.
+  std::vector<Session::TableContents> tables;
 };
 /// What `extract` gives, with those values in the place of variables: in functions, loops and
-/// conditionals too. Calls are inlined where that can be. Errors beside those of `extract`:
-/// FailedPrecondition for a variable that has no value, and for one that a fetch writes;
-/// Unimplemented, naming the node, where a handle goes to what can't do with a value, and for
-/// tables.
-Expected<Graph> freeze(const Graph &graph, const FreezeRequest &request);
+/// conditionals too. Calls are inlined where that can be. Tables stay, and so do variables that a
+/// fetch writes, or whose handle goes to what can't do with a value: then the graph has another
+/// node
+/// (`init`, or `init_1` where that name is taken), which gives them these contents, to be run
+/// first. Its name is put into `initializer`; empty if nothing stays. Errors beside those of
+/// `extract`: FailedPrecondition for a variable that has no value, and for a table that holds
+/// nothing yet.
+Expected<Graph> freeze(const Graph &graph, const FreezeRequest &request,
+                       std::string *initializer = nullptr);
 
 } // namespace treadle

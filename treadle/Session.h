@@ -87,6 +87,12 @@ public:
   /// Gives the variable of that name, in no container of its own, a value; it is made if it wasn't
   /// yet. InvalidArgument for a value of another dtype than the variable's.
   Expected<void> setVariable(const std::string &name, Tensor value);
+  /// What the tables that were made so far hold, by name. Of a dense table it is all buckets.
+  struct TableContents {
+    std::string name;
+    Tensor keys, values;
+  };
+  std::vector<TableContents> tables() const;
   /// Ends the runs in progress with a Cancelled error.
   void cancel();
 

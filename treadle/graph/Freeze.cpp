@@ -2,7 +2,8 @@
 //
 // Which variable a handle stands for is found for each body by itself: handles that come in over a
 // function's arguments are those of its callers. Where one is read, there is a constant then, and
-// the handles' way through calls and loops serves nothing; passes take it away.
+// the handles' way through calls and loops serves nothing; passes take it away. Variables that are
+// still there then are written, or used otherwise: these stay as they were, all over again.
 #include "treadle/Freeze.h"
 #include "treadle/analysis/effects/Effects.h"
 #include "treadle/graph/GraphImpl.h"
@@ -18,6 +19,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 using namespace mlir;
 
@@ -32,10 +34,16 @@ bool makesVariable(Node node) {
   return family == "variable" || family == "reference variable";
 }
 
+Error cannotHold(Node node) {
+  return unimplemented("what '", variableName(node), "' (node '", node.name().str(),
+                       "') holds is of a dtype that no constant has");
+}
+
 class Freezer {
 public:
-  Freezer(ModuleOp module, const FreezeRequest &request)
-      : module(module), request(request), effects(module) {
+  /// Variables of the names `kept` stay.
+  Freezer(ModuleOp module, const FreezeRequest &request, const std::set<std::string> &kept)
+      : module(module), request(request), kept(kept), effects(module) {
     for (tfg::FuncOp function : module.getOps<tfg::FuncOp>())
       functions[function.getName()] = function;
     tfg::forEachBody(module, [&](Block &body) {
@@ -106,15 +114,17 @@ private:
            });
   }
 
-  /// The variable that a value is a handle of or a reference to; nothing for other values, and
-  /// where it may be any of several.
+  /// The variable to be replaced that a value is a handle of or a reference to; nothing for other
+  /// values, and where it may be any of several.
   std::optional<ResourceId> variableOf(Value value) const {
     llvm::SmallSetVector<ResourceId, 2> found;
     llvm::DenseSet<ResourceId> seen;
     for (ResourceId id : effects.handles(value))
       if (!addVariables(id, found, seen))
         return std::nullopt;
-    return found.size() == 1 ? std::optional(found.front()) : std::nullopt;
+    bool isReplaced =
+        found.size() == 1 && !kept.contains(variableName(variables.lookup(found.front())));
+    return isReplaced ? std::optional(found.front()) : std::nullopt;
   }
 
   Expected<Tensor> valueOf(ResourceId id) const {
@@ -154,25 +164,21 @@ private:
         node->erase();
         return {};
       }
-      if (llvm::any_of(effects.of(node),
-                       [&](tfg::Effect effect) {
-                         return effect.writes && effects.mayAlias(effect.resource, *id);
-                       }) &&
-          !tfg::FunctionalNode::of(node, functions))
-        return Unexpected(Error{Code::FailedPrecondition,
-                                str("node '", node.name().str(), "' (", node.opType().str(),
-                                    ") writes variable '", variableName(variables.lookup(*id)),
-                                    "', which can't be constant then; fetch only what doesn't "
-                                    "need it")});
       // A reference may be read by any op; what hands it on is looked at where that goes.
       bool isHandedOn = llvm::any_of(
           node.results(), [&](Value result) { return !effects.handles(result).empty(); });
-      if (isReference && !isHandedOn) {
+      if (isReference && !isHandedOn && !writes(node, *id)) {
         Value constant = TREADLE_TRY(constantFor(body, node.data()[i], *id));
         node->setOperand(i, constant);
       }
     }
     return {};
+  }
+
+  bool writes(Node node, ResourceId id) const {
+    return llvm::any_of(effects.of(node), [&](tfg::Effect effect) {
+      return effect.writes && effects.mayAlias(effect.resource, id);
+    });
   }
 
   /// The variable's value where the handle is: in the same frame.
@@ -210,11 +216,6 @@ private:
                     .results(outside.getType())
                     .build();
     return body.entered[enter->getResult(0)] = node->getResult(0);
-  }
-
-  static Error cannotHold(Node variable) {
-    return unimplemented("variable '", variableName(variable), "' (node '", variable.name().str(),
-                         "') is of a dtype that no constant has");
   }
 
   // --- rows --------------------------------------------------------------------------------------
@@ -290,6 +291,7 @@ private:
 
   ModuleOp module;
   const FreezeRequest &request;
+  const std::set<std::string> &kept;
   const tfg::EffectAnalysis effects;
   llvm::StringMap<tfg::FuncOp> functions;
   llvm::DenseMap<ResourceId, Node> variables;
@@ -357,47 +359,162 @@ void dropUnused(ModuleOp module) {
   });
 }
 
-/// What is left of variables went where no value can; tables can't be constants at all.
-Expected<void> checkFrozen(ModuleOp module) {
-  Expected<void> done;
-  tfg::forEachBody(module, [&](Block &body) {
-    for (Operation &op : body) {
-      if (!done || !Node::isNode(&op))
-        continue;
-      Node node(&op);
-      if (resourceFamily(node.opType()) == "table")
-        done = Unexpected(unimplemented("it holds a table, which no constant can; fetch what "
-                                        "doesn't need it, or keep the model as it is")
-                              .atNode(node.name().str(), node.opType().str()));
-      else if (makesVariable(node)) {
-        Node user(*node->getResult(0).user_begin());
-        done = Unexpected(unimplemented("variable '", variableName(node), "' goes into node '",
-                                        user.name().str(), "' (", user.opType().str(),
-                                        "), which can't do with a constant"));
-      }
+/// Makes the node that gives variables and tables what they held.
+class InitializerBuilder {
+public:
+  InitializerBuilder(tfg::GraphOp graph, const FreezeRequest &request)
+      : block(graph.getNodes().front()), names(block), request(request),
+        builder(OpBuilder::atBlockEnd(&block)) {}
+
+  /// Adds what gives the variable or table of this node its contents; once for each name.
+  Expected<void> add(Node node) {
+    std::string name = variableName(node);
+    if (!done.insert(name).second)
+      return {};
+    if (makesVariable(node)) {
+      auto value = std::ranges::find(request.variables, name, &Session::Feeds::value_type::first);
+      return value == request.variables.end() ? Expected<void>() : assign(node, value->second);
     }
+    auto table = std::ranges::find(request.tables, name, &Session::TableContents::name);
+    if (table == request.tables.end())
+      return Unexpected(
+          Error{Code::FailedPrecondition, str("table '", name, "' (node '", node.name().str(),
+                                              "') holds nothing yet; run what fills it first")});
+    return fill(node, *table);
+  }
+
+  /// The name of the node; empty if nothing was added.
+  std::string finish() {
+    if (tokens.empty())
+      return "";
+    std::string name = names.unique("init");
+    tfg::NodeBuilder(builder, "NoOp").name(name).control(tokens).build();
+    return name;
+  }
+
+private:
+  Expected<void> assign(Node variable, const Tensor &value) {
+    bool isReference = resourceFamily(variable.opType()) == "reference variable";
+    Value constant = TREADLE_TRY(constantFor(variable, "value", value));
+    tfg::NodeBuilder made(builder, isReference ? "Assign" : "AssignVariableOp");
+    made.attr(isReference ? "T" : "dtype", tfg::dtypeAttr(constant.getType()));
+    if (isReference)
+      made.results(variable->getResult(0).getType());
+    finish(made, variable, {constant});
+    return {};
+  }
+
+  Expected<void> fill(Node table, const Session::TableContents &contents) {
+    Value keys = TREADLE_TRY(constantFor(table, "keys", contents.keys));
+    Value values = TREADLE_TRY(constantFor(table, "values", contents.values));
+    Type handle = getElementTypeOrSelf(table->getResult(0).getType());
+    tfg::NodeBuilder made(builder, isa<tf_type::ResourceType>(handle) ? "LookupTableImportV2"
+                                                                      : "LookupTableImport");
+    made.attr("Tin", tfg::dtypeAttr(keys.getType())).attr("Tout", tfg::dtypeAttr(values.getType()));
+    finish(made, table, {keys, values});
+    return {};
+  }
+
+  Expected<Value> constantFor(Node node, StringRef what, const Tensor &value) {
+    Node made =
+        tfg::buildConst(builder, names.unique(str(node.name().str(), "/", what.str(), "/initial")),
+                        value, node, {});
+    if (!made)
+      return Unexpected(cannotHold(node));
+    return made->getResult(0);
+  }
+
+  void finish(tfg::NodeBuilder &made, Node node, ArrayRef<Value> contents) {
+    SmallVector<Value> inputs = {handleOf(node)};
+    llvm::append_range(inputs, contents);
+    tokens.push_back(made.name(names.unique((node.name() + "/initialize").str()))
+                         .placedAs(node)
+                         .inputs(inputs)
+                         .build()
+                         .controlResult());
+  }
+
+  /// Of a node in a function, that of another one in the graph.
+  Value handleOf(Node node) {
+    if (node->getBlock() == &block)
+      return node->getResult(0);
+    return tfg::NodeBuilder(builder, node.opType())
+        .name(names.unique(node.name()))
+        .placedAs(node)
+        .attrs(llvm::to_vector(node.attrs()))
+        .results(node->getResult(0).getType())
+        .build()
+        ->getResult(0);
+  }
+
+  Block &block;
+  tfg::NameScope names;
+  const FreezeRequest &request;
+  OpBuilder builder;
+  std::set<std::string> done;
+  SmallVector<Value> tokens;
+};
+
+/// Nodes that make variables and tables, in the graph and in functions.
+SmallVector<Node> statefulNodes(ModuleOp module) {
+  SmallVector<Node> nodes;
+  tfg::forEachBody(module, [&](Block &body) {
+    for (Operation &op : body)
+      if (Node::isNode(&op) &&
+          (makesVariable(Node(&op)) || resourceFamily(Node(&op).opType()) == "table"))
+        nodes.push_back(Node(&op));
   });
-  return done;
+  return nodes;
+}
+
+/// The graph `part` with constants in the place of all variables but those of the names `kept`.
+Expected<Graph> frozenBut(const Graph &part, const FreezeRequest &request,
+                          const std::vector<std::string> &fetches,
+                          const std::set<std::string> &kept) {
+  std::string prune = str("tfg-prune{fetches=", llvm::join(fetches, ","), "}");
+  Graph flat = TREADLE_TRY(
+      part.runPasses("tfg-region-to-functional,tfg-select-implementations,tfg-inline," + prune));
+  ModuleOp module = *flat.impl->module;
+  separateFetches(module, fetches);
+  TREADLE_TRY(Freezer(module, request, kept).run());
+  std::vector<std::string> nodes;
+  for (const std::string &fetch : fetches)
+    nodes.push_back(nodeOf(fetch));
+  // In place: another copy would have all values again.
+  TREADLE_TRY(runOn(
+      module, str("tfg-prune-arguments{graph=true keep=", llvm::join(nodes, ","), "},", prune)));
+  dropUnused(module);
+  return flat;
 }
 
 } // namespace
 
-Expected<Graph> freeze(const Graph &graph, const FreezeRequest &request) {
+Expected<Graph> freeze(const Graph &graph, const FreezeRequest &request, std::string *initializer) {
   std::vector<std::string> fetches = request.fetches;
   if (fetches.empty())
     return Unexpected(invalidArgument("there is nothing to keep: name what to fetch"));
   Graph part = TREADLE_TRY(extract(graph, fetches, request.feeds));
-  std::string prune = str("tfg-prune{fetches=", llvm::join(fetches, ","), "}");
-  Graph flat = TREADLE_TRY(part.runPasses("tfg-region-to-functional,tfg-inline," + prune));
-  separateFetches(*flat.impl->module, fetches);
-  TREADLE_TRY(Freezer(*flat.impl->module, request).run());
-  std::vector<std::string> nodes;
-  for (const std::string &fetch : fetches)
-    nodes.push_back(nodeOf(fetch));
-  Graph frozen = TREADLE_TRY(flat.runPasses(
-      str("tfg-prune-arguments{graph=true keep=", llvm::join(nodes, ","), "},", prune)));
-  dropUnused(*frozen.impl->module);
-  return checkFrozen(*frozen.impl->module).map([&] { return frozen; });
+  std::set<std::string> kept;
+  Graph frozen = TREADLE_TRY(frozenBut(part, request, fetches, kept));
+  for (size_t known = SIZE_MAX; known != kept.size();) {
+    known = kept.size();
+    for (Node node : statefulNodes(*frozen.impl->module))
+      if (makesVariable(node))
+        kept.insert(variableName(node));
+    if (kept.size() != known)
+      frozen = TREADLE_TRY(frozenBut(part, request, fetches, kept));
+  }
+  std::string name;
+  SmallVector<Node> stateful = statefulNodes(*frozen.impl->module);
+  for (tfg::GraphOp body : frozen.impl->module->getOps<tfg::GraphOp>()) {
+    InitializerBuilder builder(body, request);
+    for (Node node : stateful)
+      TREADLE_TRY(builder.add(node));
+    name = builder.finish();
+  }
+  if (initializer)
+    *initializer = name;
+  return frozen;
 }
 
 } // namespace treadle

@@ -37,8 +37,8 @@ public:
   void forgetTrace() { orRaise(session.forgetTrace()); }
   Graph freeze(const Graph &graph, std::vector<std::string> fetches,
                std::vector<std::string> feeds) const {
-    return orRaise(
-        treadle::freeze(graph, {std::move(fetches), std::move(feeds), session.variables()}));
+    return orRaise(treadle::freeze(
+        graph, {std::move(fetches), std::move(feeds), session.variables(), session.tables()}));
   }
 
 private:

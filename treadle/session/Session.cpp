@@ -12,6 +12,7 @@
 #include "treadle/session/TraceText.h"
 #include "treadle/transforms/select_implementations/SelectImplementations.h"
 
+#include "treadle/kernels/state/LookupTable.h"
 #include "treadle/runtime/Cores.h"
 #include "treadle/runtime/InstructionSet.h"
 #include "treadle/runtime/Run.h"
@@ -252,6 +253,15 @@ std::vector<std::pair<std::string, Tensor>> Session::variables() const {
     if (resource->kind() == Variable::kindName)
       if (Tensor value = static_cast<const Variable &>(*resource).read(); value)
         out.emplace_back(name, std::move(value));
+  return out;
+}
+
+std::vector<Session::TableContents> Session::tables() const {
+  std::vector<TableContents> out;
+  for (const auto &[name, resource] : impl->state->resources.all())
+    if (resource->kind() == LookupTable::kindName)
+      if (auto contents = static_cast<const LookupTable &>(*resource).contents())
+        out.push_back({name, std::move(contents->first), std::move(contents->second)});
   return out;
 }
 

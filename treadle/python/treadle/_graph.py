@@ -321,10 +321,10 @@ def _freeze(
     """A new graph of what fetches need, with the session's variables as constants.
 
     Those that functions, loops and conditionals read as well; calls are inlined where that can be.
-    Of a SavedModel it is a plain graph: `graph.freeze(model.session, fetches)`.
-    FailedPreconditionError for a variable without a value in the session, and for one that a fetch
-    writes; UnimplementedError where the handle of a variable goes to what can't do with a constant,
-    and for tables.
+    Of a SavedModel it is a plain graph: `graph.freeze(model.session, fetches)`. Tables stay, and so
+    do variables that a fetch writes; then the graph has a node `init` (`init_1` where that name is
+    taken) that gives them what they hold in the session: run it first, as a target.
+    FailedPreconditionError for a variable without a value in the session, and for an empty table.
     """
     if not isinstance(session, Session):
         raise TypeError(

@@ -40,8 +40,8 @@ void printTensors(const Graph &frozen, const Graph::Signature &signature,
   }
 }
 
-Expected<Graph> freezeRequest(Request &request) {
-  FreezeRequest asked{request.fetches, {}, {}};
+Expected<Graph> freezeRequest(Request &request, std::string &initializer) {
+  FreezeRequest asked{request.fetches, {}, {}, {}};
   if (request.signature) {
     asked.fetches.clear();
     addTensors(request.signature->outputs, asked.fetches);
@@ -49,8 +49,9 @@ Expected<Graph> freezeRequest(Request &request) {
   }
   Session session = TREADLE_TRY(request.makeSession());
   asked.variables = session.variables();
+  asked.tables = session.tables();
   request.fetches = asked.fetches;
-  return freeze(request.graph, asked);
+  return freeze(request.graph, asked, &initializer);
 }
 
 int freeze(const Arguments &args) {
@@ -62,9 +63,10 @@ int freeze(const Arguments &args) {
   std::optional<Request> request = makeRequest(args, {}, status);
   if (!request)
     return status;
+  std::string initializer;
   Expected<Graph> frozen = [&] {
     Progress progress(str("freezing ", args.positional[0]));
-    return freezeRequest(*request);
+    return freezeRequest(*request, initializer);
   }();
   if (!frozen)
     return report(request->withAdvice(std::move(frozen.error())));
@@ -72,6 +74,8 @@ int freeze(const Arguments &args) {
     return report(done.error());
   if (request->signature)
     printTensors(*frozen, *request->signature, request->fetches);
+  if (!initializer.empty())
+    print(str("run '", initializer, "' first: --setup ", initializer, "\n"));
   return 0;
 }
 
