@@ -12,6 +12,8 @@ memory that nothing was written to, values don't count. What PyTorch can't expor
     ./dev conformance torch --dynamic       sizes may change where PyTorch allows it
     ./dev conformance torch --ops           also the sums of each op
     ./dev conformance torch --samples 2     of each op and dtype; 0: all
+    ./dev conformance torch --edges         variations at the edges of dtypes, in both tiers: see
+                                            torch_edges.py; hours for all ops and dtypes
 
 The exit status is 1 if a sample failed.
 """
@@ -30,7 +32,11 @@ import tempfile
 import threading
 import warnings
 
+import torch_edges
+
 DTYPES = "float32,int64,bool,float64,bfloat16,complex64"
+EDGE_DTYPES = "float32,int64,uint8,bool,int32,float16,bfloat16,float64,int8,int16,complex64"
+EDGE_SAMPLES = 3
 TOLERANCES = {"float32": 1e-4, "complex64": 1e-4, "float64": 1e-7, "complex128": 1e-7}
 NARROW = 2e-2
 KINDS = ("passed", "unimplemented", "wrong", "failed", "left out")
@@ -200,11 +206,16 @@ def serve():
         with contextlib.redirect_stdout(sys.stderr):
             torch.manual_seed(0)
             samples = samples_of(info, getattr(torch, dtype), count)
-        for sample in samples:
-            with contextlib.redirect_stdout(sys.stderr):
-                found = outcome(info, sample, options)
-            print(json.dumps(found), flush=True)
+        with contextlib.redirect_stdout(sys.stderr):
+            for found in outcomes_of(info, getattr(torch, dtype), samples, options):
+                print(json.dumps(found), file=sys.__stdout__, flush=True)
         print(flush=True)
+
+
+def outcomes_of(info, dtype, samples, options):
+    if options["edges"]:
+        return torch_edges.outcomes(info, dtype, samples, options["edges"])
+    return (outcome(info, sample, options) for sample in samples)
 
 
 class Runner(threading.local):
@@ -237,7 +248,7 @@ def pairs(options):
         if options.only and not any(word in name for word in options.only):
             continue
         known = {str(d).removeprefix("torch.") for d in info.supported_dtypes("cpu")}
-        for dtype in options.dtypes.split(","):
+        for dtype in (options.dtypes or (EDGE_DTYPES if options.edges else DTYPES)).split(","):
             if dtype in known:
                 yield name, dtype
 
@@ -248,9 +259,11 @@ def report(options):
     lacking = collections.Counter()
     runner = Runner()
     flags = {"whole": options.whole, "dynamic": options.dynamic}
+    flags["edges"] = options.edges and options.tiers.split(",")
+    samples = options.samples or (EDGE_SAMPLES if options.edges else 0)
 
     def run(pair):
-        return pair, list(runner.outcomes(*pair, options.samples, flags))
+        return pair, list(runner.outcomes(*pair, samples, flags))
 
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         for (name, dtype), outcomes in pool.map(run, pairs(options)):
@@ -291,11 +304,13 @@ def main():
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--only", action="append", help="ops whose name has this word in it")
-    parser.add_argument("--dtypes", default=DTYPES, help=f"{DTYPES} if nothing else is said")
+    parser.add_argument("--dtypes", help=f"{DTYPES} if nothing else is said")
     parser.add_argument("--samples", type=int, default=0, help="of each op and dtype; 0: all")
     parser.add_argument("--jobs", type=int, default=2, help="processes at a time")
     parser.add_argument("--whole", action="store_true", help="programs that aren't taken apart")
     parser.add_argument("--dynamic", action="store_true", help="sizes that may change")
+    parser.add_argument("--edges", action="store_true", help="variations at the edges of dtypes")
+    parser.add_argument("--tiers", default="interpret,jit", help="that run edges")
     parser.add_argument("--ops", action="store_true", help="also the sums of each op")
     parser.add_argument("--left-out", action="store_true", help="also what PyTorch can't export")
     sys.exit(report(parser.parse_args()) > 0)

@@ -32,9 +32,9 @@ template <Update update, typename T> T updated(T x, T y) {
   else if constexpr (update == Update::Mul)
     return static_cast<T>(static_cast<A>(x) * static_cast<A>(y));
   else if constexpr (update == Update::Min)
-    return y < x ? y : x;
+    return y < x || y != y ? y : x; // NaN stays, wherever it comes
   else if constexpr (update == Update::Max)
-    return x < y ? y : x;
+    return x < y || y != y ? y : x;
   else
     return x / y;
 }

@@ -296,6 +296,8 @@ const std::vector<ShapeEntry> &functions() {
       {"MaxPool3D", volumePool},
       {"AvgPool3D", volumePool},
       {"MaxPoolWithArgmax", poolWithPlaces},
+      {"_MaxPool", pool},
+      {"_MaxPoolWithPlaces", poolWithPlaces},
       {"FusedBatchNorm", batchNorm},
       {"FusedBatchNormV2", batchNorm},
       {"FusedBatchNormV3", batchNorm},

@@ -20,8 +20,12 @@ namespace {
 
 struct AttentionState {
   float scale;
-  bool isCausal; // query i sees keys 0 to i
+  bool isCausal;     // query i sees keys 0 to i
+  bool zeroIfMasked; // a row whose scores are all -infinity gives zeros, not NaN
 };
+
+/// Whether an exponentiated row has no probabilities: its scores were all -infinity.
+bool isMasked(float sum) { return sum == 0; }
 
 /// Queries and keys of which the scores are in the cache at a time.
 constexpr int64_t blockQueries = 64, blockKeys = 512;
@@ -177,7 +181,7 @@ public:
     for (int64_t key = 0; key < end; key += blockKeys)
       add({query, rows, key, std::min(blockKeys, end - key)});
     for (int64_t r = 0; r < rows; ++r) {
-      scale(r, 1 / sum[r]);
+      scale(r, a.state.zeroIfMasked && isMasked(sum[r]) ? 0 : 1 / sum[r]);
       logSums[r] = largest[r] + std::log(sum[r]);
     }
   }
@@ -240,6 +244,16 @@ Tensor runOne(OpContext &ctx, std::string_view op, std::vector<Tensor> inputs, A
   return out ? out->front() : Tensor();
 }
 
+/// Clears the probabilities of rows whose scores are all -infinity.
+void clearMasked(const Tensor &scores, Tensor &probabilities) {
+  int64_t columns = scores.dim(scores.rank() - 1);
+  for (int64_t at = 0; at < scores.count(); at += columns) {
+    const float *row = scores.data<float>() + at;
+    if (std::all_of(row, row + columns, [](float x) { return x == -INFINITY; }))
+      std::fill_n(probabilities.data<float>() + at, columns, 0.0F);
+  }
+}
+
 /// The logarithm of the sum of exp(x) over each row.
 std::optional<Tensor> logSumsOf(OpContext &ctx, const Tensor &scores) {
   auto out = ctx.check(Tensor::make(DType::Float32, scores.dims().first(scores.dims().size() - 1)));
@@ -247,8 +261,8 @@ std::optional<Tensor> logSumsOf(OpContext &ctx, const Tensor &scores) {
   std::vector<float> row(static_cast<size_t>(columns));
   for (int64_t r = 0; out && r < out->count(); ++r) {
     const float *x = scores.data<float>() + r * columns;
-    float largest = largestOf(x, columns);
-    out->data<float>()[r] = largest + std::log(expAndSum(x, largest, row.data(), columns));
+    float largest = largestOf(x, columns), shift = largest == -INFINITY ? 0 : largest;
+    out->data<float>()[r] = largest + std::log(expAndSum(x, shift, row.data(), columns));
   }
   return out;
 }
@@ -261,7 +275,10 @@ void runApart(OpContext &ctx, const AttentionState &state) {
   scores = runOne(ctx, "Mul", {scores, Tensor::scalar(DType::Float32, state.scale)});
   if (const Tensor *mask = maskOf(ctx, 3))
     scores = runOne(ctx, "AddV2", {scores, *mask});
-  Tensor result = runOne(ctx, "BatchMatMulV2", {runOne(ctx, "Softmax", {scores}), ctx.input(2)});
+  Tensor probabilities = runOne(ctx, "Softmax", {scores});
+  if (state.zeroIfMasked && !ctx.hasFailed())
+    clearMasked(scores, probabilities);
+  Tensor result = runOne(ctx, "BatchMatMulV2", {probabilities, ctx.input(2)});
   std::optional<Tensor> logSums;
   if (ctx.hasFailed() || !(logSums = logSumsOf(ctx, scores)))
     return;
@@ -351,6 +368,11 @@ struct Gradient {
     int64_t seen = block.seen(a.state.isCausal, r), width = a.s.valueWidth;
     std::fill(p + seen, p + block.count, 0.0F);
     std::fill(ds + seen, ds + block.count, 0.0F);
+    if (a.state.zeroIfMasked && logSums[row] == -INFINITY) {
+      std::fill(p, p + seen, 0.0F);
+      std::fill(ds, ds + seen, 0.0F);
+      return;
+    }
     expAndSum(p, logSums[row], p, seen);
     float inner =
         std::inner_product(out + row * width, out + (row + 1) * width, grad + row * width, 0.0F);
@@ -406,8 +428,9 @@ void runAttentionGrad(OpContext &ctx) {
 template <KernelFn fn> Expected<BoundKernel> bind(const BindContext &node) {
   if (node.inputTypes[0] != DType::Float32)
     return unsupportedDType(node, node.inputTypes[0]);
-  BoundKernel bound = boundWith(
-      fn, AttentionState{node.attrs.getOr("scale", 1.0F), node.attrs.getOr("causal", false)});
+  BoundKernel bound = boundWith(fn, AttentionState{node.attrs.getOr("scale", 1.0F),
+                                                   node.attrs.getOr("causal", false),
+                                                   node.attrs.getOr("zero_if_masked", false)});
   bound.isExpensive = true;
   return bound;
 }

@@ -14,11 +14,12 @@ template <typename T> struct SumOf {
 template <typename T> struct ProductOf {
   static T combine(T a, T b) { return static_cast<T>(Widened<T>(a) * Widened<T>(b)); }
 };
+// NaN stays, wherever it comes.
 template <typename T> struct MaximumOf {
-  static T combine(T a, T b) { return a < b ? b : a; }
+  static T combine(T a, T b) { return a < b || b != b ? b : a; }
 };
 template <typename T> struct MinimumOf {
-  static T combine(T a, T b) { return b < a ? b : a; }
+  static T combine(T a, T b) { return b < a || b != b ? b : a; }
 };
 
 template <typename Op, typename T> void combineRow(void *into, const void *from, int64_t n) {

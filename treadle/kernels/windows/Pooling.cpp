@@ -46,13 +46,14 @@ bool readSizes(OpContext &ctx, PoolState &s) {
 
 // Explicit padding as large as the window would make windows of nothing.
 bool checkPadding(OpContext &ctx, const PoolState &s) {
-  for (int d = 0; d < 3; ++d)
-    if (int64_t pad = std::max(s.attrs.padBefore[d], s.attrs.padAfter[d]);
-        pad && pad >= s.window[d]) {
-      ctx.fail(invalidArgument("a padding of ", pad, " must be smaller than the window's ",
-                               s.window[d]));
+  for (int d = 0; d < 3; ++d) {
+    int64_t pad = std::max(s.attrs.padBefore[d], s.attrs.padAfter[d]),
+            reach = (s.window[d] - 1) * s.attrs.dilations[d] + 1;
+    if (pad && pad >= reach) {
+      ctx.fail(invalidArgument("a padding of ", pad, " must be smaller than the window's ", reach));
       return false;
     }
+  }
   return true;
 }
 
@@ -143,17 +144,31 @@ void forEachLine(OpContext &ctx, const Pool &pool, const Compute &compute) {
   });
 }
 
-template <typename T> struct MaxPoolKernel {
-  static void compute(OpContext &ctx, const Pool &pool, const T *x, T *out) {
-    forEachLine(ctx, pool, [&](const Pool &line, int64_t in, int64_t first) {
-      T *to = out + first;
-      std::fill_n(to, line.window.out[2] * line.out.channels, lowestOf<T>());
-      forEachElement(line, 0, [&](int64_t i, int64_t o, int64_t) {
-        to[o] = x[in + i] > to[o] ? x[in + i] : to[o];
+/// How a maximum is chosen: TensorFlow passes over NaN, and PyTorch takes the last one.
+enum class OfNaN : uint8_t { Skipped, Taken };
+
+template <OfNaN ofNaN, typename T> bool isTaken(T x, T best) {
+  if constexpr (ofNaN == OfNaN::Taken && isRealFloat<T>)
+    return (x > best) | (x != x);
+  else
+    return x > best;
+}
+
+template <OfNaN ofNaN> struct MaxPoolOf {
+  template <typename T> struct Kernel {
+    static void compute(OpContext &ctx, const Pool &pool, const T *x, T *out) {
+      forEachLine(ctx, pool, [&](const Pool &line, int64_t in, int64_t first) {
+        T *to = out + first;
+        std::fill_n(to, line.window.out[2] * line.out.channels, lowestOf<T>());
+        forEachElement(line, 0, [&](int64_t i, int64_t o, int64_t) {
+          to[o] = isTaken<ofNaN>(x[in + i], to[o]) ? x[in + i] : to[o];
+        });
       });
-    });
-  }
+    }
+  };
 };
+template <typename T> using MaxPoolKernel = MaxPoolOf<OfNaN::Skipped>::Kernel<T>;
+template <typename T> using MaxPoolOfNaNKernel = MaxPoolOf<OfNaN::Taken>::Kernel<T>;
 
 template <typename T> struct AvgPoolKernel {
   static void compute(OpContext &ctx, const Pool &pool, const T *x, T *out) {
@@ -193,7 +208,7 @@ template <template <typename> class Kernel> struct ForwardOf {
 };
 
 // Where the maxima of a line of windows are, in positions of the image; the first of equal ones.
-template <typename Place, typename T>
+template <typename Place, OfNaN ofNaN, typename T>
 std::vector<Place> findMaximaOfLine(const Pool &line, const T *x) {
   int64_t channels = line.in.channels;
   size_t count = static_cast<size_t>(line.window.out[2] * channels);
@@ -204,7 +219,7 @@ std::vector<Place> findMaximaOfLine(const Pool &line, const T *x) {
     T *best = most.data() + o * channels;
     Place *where = at.data() + o * channels;
     for (int64_t c = 0; c < channels; ++c) {
-      bool isMore = (from[c] > best[c]) | (where[c] < 0);
+      bool isMore = isTaken<ofNaN>(from[c], best[c]) | (where[c] < 0);
       best[c] = isMore ? from[c] : best[c];
       where[c] = isMore ? static_cast<Place>(i) : where[c];
     }
@@ -214,10 +229,10 @@ std::vector<Place> findMaximaOfLine(const Pool &line, const T *x) {
 
 // Calls `take(out, image, in)` for each element of the result: where its image begins in the input,
 // and which of the image's elements is its maximum, the first of equal ones. Several threads do.
-template <typename Place, typename T, typename Take>
+template <typename Place, OfNaN ofNaN, typename T, typename Take>
 void forEachMaximumIn(OpContext &ctx, const Pool &pool, const T *x, const Take &take) {
   forEachLine(ctx, pool, [&](const Pool &line, int64_t image, int64_t first) {
-    std::vector<Place> at = findMaximaOfLine<Place>(line, x + image);
+    std::vector<Place> at = findMaximaOfLine<Place, ofNaN>(line, x + image);
     for (int64_t o = 0, channels = line.out.channels; o < line.window.out[2]; ++o)
       for (int64_t c = 0; c < channels; ++c) {
         int64_t position = at[static_cast<size_t>(o * channels + c)];
@@ -227,12 +242,12 @@ void forEachMaximumIn(OpContext &ctx, const Pool &pool, const T *x, const Take &
 }
 
 // Vectors hold as many numbers of 32 bits as floats.
-template <typename T, typename Take>
+template <OfNaN ofNaN = OfNaN::Skipped, typename T, typename Take>
 void forEachMaximum(OpContext &ctx, const Pool &pool, const T *x, const Take &take) {
   if (pool.in.positions() <= std::numeric_limits<int32_t>::max())
-    forEachMaximumIn<int32_t>(ctx, pool, x, take);
+    forEachMaximumIn<int32_t, ofNaN>(ctx, pool, x, take);
   else
-    forEachMaximumIn<int64_t>(ctx, pool, x, take);
+    forEachMaximumIn<int64_t, ofNaN>(ctx, pool, x, take);
 }
 
 // Where the maxima are, in elements of the whole input; the first of equal ones.
@@ -279,6 +294,27 @@ template <typename T> struct MaxPoolWithArgmaxKernel {
         where->data<int64_t>()[o] = place;
       else
         where->data<int32_t>()[o] = static_cast<int32_t>(place);
+    });
+  }
+};
+
+// Places count within the image, whatever its channels.
+template <typename T> struct MaxPoolOfNaNWithPlacesKernel {
+  static void run(OpContext &ctx) {
+    const Tensor in = ctx.input(0);
+    Pool pool;
+    if (!findPool(ctx, ctx.state<PoolState>(), in.dims(), pool))
+      return;
+    Tensor *out = ctx.allocateOutput(0, in.dtype(), pool.out.tensorDims());
+    Tensor *where = ctx.allocateOutput(1, DType::Int64, pool.out.tensorDims());
+    if (!out || !where || !out->count())
+      return;
+    const T *x = in.data<T>();
+    T *values = out->data<T>();
+    int64_t *places = where->data<int64_t>(), channels = pool.in.channels;
+    forEachMaximum<OfNaN::Taken>(ctx, pool, x, [&](int64_t o, int64_t image, int64_t i) {
+      values[o] = x[image + i];
+      places[o] = i / channels;
     });
   }
 };
@@ -448,7 +484,16 @@ Expected<BoundKernel> bindPool(const BindContext &node) {
   return bound;
 }
 
+/// Of images, or of volumes, as long as `ksize` is.
+template <template <typename> class Kernel>
+Expected<BoundKernel> bindAnyPool(const BindContext &node) {
+  bool ofVolumes = node.attrs.getOr("ksize", std::vector<int64_t>()).size() == 5;
+  return ofVolumes ? bindPool<Kernel, RealTypes, 3>(node) : bindPool<Kernel, RealTypes, 2>(node);
+}
+
 const KernelEntry poolingTable[] = {
+    {"_MaxPool", bindAnyPool<ForwardOf<MaxPoolOfNaNKernel>::Run>},
+    {"_MaxPoolWithPlaces", bindAnyPool<MaxPoolOfNaNWithPlacesKernel>},
     {"MaxPool", bindPool<ForwardOf<MaxPoolKernel>::Run, RealTypes, 2>},
     {"MaxPoolV2", bindPool<ForwardOf<MaxPoolKernel>::Run, RealTypes, 2>},
     {"MaxPool3D", bindPool<ForwardOf<MaxPoolKernel>::Run, FloatTypes, 3>},

@@ -87,6 +87,7 @@ const ImageOp *findImageOp(StringRef op) {
       {"MaxPool3DGrad", {0, 1, 2}, true},
       {"MaxPoolGrad", {0, 1, 2}, true},
       {"_GroupNorm", {0}, true},
+      {"_MaxPool", {0}, true},
   };
   auto found = llvm::find_if(rows, [&](const ImageOp &row) { return row.op == op; });
   return found == std::end(rows) ? nullptr : found;

@@ -119,6 +119,7 @@ private:
                                               "Tanh",
                                               "LeakyRelu",
                                               "MaxPool",
+                                              "_MaxPool",
                                               "AvgPool",
                                               "Sigmoid",
                                               "FusedBatchNorm",

@@ -12,7 +12,7 @@ import numpy as np
 
 from .._native import Output
 from . import _dtypes as dtypes
-from ._elementwise import _BINARY, _UNARY, _converted, _elu
+from ._elementwise import _BINARY, _UNARY, _converted
 from ._images import (
     _adaptive_avg_pool,
     _avg_pool,
@@ -254,56 +254,6 @@ def _whole_dropout(w: Writer, x: Tensor, p: float, train: bool) -> Value:
 @rule("alpha_dropout", "feature_dropout", "feature_alpha_dropout")
 def _no_dropout(w: Writer, x: Tensor, p: float, train: bool) -> Any:
     return NotImplemented if train and p else x
-
-
-# ---- activations
-
-
-@rule("prelu", "_prelu_kernel")
-def _prelu(w: Writer, x: Tensor, weight: Tensor) -> Output:
-    slope = weight.out
-    if weight.rank == 1 and x.rank > 2:
-        slope = w.reshape(slope, [-1, *[1] * (x.rank - 2)])
-    zero = w.cast(0, x.dtype)
-    return w.op("SelectV2", w.op("Greater", x, zero), x, slope * x.out)
-
-
-def _gate(w: Writer, x: Output) -> Output:
-    """min(max(x + 3, 0), 6) / 6."""
-    return w.op("Minimum", w.op("Relu", x + 3.0), w.cast(6.0, dtypes.named(x.dtype))) * (1 / 6)
-
-
-_ACTIVATIONS: dict[str, Callable[[Writer, Output], Output]] = {
-    "hardsigmoid": _gate,
-    "hardswish": lambda w, x: x * _gate(w, x),
-    "log_sigmoid": lambda w, x: -w.op("Softplus", -x),
-    "mish": lambda w, x: x * w.op("Tanh", w.op("Softplus", x)),
-    "relu6": lambda w, x: w.op("Minimum", w.op("Relu", x), w.cast(6, dtypes.named(x.dtype))),
-    "selu": lambda w, x: w.op("Selu", x),
-}
-
-
-def _register_activation(name: str, write: Callable[[Writer, Output], Output]) -> None:
-    @rule(name)
-    def apply(w: Writer, x: Tensor) -> Output:
-        (value,), dtype = w.promoted(KEEP, x)
-        return w.cast(write(w, value), dtype)
-
-
-for _name, _write in _ACTIVATIONS.items():
-    _register_activation(_name, _write)
-
-
-@rule("celu")
-def _celu(w: Writer, x: Tensor, alpha: float = 1.0) -> Output:
-    return _elu(w, x, alpha, 1, 1 / alpha)
-
-
-@rule("glu")
-def _glu(w: Writer, x: Tensor, dim: int = -1) -> Output:
-    axis = w.constant(axis_of(dim, x.rank), dtypes.int32)
-    left, right = w.op("Split", axis, x, num_split=2)
-    return left * w.op("Sigmoid", right)
 
 
 # ---- pools

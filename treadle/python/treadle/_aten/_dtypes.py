@@ -168,7 +168,15 @@ def elementwise(
         result = default
     if kind is Kind.POWER and result == bool_:
         result = int64
+    if kind is Kind.BOOL:
+        return result, bool_
     computed = _COMPUTED_IN.get(result.name, result)
     if kind is Kind.REAL:
         result = _REAL_OF.get(result.name, result)
-    return computed, bool_ if kind is Kind.BOOL else result
+    return computed, result
+
+
+def rounded(number: Any, dtype: DType) -> Any:
+    """A number as its nearest one of a narrow floating dtype."""
+    is_narrow = dtype.name in _COMPUTED_IN and dtype.is_floating_point
+    return np.asarray(number).astype(numpy_dtype(dtype)) if is_narrow else number

@@ -103,6 +103,23 @@ def _abs(w: Writer, x: Output) -> Output:
     return x if x.dtype.startswith(("uint", "bool")) else w.op("Abs", x)
 
 
+def _logarithm(base: float) -> Unary:
+    """Whole numbers of powers of the base."""
+
+    def write(w: Writer, x: Output) -> Output:
+        if x.dtype.startswith("complex"):
+            return w.op("Log", x) * (1 / math.log(base))
+        wide = w.cast(x, dtypes.float64)
+        found = w.op("Log", wide) * (1 / math.log(base))
+        if x.dtype == "float64":
+            whole = w.op("Rint", found)
+            is_power = w.op("Pow", _like(w, base, x), whole) == x
+            found = w.op("SelectV2", is_power, whole, found)
+        return w.cast(found, dtypes.named(x.dtype))
+
+    return write
+
+
 _UNARY: dict[str, tuple[Any, Unary]] = {
     "abs": (REAL, _abs),
     "acos": (FLOAT, _node("Acos")),
@@ -130,9 +147,9 @@ _UNARY: dict[str, tuple[Any, Unary]] = {
     "isnan": (KEEP, _of_integers_never("IsNan", False)),
     "lgamma": (FLOAT, _node("Lgamma")),
     "log": (FLOAT, _node("Log")),
-    "log10": (FLOAT, lambda w, x: w.op("Log", x) * (1 / math.log(10))),
+    "log10": (FLOAT, _logarithm(10.0)),
     "log1p": (FLOAT, _node("Log1p")),
-    "log2": (FLOAT, lambda w, x: w.op("Log", x) * (1 / math.log(2))),
+    "log2": (FLOAT, _logarithm(2.0)),
     "logical_not": (KEEP, lambda w, x: w.op("LogicalNot", _truth(w, x))),
     "neg": (KEEP, _in_wider("Neg")),
     "positive": (KEEP, lambda w, x: x),
@@ -265,10 +282,14 @@ def _larger_number(op: str, on_bool: str) -> Binary:
 
 
 def _hypotenuse(w: Writer, x: Output, y: Output) -> Output:
+    """Infinite with an infinite side, whatever the other one is."""
     x, y = w.op("Abs", x), w.op("Abs", y)
     large, small = w.op("Maximum", x, y), w.op("Minimum", x, y)
     ratio = w.op("DivNoNan", small, large)
-    return large * w.op("Sqrt", w.op("Square", ratio) + 1.0)
+    length = large * w.op("Sqrt", w.op("Square", ratio) + 1.0)
+    infinity = _like(w, math.inf, x)
+    is_infinite = w.op("LogicalOr", x == infinity, y == infinity)
+    return w.op("SelectV2", is_infinite, infinity, length)
 
 
 def _x_log_y(w: Writer, x: Output, y: Output) -> Output:
@@ -282,12 +303,28 @@ def _with_sign(w: Writer, x: Output, y: Output) -> Output:
     return w.op("SelectV2", _sign_bit(w, y), -size, size)
 
 
+def _shifted(op: str) -> Binary:
+    """By a negative count, or by all bits and more, nothing is left but the sign of what is shifted
+    to the right."""
+
+    def write(w: Writer, x: Output, count: Output) -> Output:
+        bits = 8 * dtypes.named(x.dtype).itemsize
+        zero, most = _like(w, 0, x), _like(w, bits - 1, x)
+        fits = w.op("LogicalAnd", count >= zero, count <= most)
+        shifted = w.op(op, x, w.op("SelectV2", fits, count, most))
+        if op == "RightShift" and x.dtype.startswith("int"):
+            return shifted
+        return w.op("SelectV2", fits, shifted, zero)
+
+    return write
+
+
 _BINARY: dict[str, tuple[Any, Binary]] = {
     "atan2": (FLOAT, lambda w, x, y: w.op("Atan2", x, y)),
     "bitwise_and": (KEEP, lambda w, x, y: x & y),
-    "bitwise_left_shift": (KEEP, lambda w, x, y: w.op("LeftShift", x, y)),
+    "bitwise_left_shift": (KEEP, _shifted("LeftShift")),
     "bitwise_or": (KEEP, lambda w, x, y: x | y),
-    "bitwise_right_shift": (KEEP, lambda w, x, y: w.op("RightShift", x, y)),
+    "bitwise_right_shift": (KEEP, _shifted("RightShift")),
     "bitwise_xor": (KEEP, lambda w, x, y: x ^ y),
     "copysign": (FLOAT, _with_sign),
     "eq": (BOOL, _compared("Equal")),
@@ -319,9 +356,13 @@ _BINARY: dict[str, tuple[Any, Binary]] = {
 }
 
 
+# Which compute with a number as it is, and not with the nearest one of a narrow dtype.
+_OF_WHOLE_NUMBERS = {"mul", "floor_divide"}
+
+
 def _register_binary(name: str, kind: Any, write: Binary) -> None:
     def apply(w: Writer, x: Tensor | Scalar, y: Tensor | Scalar) -> Output:
-        values, dtype = w.promoted(kind, x, y)
+        values, dtype = w.promoted(kind, x, y, rounds=name not in _OF_WHOLE_NUMBERS)
         return w.cast(write(w, *values), dtype)
 
     rule(name)(apply)
@@ -379,12 +420,26 @@ _POWERS: dict[float, Unary] = {
 }
 
 
+def _power_of_integers(w: Writer, x: Output, y: Output) -> Output:
+    """With a negative exponent what is left of 1 / x: of 1 and -1 the power, of others nothing."""
+    zero, one = _like(w, 0, x), _like(w, 1, x)
+    whole = _in_wider("Pow")(w, x, w.op("Maximum", y, zero))
+    size_is_one = w.op("LogicalOr", x == one, x == -one)
+    odd = w.op("BitwiseAnd", y, one) == one
+    inverse = w.op("SelectV2", size_is_one, w.op("SelectV2", odd, x, one), zero)
+    return w.op("SelectV2", y < zero, inverse, whole)
+
+
 @rule("pow")
 def _pow(w: Writer, x: Any, y: Any) -> Output:
     (base, exponent), dtype = w.promoted(POWER, x, y)
-    special = _POWERS.get(y) if isinstance(y, int | float) and _is_floating(base) else None
-    out = special(w, base) if special else _in_wider("Pow")(w, base, exponent)
-    return w.cast(out, dtype)
+    is_number = isinstance(y, int | float)
+    special = _POWERS.get(y) if is_number and _is_floating(base) else None
+    if special:
+        return w.cast(special(w, base), dtype)
+    if base.dtype.startswith("int") and not is_number:
+        return w.cast(_power_of_integers(w, base, exponent), dtype)
+    return w.cast(_in_wider("Pow")(w, base, exponent), dtype)
 
 
 # ---- three and more
@@ -397,8 +452,19 @@ def _where(w: Writer, condition: Tensor, x: Any, y: Any) -> Output:
     return w.op("SelectV2", _truth(w, condition.out), w.cast(x, dtype), w.cast(y, dtype))
 
 
+def _bound(x: Tensor, bound: Any) -> Any:
+    """A number between the smallest and largest integer of x's dtype, which other numbers aren't
+    compared with."""
+    is_integer = not (x.dtype.is_floating_point or x.dtype.is_complex or x.dtype == dtypes.bool_)
+    if not is_integer or not isinstance(bound, int):
+        return bound
+    limits = dtypes.limits(x.dtype)
+    return sorted((int(limits.min), bound, int(limits.max)))[1]
+
+
 @rule("clamp", "clip")
 def _clamp(w: Writer, x: Tensor, min: Any = None, max: Any = None) -> Output:
+    min, max = _bound(x, min), _bound(x, max)
     given = [v for v in (min, max) if v is not None]
     (value, *bounds), dtype = w.promoted(KEEP, x, *given)
     if min is not None:
@@ -460,112 +526,7 @@ def _nan_to_num(
     return chosen
 
 
-# ---- activations and their gradients
-
-
-def _gelu_tanh(w: Writer, x: Output) -> tuple[Output, Output]:
-    """The tanh in GELU's approximation (Hendrycks and Gimpel, arXiv 1606.08415), and what is x's
-    part of its argument's derivative."""
-    factor = math.sqrt(2 / math.pi)
-    inner = (x + x * w.op("Square", x) * 0.044715) * factor
-    slope = (w.op("Square", x) * (3 * 0.044715) + 1.0) * factor
-    return w.op("Tanh", inner), slope
-
-
-@rule("gelu")
-def _gelu(w: Writer, x: Tensor, *, approximate: str = "none") -> Output:
-    (value,), dtype = w.promoted(KEEP, x)
-    if approximate == "tanh":
-        tanh, _ = _gelu_tanh(w, value)
-        return w.cast(value * 0.5 * (tanh + 1.0), dtype)
-    erf = w.op("Erf", value * math.sqrt(0.5))
-    return w.cast(value * 0.5 * (erf + 1.0), dtype)
-
-
-def _is_one_op(grad: Tensor, x: Tensor) -> bool:
-    """Whether an activation's gradient is one op of ours: where no dtype or shape changes."""
-    is_same = grad.dtype == x.dtype and grad.meta.shape == x.meta.shape
-    return is_same and x.dtype in (dtypes.float32, dtypes.float64)
-
-
-@rule("gelu_backward")
-def _gelu_backward(w: Writer, grad: Tensor, x: Tensor, *, approximate: str = "none") -> Output:
-    if _is_one_op(grad, x):
-        form = "Approximate" if approximate == "tanh" else "Exact"
-        return w.op(f"_Gelu{form}Grad", grad, x)
-    (grad, value), dtype = w.promoted(KEEP, grad, x)
-    if approximate == "tanh":
-        tanh, slope = _gelu_tanh(w, value)
-        left = (tanh + 1.0) * 0.5
-        right = value * 0.5 * (1.0 - w.op("Square", tanh)) * slope
-    else:
-        left = (w.op("Erf", value * math.sqrt(0.5)) + 1.0) * 0.5
-        density = w.op("Exp", w.op("Square", value) * -0.5) * (1 / math.sqrt(2 * math.pi))
-        right = value * density
-    return w.cast(grad * (left + right), dtype)
-
-
-@rule("silu_backward")
-def _silu_backward(w: Writer, grad: Tensor, x: Tensor) -> Output:
-    if _is_one_op(grad, x):
-        return w.op("_SwishGrad", grad, x)
-    (grad, value), dtype = w.promoted(KEEP, grad, x)
-    sigmoid = w.op("Sigmoid", value)
-    return w.cast(grad * sigmoid * (value * (1.0 - sigmoid) + 1.0), dtype)
-
-
-@rule("sigmoid_backward")
-def _sigmoid_backward(w: Writer, grad: Tensor, out: Tensor) -> Output:
-    return w.op("SigmoidGrad", out, grad)
-
-
-@rule("tanh_backward")
-def _tanh_backward(w: Writer, grad: Tensor, out: Tensor) -> Output:
-    return w.op("TanhGrad", out, grad)
-
-
-@rule("threshold_backward")
-def _threshold_backward(w: Writer, grad: Tensor, x: Tensor, threshold: Scalar) -> Output:
-    (grad, value), dtype = w.promoted(KEEP, grad, x)
-    if isinstance(threshold, int | float) and threshold == 0 and _is_floating(value):
-        return w.cast(w.op("ReluGrad", grad, value), dtype)
-    below = value <= _like(w, threshold, value)
-    return w.cast(w.op("SelectV2", below, _like(w, 0, grad), grad), dtype)
-
-
-@rule("threshold")
-def _threshold(w: Writer, x: Tensor, threshold: Scalar, value: Scalar) -> Output:
-    below = x.out <= w.cast(threshold, x.dtype)
-    return w.op("SelectV2", below, w.cast(value, x.dtype), x)
-
-
-@rule("hardtanh")
-def _hardtanh(w: Writer, x: Tensor, min_val: Scalar = -1, max_val: Scalar = 1) -> Output:
-    return w.cast(_clamp(w, x, min_val, max_val), x.dtype)
-
-
-@rule("leaky_relu")
-def _leaky_relu(w: Writer, x: Tensor, negative_slope: Scalar = 0.01) -> Output:
-    (value,), dtype = w.promoted(KEEP, x)
-    slope = _like(w, negative_slope, value)
-    return w.cast(w.op("SelectV2", value > 0.0, value, value * slope), dtype)
-
-
-@rule("elu")
-def _elu(
-    w: Writer, x: Tensor, alpha: Scalar = 1, scale: Scalar = 1, input_scale: Scalar = 1
-) -> Output:
-    (value,), dtype = w.promoted(KEEP, x)
-    negative = _scaled(w, w.op("Expm1", _scaled(w, value, input_scale)), alpha)
-    return w.cast(_scaled(w, w.op("SelectV2", value > 0.0, value, negative), scale), dtype)
-
-
-@rule("softplus")
-def _softplus(w: Writer, x: Tensor, beta: Scalar = 1, threshold: Scalar = 20) -> Output:
-    (value,), dtype = w.promoted(KEEP, x)
-    scaled = _scaled(w, value, beta)
-    soft = w.op("RealDiv", w.op("Log1p", w.op("Exp", scaled)), _like(w, beta, value))
-    return w.cast(w.op("SelectV2", scaled > _like(w, threshold, value), value, soft), dtype)
+# ---- of other dtypes, and more functions
 
 
 @rule("_to_copy", "to")

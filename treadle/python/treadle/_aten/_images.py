@@ -15,7 +15,7 @@ from ._dtypes import DType
 from ._reductions import reduce
 from ._rules import rule
 from ._shapes import pad
-from ._windows import Windows, each, lowest
+from ._windows import each
 from ._writer import Dim, Tensor, Writer, is_static, product, require_small
 
 # ---- convolutions
@@ -242,9 +242,11 @@ class Pool:
         padding: Sequence[int],
         out: Any,
         spatial: int = 2,
+        dilation: Sequence[int] = (1,),
     ) -> None:
         self.w, self.x, self.spatial = w, x, spatial
         self.kernel, self.padding = each(kernel, spatial), each(padding, spatial)
+        self.dilation = each(dilation, spatial)
         self.stride = each(stride, spatial) if stride else self.kernel
         self.out = w.dims(out.shape[-spatial:])
         self.is_batch = x.rank == spatial + 2
@@ -263,16 +265,16 @@ class Pool:
     def unbatch(self, value: Output) -> Output:
         return value if self.is_batch else self.w.op("Squeeze", value, squeeze_dims=[0])
 
-    def after(self, axis: int) -> Dim:
+    def after(self, axis: int) -> int:
         """How much is padded at the end: more than at the beginning where sizes are rounded up."""
-        extent, k, s, p = (self.dims[2 + axis], self.kernel[axis], self.stride[axis],
-                           self.padding[axis])  # fmt: skip
+        extent, s, p = self.dims[2 + axis], self.stride[axis], self.padding[axis]
+        reach = (self.kernel[axis] - 1) * self.dilation[axis] + 1
         if not is_static([extent, self.out[axis]]):
             return p
-        return max(0, (self.out[axis] - 1) * s + k - extent - p)
+        return max(0, (self.out[axis] - 1) * s + reach - extent - p)
 
     @property
-    def amounts(self) -> list[list[Dim]]:
+    def amounts(self) -> list[list[int]]:
         rows = [[self.padding[a], self.after(a)] for a in range(self.spatial)]
         return [[0, 0], [0, 0], *rows]
 
@@ -282,31 +284,41 @@ class Pool:
         def placed(values: list[int]) -> list[int]:
             return [1, *values, 1] if is_last else [1, 1, *values]
 
-        return {"ksize": placed(self.kernel), "strides": placed(self.stride), "padding": "VALID"}
+        return {"ksize": placed(self.kernel), "strides": placed(self.stride)}
 
     @property
     def channels_first(self) -> dict[str, Any]:
         return {**self.attrs(), "data_format": "NCDHW" if self.spatial == 3 else "NCHW"}
 
 
-def _max_with_places(w: Writer, pool: Pool, x: Tensor) -> tuple[Output, Output]:
-    """Places count within the channel's image, without the padding."""
-    padded = pad(w, pool.batch(x), pool.amounts, lowest(w, x.dtype))
-    last = w.transpose(padded, [0, 2, 3, 1])
-    values, places = w.op("MaxPoolWithArgmax", last, **pool.attrs(is_last=True))
-    _, channels, _, width = pool.dims
-    # In the padded image, channels last: (row * padded_width + column) * channels + channel.
-    cells = w.op("FloorDiv", places, w.cast(channels, dtypes.int64))
-    (left, right), top = pool.amounts[3], pool.amounts[2][0]
-    if any(not isinstance(a, int) or a for a in (left, right, top)):
-        padded_width = w.cast(width + left + right, dtypes.int64)
-        row, column = w.op("FloorDiv", cells, padded_width), w.op("FloorMod", cells, padded_width)
-        cells = (row - top) * w.cast(width, dtypes.int64) + (column - left)
-    return w.transpose(values, [0, 3, 1, 2]), w.transpose(cells, [0, 3, 1, 2])
+def _largest(w: Writer, pool: Pool, x: Tensor) -> Output:
+    """The largest element of each window, or NaN where the window has one."""
+    paddings = [amount for pair in pool.amounts for amount in pair]
+    value = w.op(
+        "_MaxPool",
+        pool.batch(x),
+        **pool.channels_first,
+        dilations=[1, 1, *pool.dilation],
+        explicit_paddings=paddings,
+    )
+    return pool.unbatch(value)
 
 
-# The dtypes of which volumes have a pool of the largest.
-_OF_VOLUMES = (dtypes.float32, dtypes.float16, dtypes.bfloat16)
+def _largest_with_places(w: Writer, pool: Pool, x: Tensor) -> tuple[Output, Output]:
+    """Also where it is in its channel's image."""
+    rank = pool.spatial + 2
+    paddings = [*pool.amounts[2:], [0, 0]]
+    found = w.op(
+        "_MaxPoolWithPlaces",
+        w.transpose(pool.batch(x), [0, *range(2, rank), 1]),
+        **pool.attrs(is_last=True),
+        dilations=[1, *pool.dilation, 1],
+        explicit_paddings=[0, 0, *(amount for pair in paddings for amount in pair)],
+        data_format="NDHWC" if pool.spatial == 3 else "NHWC",
+    )
+    back = [0, rank - 1, *range(1, rank - 1)]
+    values, places = (pool.unbatch(w.transpose(value, back)) for value in found)
+    return values, places
 
 
 def _register_max(spatial: int) -> Any:
@@ -320,17 +332,8 @@ def _register_max(spatial: int) -> Any:
         dilation: Sequence[int] = (1,),
         ceil_mode: bool = False,
     ) -> tuple[Output, Output | None]:
-        pool = Pool(w, x, kernel_size, stride, padding, w.result[0], spatial)
-        is_dense, has_places = all(d == 1 for d in dilation), w.is_used(1)
-        if is_dense and not has_places and (spatial == 2 or x.dtype in _OF_VOLUMES):
-            value = pad(w, pool.batch(x), pool.amounts, lowest(w, x.dtype))
-            return pool.unbatch(w.op(pool.op("MaxPool"), value, **pool.channels_first)), None
-        if is_dense and spatial == 2:
-            values, places = _max_with_places(w, pool, x)
-            return pool.unbatch(values), pool.unbatch(places)
-        return Windows(
-            w, x, kernel_size, stride, padding, dilation, w.dims(w.result[0].shape[-spatial:])
-        ).largest()
+        pool = Pool(w, x, kernel_size, stride, padding, w.result[0], spatial, dilation)
+        return _largest_with_places(w, pool, x) if w.is_used(1) else (_largest(w, pool, x), None)
 
     return pooled
 
@@ -386,7 +389,7 @@ def _window_sizes(pool: Pool, axis: int, count_include_pad: bool) -> np.ndarray:
 
 
 def _window_means(w: Writer, pool: Pool, x: Output, dtype: DType, share: Any) -> Output:
-    means = w.op(pool.op("AvgPool"), x, **pool.channels_first)
+    means = w.op(pool.op("AvgPool"), x, padding="VALID", **pool.channels_first)
     factor = share * product(pool.kernel)
     if np.ndim(factor) == 0 and abs(factor - 1) < 1e-12:
         return means
@@ -444,7 +447,7 @@ def _avg_pool_backward(
         flow = flow * w.constant(factor, x.dtype)
     padded = [d + b + a for d, (b, a) in zip(pool.dims, pool.amounts, strict=True)]
     sizes = w.cast(w.integers(padded), dtypes.int32)
-    out = w.op("AvgPoolGrad", sizes, flow, **pool.channels_first)
+    out = w.op("AvgPoolGrad", sizes, flow, padding="VALID", **pool.channels_first)
     return pool.unbatch(pad(w, out, [[-b, -a] for b, a in pool.amounts]))
 
 

@@ -12,6 +12,7 @@ from .._builder import Builder
 from .._errors import Error, InvalidArgumentError, UnimplementedError
 from .._native import Output
 from . import (  # noqa: F401
+    _activations,
     _complex,
     _composites,
     _elementwise,

@@ -360,6 +360,10 @@ def _bucketize(
     return _search_sorted(w, boundaries, x, right=right)
 
 
+def _as_matrix(dims: Sequence[Dim]) -> list[Dim]:
+    return [product(dims[:-1]), dims[-1]]
+
+
 @rule("searchsorted")
 def _search_sorted(
     w: Writer,
@@ -378,7 +382,14 @@ def _search_sorted(
     if not isinstance(x, Tensor):  # a number
         x = Tensor(w, w.cast(x, sorted_sequence.dtype), Meta(sorted_sequence.dtype, ()))
     dtype = dtypes.promoted(sorted_sequence.dtype, x.dtype)
-    rows = w.reshape(w.cast(sorted_sequence, dtype), [-1, sorted_sequence.shape[-1]])
-    wanted = [1, -1] if sorted_sequence.rank == 1 else [-1, x.shape[-1]]
-    values = w.reshape(w.cast(x, dtype), wanted)
-    return w.reshape(w.op(op, rows, values, out_type="int64"), x.shape)
+    length = sorted_sequence.shape[-1]
+    is_one = sorted_sequence.rank == 1
+    rows = w.reshape(w.cast(sorted_sequence, dtype), _as_matrix(sorted_sequence.shape))
+    values = w.reshape(w.cast(x, dtype), [1, -1] if is_one else _as_matrix(x.shape))
+    if dtype.is_floating_point:
+        # PyTorch steps over every NaN of the sequence, and so it puts NaN itself at the end.
+        rows = w.op("SelectV2", w.op("IsNan", rows), w.cast(float("-inf"), dtype), rows)
+    places = w.op(op, rows, values, out_type="int64")
+    if dtype.is_floating_point:
+        places = w.op("SelectV2", w.op("IsNan", values), w.cast(length, dtypes.int64), places)
+    return w.reshape(places, x.shape)

@@ -462,7 +462,7 @@ def _embedding_bag(
     largest = w.op("ZerosLike", sizes)
     kept = w.op("SelectV2", counted > np.int64(0), bag_of, w.op("ZerosLike", bag_of) - np.int64(1))
     if mode == _BAG_MAX:
-        out = w.op("UnsortedSegmentMax", rows, kept, bags)
+        out = _largest_of_bags(w, rows, kept, bags)
         out = w.op("SelectV2", column > np.int64(0), out, w.cast(0, weight.dtype))
         if w.is_used(3):
             largest = _largest_rows(w, indices, rows, out, kept, bags)
@@ -473,6 +473,21 @@ def _embedding_bag(
     if mode == _BAG_MEAN:
         out = w.op("DivNoNan", out, w.cast(column, weight.dtype))
     return out, bag_of, sizes, largest
+
+
+def _largest_of_bags(w: Writer, rows: Output, bag_of: Output, bags: Output) -> Output:
+    """A NaN that is the first of its bag stays, as nothing is larger; later ones are no larger than
+    what there is."""
+    dtype = dtypes.named(rows.dtype)
+    low = w.cast(float("-inf"), dtype)
+    numbers = w.op("SelectV2", w.op("IsNan", rows), low, rows)
+    out = w.op("UnsortedSegmentMax", numbers, bag_of, bags)
+    if rows.shape[0] == 0:
+        return out
+    count = w.op("Shape", bag_of, out_type="int64")[0]
+    first = w.op("UnsortedSegmentMin", w.range(count), bag_of, bags)
+    first = w.op("GatherV2", rows, w.op("Minimum", first, count - np.int64(1)), w.indices(0))
+    return w.op("SelectV2", w.op("IsNan", first), first, out)
 
 
 def _largest_rows(

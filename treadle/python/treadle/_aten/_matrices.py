@@ -171,13 +171,38 @@ def _scores(
     return scores
 
 
-def _summands(w: Writer, q: Tensor, mask: Tensor | None) -> list[Output]:
+def _probabilities(w: Writer, scores: Output) -> Output:
+    """The softmax, and zeros where a query sees no key."""
+    masked = w.op("Equal", scores, w.cast(float("-inf"), dtypes.named(scores.dtype)))
+    sees_none = w.op("All", masked, w.indices([-1]), keep_dims=True)
+    zero = w.cast(0, dtypes.named(scores.dtype))
+    return w.op("SelectV2", sees_none, zero, w.op("Softmax", scores))
+
+
+def _finite(w: Writer, largest: Output) -> Output:
+    """Zero in place of -infinity: scores that are less by it stay -infinity, and aren't NaN."""
+    return w.op("SelectV2", w.op("IsInf", largest), w.op("ZerosLike", largest), largest)
+
+
+#: The dtypes whose attention is computed in floats, by one op.
+_IN_FLOATS = (dtypes.float32, dtypes.bfloat16, dtypes.float16)
+
+
+def _floats(w: Writer, *values: Value) -> list[Output]:
+    return [w.cast(v, dtypes.float32) for v in values]
+
+
+def _options(q: Tensor, scale: float | None, is_causal: bool) -> dict[str, Any]:
+    return {"scale": _scale_of(q, scale), "causal": is_causal, "zero_if_masked": True}
+
+
+def _summands(w: Writer, mask: Tensor | None) -> list[Output]:
     """A mask as numbers that are added to scores, if there is one."""
     if mask is None:
         return []
     if mask.dtype != dtypes.bool_:
-        return [w.cast(mask, q.dtype)]
-    zero, low = (w.cast(value, q.dtype) for value in (0.0, float("-inf")))
+        return _floats(w, mask)
+    zero, low = (w.cast(value, dtypes.float32) for value in (0.0, float("-inf")))
     return [w.op("SelectV2", mask, zero, low)]
 
 
@@ -220,15 +245,16 @@ def _attention(
 ) -> tuple[Output, Output | None]:
     """softmax(q k^T * scale + mask) v, and the logarithm of the softmax's denominators."""
     keys, values = _shared(w, k, q), _shared(w, v, q)
-    if q.dtype == dtypes.float32:
-        attributes = {"scale": _scale_of(q, scale), "causal": is_causal}
-        out, sums = w.op("_Attention", q, keys, values, _summands(w, q, attn_mask), **attributes)
-        return out, sums
+    if q.dtype in _IN_FLOATS:
+        given = (*_floats(w, q, keys, values), _summands(w, attn_mask))
+        out, sums = w.op("_Attention", *given, **_options(q, scale, is_causal))
+        return w.cast(out, q.dtype), w.cast(sums, w.result[1].dtype)
     scores = _scores(w, q, keys, k.shape[-2], _scale_of(q, scale), is_causal, attn_mask)
-    out = w.op("BatchMatMulV2", w.op("Softmax", scores), values)
+    out = w.op("BatchMatMulV2", _probabilities(w, scores), values)
     if not w.is_used(1):
         return out, None
     largest = w.op("Max", scores, w.indices([-1]), keep_dims=True)
+    largest = _finite(w, largest)
     total = w.op("Sum", w.op("Exp", scores - largest), w.indices([-1]))
     logsumexp = w.op("Log", total) + w.op("Squeeze", largest, squeeze_dims=[3])
     return out, w.cast(logsumexp, w.result[1].dtype)
@@ -253,13 +279,14 @@ def _attention_backward(
     (Dao and others, FlashAttention, arXiv 2205.14135, appendix B)."""
     factor = _scale_of(q, scale)
     keys, values = _shared(w, k, q), _shared(w, v, q)
-    if q.dtype == dtypes.float32:
-        given = (q, keys, values, out, logsumexp, grad, _summands(w, q, attn_mask))
-        dq, dk, dv = w.op("_AttentionGrad", *given, scale=factor, causal=is_causal)
-        return dq, _unshared(w, dk, k, q), _unshared(w, dv, v, q)
+    if q.dtype in _IN_FLOATS:
+        given = (*_floats(w, q, keys, values, out, logsumexp, grad), _summands(w, attn_mask))
+        dq, dk, dv = w.op("_AttentionGrad", *given, **_options(q, scale, is_causal))
+        flows = dq, _unshared(w, dk, k, q), _unshared(w, dv, v, q)
+        return tuple(w.cast(flow, q.dtype) for flow in flows)
     scores = _scores(w, q, keys, k.shape[-2], factor, is_causal, attn_mask)
     below = w.op("ExpandDims", w.cast(logsumexp, q.dtype), w.indices(3))
-    p = w.op("Exp", scores - below)
+    p = w.op("Exp", scores - _finite(w, below))
     dv = w.op("BatchMatMulV2", p, grad, adj_x=True)
     inner = w.op("Sum", grad.out * out.out, w.indices([-1]), keep_dims=True)
     ds = p * (w.op("BatchMatMulV2", grad, values, adj_y=True) - inner)
@@ -283,8 +310,8 @@ def _whole_attention(
 ) -> Output:
     if dropout_p or enable_gqa or is_causal and attn_mask is not None:
         return NotImplemented  # as PyTorch takes it apart
-    if q.dtype == dtypes.float32 and q.shape[:-2] == k.shape[:-2] == v.shape[:-2]:
-        attributes = {"scale": _scale_of(q, scale), "causal": is_causal}
-        return w.op("_Attention", q, k, v, _summands(w, q, attn_mask), **attributes)[0]
+    if q.dtype in _IN_FLOATS and q.shape[:-2] == k.shape[:-2] == v.shape[:-2]:
+        given = (*_floats(w, q, k, v), _summands(w, attn_mask))
+        return w.cast(w.op("_Attention", *given, **_options(q, scale, is_causal))[0], q.dtype)
     scores = _scores(w, q, k, k.shape[-2], _scale_of(q, scale), is_causal, attn_mask)
-    return w.op("BatchMatMulV2", w.op("Softmax", scores), v)
+    return w.op("BatchMatMulV2", _probabilities(w, scores), v)

@@ -42,7 +42,24 @@ def _extreme(w: Writer, op: str, x: Tensor, axes: list[int], keepdim: bool) -> O
     return w.cast(reduce(w, op, value, axes, keepdim), x.dtype)
 
 
-def _register_extreme(name: str, op: str, index_op: str) -> None:
+def place_of_extreme(w: Writer, op: str, x: Output, axis: int, of_nan: str = "first") -> Output:
+    """Where the largest ("Max") or smallest ("Min") element is along an axis: the first of equal
+    ones, and the first or last NaN where there is any."""
+    axes = w.indices(axis)
+    if not x.dtype.startswith(("float", "bfloat")):
+        return w.op(f"Arg{op}", x, axes, output_type="int64")
+    best = reduce(w, op, x, [axis], True)
+    is_best = w.op("LogicalOr", w.op("Equal", x, best), w.op("IsNan", x))
+    hits = w.cast(is_best, dtypes.uint8)
+    first = w.op("ArgMax", hits, axes, output_type="int64")
+    if of_nan == "first":
+        return first
+    back = w.op("ArgMax", w.op("ReverseV2", hits, w.indices([axis])), axes, output_type="int64")
+    last = w.op("Shape", x, out_type="int64")[axis] - np.int64(1) - back
+    return w.op("SelectV2", w.op("IsNan", w.op("Squeeze", best, squeeze_dims=[axis])), last, first)
+
+
+def _register_extreme(name: str, op: str) -> None:
     @rule(f"a{name}")
     def over_dims(w: Writer, x: Tensor, dim: Any = (), keepdim: bool = False) -> Output:
         return _extreme(w, op, x, axes_of(dim, x.rank), keepdim)
@@ -54,11 +71,11 @@ def _register_extreme(name: str, op: str, index_op: str) -> None:
     @rule(f"{name}.dim")
     def along(w: Writer, x: Tensor, dim: int, keepdim: bool = False) -> tuple[Output, Output]:
         values = _extreme(w, op, x, axes_of(dim, x.rank), keepdim)
-        return values, _place_of(w, index_op, x, dim, keepdim)
+        return values, _place_of(w, op, x, dim, keepdim)
 
     @rule(f"arg{name}")
     def place(w: Writer, x: Tensor, dim: int | None = None, keepdim: bool = False) -> Output:
-        return _place_of(w, index_op, x, dim, keepdim)
+        return _place_of(w, op, x, dim, keepdim)
 
 
 def _place_of(w: Writer, op: str, x: Tensor, dim: int | None, keepdim: bool) -> Output:
@@ -66,15 +83,15 @@ def _place_of(w: Writer, op: str, x: Tensor, dim: int | None, keepdim: bool) -> 
     if x.rank == 0:
         return w.constant(0, dtypes.int64)
     if dim is None:
-        flat = w.op(op, w.reshape(value, [-1]), w.indices(0), output_type="int64")
+        flat = place_of_extreme(w, op, w.reshape(value, [-1]), 0)
         return w.reshape(flat, [1] * x.rank) if keepdim else flat
     axis = axis_of(dim, x.rank)
-    place = w.op(op, value, w.indices(axis), output_type="int64")
+    place = place_of_extreme(w, op, value, axis)
     return w.op("ExpandDims", place, w.indices(axis)) if keepdim else place
 
 
-_register_extreme("max", "Max", "ArgMax")
-_register_extreme("min", "Min", "ArgMin")
+_register_extreme("max", "Max")
+_register_extreme("min", "Min")
 
 
 @rule("aminmax")
@@ -154,10 +171,17 @@ _register_variance("std_mean", lambda w, variance, mean: (w.op("Sqrt", variance)
 
 # ---- norms
 
+
+def _is_set(w: Writer, x: Output) -> Output:
+    """One for what isn't zero, NaN as well."""
+    dtype = dtypes.named(x.dtype)
+    return w.cast(w.op("NotEqual", x, w.cast(0, dtype)), dtype)
+
+
 _NORMS: dict[float, Callable[[Writer, Output, list[int], bool], Output]] = {
     math.inf: lambda w, x, axes, keep: reduce(w, "Max", w.op("Abs", x), axes, keep),
     -math.inf: lambda w, x, axes, keep: reduce(w, "Min", w.op("Abs", x), axes, keep),
-    0.0: lambda w, x, axes, keep: reduce(w, "Sum", w.op("Abs", w.op("Sign", x)), axes, keep),
+    0.0: lambda w, x, axes, keep: reduce(w, "Sum", _is_set(w, x), axes, keep),
     1.0: lambda w, x, axes, keep: reduce(w, "Sum", w.op("Abs", x), axes, keep),
     2.0: lambda w, x, axes, keep: w.op("Sqrt", reduce(w, "Sum", w.op("Square", x), axes, keep)),
 }  # fmt: skip
@@ -325,11 +349,26 @@ _register_extreme_scan("cummin", "GreaterEqual")
 # ---- sorting
 
 
-def _descending_keys(w: Writer, x: Tensor) -> Output:
-    """Numbers whose order is the other way round."""
-    value = w.cast(x, dtypes.uint8) if x.dtype == dtypes.bool_ else x.out
-    # The negative of the smallest integer is none; its complement is the largest.
-    return -value if x.dtype.is_floating_point else w.op("Invert", value)
+#: Integers as wide as floating numbers, which are in the order of these.
+_KEYS = {"float64": dtypes.int64, "float32": dtypes.int32}
+
+
+def _keys(w: Writer, x: Tensor, is_rising: bool) -> Output:
+    """Numbers that TopKV2, which passes over NaN, puts into PyTorch's order: NaN is the largest."""
+    if not x.dtype.is_floating_point:
+        value = w.cast(x, dtypes.uint8) if x.dtype == dtypes.bool_ else x.out
+        # The negative of the smallest integer is none; its complement is the largest.
+        return w.op("Invert", value) if is_rising else value
+    if is_rising:
+        return w.op("Neg", x)
+    value = x.out if x.dtype.name in _KEYS else w.cast(x, dtypes.float32)
+    wide = _KEYS[value.dtype]
+    # The bits of numbers below zero fall; zeros are equal whatever their sign.
+    bits = w.op("Bitcast", w.op("SelectV2", value == 0.0, w.op("ZerosLike", value), value),
+                type=wide.name)  # fmt: skip
+    most = w.cast(dtypes.limits(wide).max, wide)
+    rising = w.op("SelectV2", bits < w.cast(0, wide), w.op("BitwiseXor", bits, most), bits)
+    return w.op("SelectV2", w.op("IsNan", value), most, rising)
 
 
 def _top(w: Writer, x: Tensor, count: Any, dim: int, largest: bool) -> tuple[Output, Output]:
@@ -339,16 +378,14 @@ def _top(w: Writer, x: Tensor, count: Any, dim: int, largest: bool) -> tuple[Out
     axis = axis_of(dim, x.rank)
     order = list(range(x.rank))
     order[axis], order[-1] = order[-1], order[axis]
-    keys = _descending_keys(w, x) if not largest else w.cast(
-        x, dtypes.uint8 if x.dtype == dtypes.bool_ else x.dtype)  # fmt: skip
     count = (
         w.constant(count, dtypes.int32) if isinstance(count, int) else w.cast(count, dtypes.int32)
     )
-    found, places = w.op("TopKV2", w.transpose(keys, order), count, sorted=True)
-    if not largest:
-        found = -found if x.dtype.is_floating_point else w.op("Invert", found)
-    values = w.cast(w.transpose(found, order), x.dtype)
-    return values, w.cast(w.transpose(places, order), dtypes.int64)
+    keys = w.transpose(_keys(w, x, not largest), order)
+    places = w.cast(w.op("TopKV2", keys, count, sorted=True)[1], dtypes.int64)
+    values = w.op("GatherV2", w.transpose(x, order), places, w.indices(x.rank - 1),
+                  batch_dims=x.rank - 1)  # fmt: skip
+    return w.transpose(values, order), w.transpose(places, order)
 
 
 @rule("topk")

@@ -1,5 +1,5 @@
-"""Windows over images and volumes as dimensions of their own: for pools with holes, for pools that
-tell places, and for images as columns."""
+"""Parts of images and volumes as dimensions of their own: for adaptive pools, and for images as
+columns."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from .._errors import UnimplementedError
 from .._native import Output
 from . import _dtypes as dtypes
 from ._dtypes import DType
+from ._reductions import place_of_extreme
 from ._rules import rule
 from ._shapes import pad, summed_rows
 from ._writer import Dim, Tensor, Writer, is_static, product, require_small
@@ -82,30 +83,6 @@ class Windows:
         dims = [*self.x.shape[: self.first], *self.out, product(self.kernel)]
         return self.w.reshape(self.w.transpose(value, order), dims)
 
-    def flat_places(self, element: Output) -> Output:
-        """Which element of its image the one of a window is, whose number in the window is given;
-        without the padding."""
-        flat: Any = None
-        rest, extents = element, self.x.shape[self.first :]
-        coordinates = []
-        for axis in reversed(range(self.spatial)):
-            size = np.int64(self.kernel[axis])
-            inner, rest = self.w.op("FloorMod", rest, size), self.w.op("FloorDiv", rest, size)
-            column = [-1, *[1] * (self.spatial - 1 - axis)]
-            starts = self.w.range(self.out[axis]) * np.int64(self.stride[axis])
-            starts = self.w.reshape(starts - np.int64(self.padding[axis]), column)
-            coordinates.append(starts + inner * np.int64(self.dilation[axis]))
-        for place, extent in zip(reversed(coordinates), extents, strict=True):
-            flat = place if flat is None else flat * self.w.cast(extent, dtypes.int64) + place
-        return flat
-
-    def largest(self) -> tuple[Output, Output]:
-        """The largest element of each window, and its place."""
-        elements = self.elements(lowest(self.w, self.x.dtype))
-        axis = self.w.indices(self.x.rank)
-        element = self.w.op("ArgMax", elements, axis, output_type="int64")
-        return self.w.op("Max", elements, axis), self.flat_places(element)
-
 
 # ---- the largest of parts that begin and end at whole rows
 
@@ -126,10 +103,11 @@ def _register_adaptive(spatial: int) -> None:
         elements = w.reshape(w.transpose(value, order), [*x.shape[:first], *flat.shape])
         inside = w.constant(is_inside, dtypes.bool_)
         elements = w.op("SelectV2", inside, elements, lowest(w, x.dtype))
-        number = w.op("ArgMax", elements, w.indices(x.rank), output_type="int64")
+        most = w.op("Max", elements, w.indices(x.rank))
+        number = place_of_extreme(w, "Max", elements, x.rank, of_nan="last")
         row = w.indices(np.arange(flat[..., 0].size).reshape(flat.shape[:-1]) * flat.shape[-1])
         place = w.op("GatherV2", w.indices(flat.reshape(-1)), number + row, w.indices(0))
-        return w.op("Max", elements, w.indices(x.rank)), place
+        return most, place
 
 
 def _part_places(extent: int, count: int) -> tuple[np.ndarray, np.ndarray]:

@@ -142,11 +142,16 @@ class Writer:
         name = dtypes.name_of(dtype)
         return value if value.dtype == name else self.op("Cast", value, DstT=name)
 
-    def promoted(self, kind: Any, *values: Any) -> tuple[list[Output], DType]:
-        """The values in the dtype that PyTorch computes in, and the dtype of its result."""
+    def promoted(self, kind: Any, *values: Any, rounds: bool = False) -> tuple[list[Output], DType]:
+        """The values in the dtype that PyTorch computes in, and the dtype of its result. `rounds`:
+        whether numbers become ones of the result's dtype first."""
         tensors = [(v.dtype, v.rank) for v in values if isinstance(v, Tensor)]
         numbers = [_stand_in(v) for v in values if not isinstance(v, Tensor)]
         computed, result = dtypes.elementwise(kind, tensors, numbers, self.default_dtype)
+        if rounds:
+            values = tuple(
+                dtypes.rounded(v, result) if isinstance(v, int | float) else v for v in values
+            )
         return [self.cast(v, computed) for v in values], result
 
     # ---- shapes
