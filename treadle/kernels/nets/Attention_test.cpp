@@ -131,6 +131,33 @@ TEST(Attention, NotANumberStaysInItsRow) {
     EXPECT_EQ(std::isnan(out.data<float>()[i]), i / 2 % 4 == 1 || i / 2 % 4 == 2) << i;
 }
 
+// As PyTorch's safe softmax: a row without keys gives zeros, and nothing flows back from it.
+TEST(Attention, RowsThatSeeNoKeyGiveZerosIfAsked) {
+  for (bool broadcasts : {false, true}) {
+    Case c{1, 4, 600, 2, 2, false, {4, 600}};
+    std::vector<Tensor> inputs = c.inputs();
+    for (int64_t k = 0; k < c.keys; ++k)
+      inputs[3].data<float>()[c.keys + k] = -INFINITY;
+    if (broadcasts)
+      inputs[1] = waves({1, 1, c.keys, c.width}, 1.3F);
+    AttrMap attrs = c.attrs();
+    attrs.set("zero_if_masked", true);
+    std::vector<Tensor> out = runAll("_Attention", inputs, {DType::Float32, DType::Float32}, attrs);
+    for (int64_t i = 0; i < out[0].count(); ++i)
+      EXPECT_EQ(out[0].data<float>()[i] == 0, i / 2 % 4 == 1) << i;
+    if (broadcasts)
+      continue;
+    inputs.insert(inputs.begin() + 3, {out[0], out[1], waves({2, 1, 4, 2}, 0.91F)});
+    std::vector<Tensor> flows =
+        runAll("_AttentionGrad", inputs, std::vector(3, DType::Float32), attrs);
+    for (int64_t i = 0; i < flows[0].count(); ++i)
+      EXPECT_EQ(flows[0].data<float>()[i] == 0, i / 2 % 4 == 1) << i;
+    for (const Tensor &flow : flows)
+      for (float x : flow.values<float>())
+        EXPECT_TRUE(std::isfinite(x));
+  }
+}
+
 // What fuses ops doesn't know shapes: batches that are broadcast, and masks that make more scores.
 TEST(Attention, BroadcastsAsTheOpsDo) {
   Tensor q = waves({2, 1, 3, 4}, 1), k = waves({5, 6, 4}, 1.1F), v = waves({2, 5, 6, 2}, 0.7F);

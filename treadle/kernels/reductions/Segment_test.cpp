@@ -94,5 +94,17 @@ TEST(SparseSegment, GradientsGoBackToTheRows) {
   EXPECT_EQ(errorClassOf("SparseSegmentSumGrad", in), "InvalidArgumentError");
 }
 
+TEST(Segment, NaNStaysWhereverItComes) {
+  constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+  Tensor rows = tensor<float>({4}, {1, nan, nan, 2}), zeros = tensor<float>({2}, {0, 0});
+  Tensor ids = vec<int32_t>({0, 0, 1, 1}), places = tensor<int32_t>({4, 1}, {0, 0, 1, 1});
+  for (const char *op : {"UnsortedSegmentMax", "UnsortedSegmentMin"})
+    for (float x : values<float>(run1(op, {rows, ids, scalar<int32_t>(2)})))
+      EXPECT_TRUE(std::isnan(x)) << op;
+  for (const char *op : {"TensorScatterMax", "TensorScatterMin"})
+    for (float x : values<float>(run1(op, {zeros, places, rows})))
+      EXPECT_TRUE(std::isnan(x)) << op;
+}
+
 } // namespace
 } // namespace treadle

@@ -192,6 +192,34 @@ TEST(Pooling, ArgmaxIsTheFirstOfEquals) {
   EXPECT_EQ(values<int64_t>(out[1]), (Longs{1}));
 }
 
+// TensorFlow's pools pass over NaN. PyTorch's take the last one, and places have no channels.
+TEST(Pooling, OwnPoolsTakeNaN) {
+  constexpr float nan = std::numeric_limits<float>::quiet_NaN(), low = -INFINITY;
+  Tensor x = tensor<float>({1, 1, 4, 2}, {1, low, nan, low, nan, low, 7, low});
+  AttrMap attrs = window({1, 1, 2, 1}, "EXPLICIT", {1, 1, 2, 1});
+  attrs.set("explicit_paddings", std::vector<int64_t>{0, 0, 0, 0, 1, 1, 0, 0});
+  attrs.set("dilations", std::vector<int64_t>{1, 1, 1, 1});
+  Floats most = values<float>(run1("_MaxPool", {x}, DType::Float32, attrs));
+  ASSERT_EQ(most.size(), 6U);
+  EXPECT_EQ(most[0], 1);
+  EXPECT_TRUE(std::isnan(most[2]));
+  EXPECT_EQ(most[4], 7);
+  auto out = runAll("_MaxPoolWithPlaces", {x}, {DType::Float32, DType::Int64}, attrs);
+  ASSERT_EQ(out.size(), 2U);
+  EXPECT_TRUE(std::isnan(values<float>(out[0])[2]));
+  EXPECT_EQ(values<int64_t>(out[1]), (Longs{0, 0, 2, 1, 3, 3}));
+}
+
+TEST(Pooling, OwnPoolsHaveHoles) {
+  Tensor x = tensor<float>({1, 1, 1, 5, 1}, {1, 9, 3, 8, 2});
+  AttrMap attrs = window({1, 1, 1, 1, 1}, "EXPLICIT", {1, 1, 1, 3, 1});
+  attrs.set("explicit_paddings", std::vector<int64_t>{0, 0, 0, 0, 0, 0, 2, 2, 0, 0});
+  attrs.set("dilations", std::vector<int64_t>{1, 1, 1, 2, 1});
+  EXPECT_EQ(values<float>(run1("_MaxPool", {x}, DType::Float32, attrs)), (Floats{3, 9, 3, 9, 3}));
+  auto out = runAll("_MaxPoolWithPlaces", {x}, {DType::Float32, DType::Int64}, attrs);
+  EXPECT_EQ(values<int64_t>(out[1]), (Longs{2, 1, 2, 1, 2}));
+}
+
 // As many channels as fill a register and some more, windows that overlap, and equal numbers.
 TEST(Pooling, PlacesOfMaximaOfManyChannelsAreWhereTheyAre) {
   AttrMap attrs = window({1, 2, 2, 1}, "SAME", {1, 3, 3, 1});

@@ -254,15 +254,16 @@ def _truncated_division(w: Writer, x: Output, y: Output) -> Output:
 
 
 def _floor_division(w: Writer, x: Output, y: Output) -> Output:
-    """In floating point: of what is left without the remainder, so that it fits the remainder.
-
-    A quotient that is no finite number is what the division gives.
-    """
+    """In floating point: of what is left without the remainder, so that it fits the remainder."""
     if not _is_floating(x):
         return w.op("FloorDiv", x, y)
-    exact = w.op("RealDiv", x, y)
-    whole = w.op("Rint", w.op("RealDiv", x - w.op("FloorMod", x, y), y))
-    return w.op("SelectV2", w.op("IsFinite", exact), whole, exact)
+    exact, rest = w.op("RealDiv", x, y), w.op("Mod", x, y)
+    whole = w.op("RealDiv", x - rest, y)
+    signs_differ = w.op("NotEqual", y < 0.0, rest < 0.0)
+    is_above = w.op("LogicalAnd", w.op("NotEqual", rest, _like(w, 0, x)), signs_differ)
+    whole = w.op("Rint", w.op("SelectV2", is_above, whole - 1.0, whole))
+    whole = w.op("SelectV2", whole == 0.0, exact * 0.0, whole)  # with the quotient's sign
+    return w.op("SelectV2", y == 0.0, exact, whole)
 
 
 def _remainder_towards_zero(w: Writer, x: Output, y: Output) -> Output:

@@ -16,7 +16,7 @@ from ._reductions import reduce
 from ._rules import rule
 from ._shapes import pad
 from ._windows import each
-from ._writer import Dim, Tensor, Writer, is_static, product, require_small
+from ._writer import KEEP, Dim, Tensor, Writer, is_static, product, require_small
 
 # ---- convolutions
 
@@ -451,47 +451,92 @@ def _avg_pool_backward(
     return pool.unbatch(pad(w, out, [[-b, -a] for b, a in pool.amounts]))
 
 
-# ---- means over parts of an image, as products with matrices
+# ---- rows of an image, each made of a few
 
 
-def _shares_of_parts(extent: int, parts: int) -> np.ndarray:
-    """[parts, extent]: what each row gives to each part, which begin and end at whole rows."""
-    require_small(parts, extent)
-    matrix = np.zeros((parts, extent))
-    for i in range(parts):
-        begin, end = i * extent // parts, -((-(i + 1) * extent) // parts)
-        matrix[i, begin:end] = 1.0 / (end - begin)
-    return matrix
+class Taps:
+    """Which of `extent` rows each row of a result is made of, and how much each counts.
+
+    Rows that count nothing aren't among them: NaN and infinities stay where they belong.
+    """
+
+    def __init__(self, extent: int, places: np.ndarray, weights: np.ndarray) -> None:
+        self.extent, self.places, self.weights = extent, places, weights
+
+    @classmethod
+    def of_parts(cls, first: np.ndarray, last: np.ndarray, extent: int, weights: Any) -> Taps:
+        """Of the rows from `first` to before `last`; those of shorter parts end with the last row
+        several times, and it counts as much less. weights(places): how much rows count."""
+        wanted = first[:, None] + np.arange(int(np.max(last - first, initial=1)))
+        places = np.minimum(wanted, last[:, None] - 1)
+        repeats = 1 + wanted[:, -1:] - (last[:, None] - 1)
+        is_last = places == last[:, None] - 1
+        return cls(extent, places, weights(places) / np.where(is_last, repeats, 1))
+
+    @property
+    def matrix(self) -> np.ndarray:
+        """[rows of the result, extent]"""
+        matrix = np.zeros((len(self.places), self.extent))
+        np.add.at(matrix, (np.arange(len(self.places))[:, None], self.places), self.weights)
+        return matrix
+
+    def apply(self, w: Writer, value: Output, rank: int, axis: int) -> Output:
+        """Along a dimension of a value."""
+        count, dtype = self.places.shape[1], dtypes.named(value.dtype)
+        tail = [1] * (rank - 1 - axis)
+        if count <= _FEW_TAPS:
+            parts = [
+                w.op("GatherV2", value, w.indices(self.places[:, k]), w.indices(axis))
+                * w.constant(self.weights[:, k].reshape(-1, *tail), dtype)
+                for k in range(count)
+            ]
+            return functools.reduce(lambda x, y: w.op("AddV2", x, y), parts)
+        rows = w.op("GatherV2", value, w.indices(self.places), w.indices(axis))
+        weighted = rows * w.constant(self.weights.reshape(*self.weights.shape, *tail), dtype)
+        return reduce(w, "Sum", weighted, [axis + 1])
 
 
-def _part_matrices(w: Writer, x: Tensor, out: Sequence[Dim]) -> list[np.ndarray]:
+# Up to how many are added one by one.
+_FEW_TAPS = 4
+
+
+def along_axes(w: Writer, x: Tensor, each: Sequence[Taps]) -> Output:
+    """The taps of each of the last dimensions, in turn."""
+    (value,), dtype = w.promoted(KEEP, x)
+    for axis, taps in enumerate(each, x.rank - len(each)):
+        value = taps.apply(w, value, x.rank, axis)
+    return w.cast(value, dtype)
+
+
+# ---- means over parts of an image
+
+
+def _parts(extent: int, count: int) -> Taps:
+    """Of parts that begin and end at whole rows."""
+    require_small(count, extent)
+    first = np.arange(count) * extent // count
+    last = -((-(np.arange(count) + 1) * extent) // count)
+    sizes = (last - first)[:, None]
+    return Taps.of_parts(first, last, extent, lambda places: np.ones(places.shape) / sizes)
+
+
+def _all_parts(w: Writer, x: Tensor, out: Sequence[Dim]) -> list[Taps]:
     dims = x.shape[-len(out) :]
     if not is_static([*dims, *out]):
         raise UnimplementedError("an adaptive pool of an image of symbolic size")
-    return [_shares_of_parts(d, o) for d, o in zip(dims, out, strict=True)]
-
-
-def along_axes(w: Writer, x: Tensor, matrices: Sequence[np.ndarray]) -> Output:
-    """Each matrix times its dimension; they belong to the last ones."""
-    value, rank = x.out, x.rank
-    for axis, matrix in zip(range(rank - len(matrices), rank), matrices, strict=True):
-        if axis == rank - 1:
-            value = w.op("BatchMatMulV2", value, w.constant(matrix.T, x.dtype))
-            continue
-        order = list(range(rank))
-        order[axis], order[rank - 2] = order[rank - 2], order[axis]
-        turned = w.op("BatchMatMulV2", w.constant(matrix, x.dtype), w.transpose(value, order))
-        value = w.transpose(turned, order)
-    return value
+    return [_parts(d, o) for d, o in zip(dims, out, strict=True)]
 
 
 def _register_adaptive_mean(spatial: int) -> Any:
     @rule(f"_adaptive_avg_pool{spatial}d", f"adaptive_avg_pool{spatial}d")
     def pooled(w: Writer, x: Tensor, output_size: Sequence[Dim]) -> Output:
-        size = w.dims(output_size)
+        size, dims = w.dims(output_size), x.shape[-spatial:]
         if all(isinstance(d, int) and d == 1 for d in size):
             return reduce(w, "Mean", x, range(x.rank - spatial, x.rank), True)
-        return along_axes(w, x, _part_matrices(w, x, size))
+        if is_static([*size, *dims]) and not any(d % o for d, o in zip(dims, size, strict=True)):
+            window = [d // o for d, o in zip(dims, size, strict=True)]
+            return _means(w, Pool(w, x, window, (), (0,), w.result, spatial))
+        return along_axes(w, x, _all_parts(w, x, size))
 
     return pooled
 
@@ -501,6 +546,6 @@ _adaptive_avg_pool, _ = (_register_adaptive_mean(spatial) for spatial in (2, 3))
 
 @rule("_adaptive_avg_pool2d_backward")
 def _adaptive_avg_pool_backward(w: Writer, grad: Tensor, x: Tensor) -> Output:
-    rows, columns = _part_matrices(w, x, grad.shape[-2:])
+    rows, columns = (taps.matrix for taps in _all_parts(w, x, grad.shape[-2:]))
     left = w.op("BatchMatMulV2", w.constant(rows.T, x.dtype), grad)
     return w.op("BatchMatMulV2", left, w.constant(columns, x.dtype))

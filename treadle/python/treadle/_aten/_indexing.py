@@ -123,6 +123,24 @@ _SEGMENTS = {
 _TOGETHER = {"sum": "AddV2", "mean": "AddV2", "prod": "Mul", "amax": "Maximum", "amin": "Minimum"}
 
 
+def segments(w: Writer, how: str, values: Output, places: Output, count: Output) -> Output:
+    """Rows that come to one place, reduced to one; places below zero are left out. Extremes of
+    floating numbers start with an infinity, as a row may have nothing else."""
+    if how not in _EXTREMES or not values.dtype.startswith(("float", "bfloat")):
+        return w.op(_SEGMENTS[how], values, places, count)
+    dtype = dtypes.named(values.dtype)
+    one = w.cast(1, dtypes.int64)
+    shape = w.op("Shape", values, out_type="int64")[1:]
+    spare = w.op("ConcatV2", [w.op("ExpandDims", count + one, w.indices(0)), shape], w.indices(0))
+    start = w.op("Fill", spare, w.cast(float("-inf" if how == "amax" else "inf"), dtype))
+    kept = w.op("SelectV2", places < w.cast(0, dtypes.int64), count, places)
+    column = w.op("ExpandDims", kept, w.indices(1))
+    return w.op(_EXTREMES[how], start, column, values)[:count]
+
+
+_EXTREMES = {"amax": "TensorScatterMax", "amin": "TensorScatterMin"}
+
+
 def _reduced_parts(
     w: Writer, how: str, x: Tensor, dim: int, index: Tensor, source: Output, include_self: bool
 ) -> Output:
@@ -137,7 +155,7 @@ def _reduced_parts(
         else w.reshape(w.cast(index, dtypes.int64), [-1])
     )
     came = w.op("UnsortedSegmentSum", w.op("OnesLike", places), places, count)
-    parts = w.op(_SEGMENTS[how], w.reshape(source, [-1]), places, count)
+    parts = segments(w, how, w.reshape(source, [-1]), places, count)
     return w.reshape(_joined(w, how, x, whole, parts, came, include_self), x.shape)
 
 
@@ -200,7 +218,7 @@ def _index_reduce(
     values = w.transpose(source if source.rank else w.reshape(source, [1]), order)
     places = w.reshape(w.cast(index, dtypes.int64), [-1])
     came = w.op("UnsortedSegmentSum", w.op("OnesLike", places), places, count)
-    parts = w.op(_SEGMENTS[reduce], values, places, count)
+    parts = segments(w, reduce, values, places, count)
     out = _joined(w, reduce, x, whole, parts, w.reshape(came, column), include_self)
     return w.transpose(out, back) if x.rank else w.reshape(out, [])
 

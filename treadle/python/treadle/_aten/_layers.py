@@ -11,6 +11,7 @@ import numpy as np
 from .._native import Output
 from . import _dtypes as dtypes
 from ._dtypes import DType
+from ._indexing import segments
 from ._reductions import count_of, moments, reduce
 from ._rules import rule
 from ._writer import KEEP, Dim, Tensor, Writer, axis_of, is_small, product, require_small
@@ -481,7 +482,7 @@ def _largest_of_bags(w: Writer, rows: Output, bag_of: Output, bags: Output) -> O
     dtype = dtypes.named(rows.dtype)
     low = w.cast(float("-inf"), dtype)
     numbers = w.op("SelectV2", w.op("IsNan", rows), low, rows)
-    out = w.op("UnsortedSegmentMax", numbers, bag_of, bags)
+    out = segments(w, "amax", numbers, bag_of, bags)
     if rows.shape[0] == 0:
         return out
     count = w.op("Shape", bag_of, out_type="int64")[0]

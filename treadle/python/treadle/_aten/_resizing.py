@@ -1,4 +1,4 @@
-"""Images made larger or smaller: products with a matrix for each dimension, or parts of it."""
+"""Images made larger or smaller, one dimension after another."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import numpy as np
 from .._errors import UnimplementedError
 from .._native import Output
 from . import _dtypes as dtypes
-from ._images import along_axes
+from ._images import Taps, along_axes
 from ._rules import rule
 from ._writer import Dim, Tensor, Writer, is_static, require_small
 
-_Rows = Callable[[int, int, Any, bool], np.ndarray]
+_Rows = Callable[[int, int, Any, bool], Taps]
 
 
 def _nearest_places(extent: int, size: int, scale: float | None) -> np.ndarray:
@@ -25,10 +25,9 @@ def _nearest_places(extent: int, size: int, scale: float | None) -> np.ndarray:
     return np.minimum(sources, extent - 1)
 
 
-def _nearest_rows(extent: int, size: int, scale: float | None) -> np.ndarray:
-    """[size, extent]: the same as a matrix."""
-    require_small(extent, max(extent, size))
-    return np.eye(extent)[_nearest_places(extent, size, scale)]
+def _nearest_rows(extent: int, size: int, scale: float | None) -> Taps:
+    places = _nearest_places(extent, size, scale)[:, None]
+    return Taps(extent, places, np.ones(places.shape))
 
 
 def _places(extent: int, size: int, scale: float | None, align_corners: bool) -> np.ndarray:
@@ -39,13 +38,13 @@ def _places(extent: int, size: int, scale: float | None, align_corners: bool) ->
     return (np.arange(size) + 0.5) * (1 / scale if scale else extent / size) - 0.5
 
 
-def _linear_rows(extent: int, size: int, scale: float | None, align_corners: bool) -> np.ndarray:
-    """[size, extent]: how each row of the result is made of two."""
+def _linear_rows(extent: int, size: int, scale: float | None, align_corners: bool) -> Taps:
+    """Each row of the result is made of two."""
     places = np.maximum(_places(extent, size, scale, align_corners), 0)
     below = np.minimum(np.floor(places).astype(int), extent - 1)
-    share = (places - below)[:, None]
+    share = places - below
     above = np.minimum(below + 1, extent - 1)
-    return np.eye(extent)[below] * (1 - share) + np.eye(extent)[above] * share
+    return Taps(extent, np.stack([below, above], 1), np.stack([1 - share, share], 1))
 
 
 def _cubic(distance: np.ndarray, sharpness: float) -> np.ndarray:
@@ -56,21 +55,17 @@ def _cubic(distance: np.ndarray, sharpness: float) -> np.ndarray:
     return np.where(x <= 1, near, np.where(x < 2, far, 0.0))
 
 
-def _cubic_rows(extent: int, size: int, scale: float | None, align_corners: bool) -> np.ndarray:
-    """[size, extent]: the same of four, where the first and the last row go on."""
-    places = _places(extent, size, scale, align_corners)
-    matrix = np.zeros((size, extent))
-    for step in range(-1, 3):
-        source = np.floor(places).astype(int) + step
-        chosen = np.arange(size), np.clip(source, 0, extent - 1)
-        np.add.at(matrix, chosen, _cubic(places - source, -0.75))
-    return matrix
+def _cubic_rows(extent: int, size: int, scale: float | None, align_corners: bool) -> Taps:
+    """The same of four, where the first and the last row go on."""
+    places = _places(extent, size, scale, align_corners)[:, None]
+    sources = np.floor(places).astype(int) + np.arange(-1, 3)
+    return Taps(extent, np.clip(sources, 0, extent - 1), _cubic(places - sources, -0.75))
 
 
 def _smooth(filter_of: Callable[[np.ndarray], np.ndarray], support: float) -> _Rows:
     """Rows that take in all that lies below them, where an image becomes smaller."""
 
-    def rows(extent: int, size: int, scale: float | None, align_corners: bool) -> np.ndarray:
+    def rows(extent: int, size: int, scale: float | None, align_corners: bool) -> Taps:
         step = 1 / scale if scale else extent / size
         if align_corners:
             step = (extent - 1) / (size - 1) if size > 1 else 0.0
@@ -79,10 +74,13 @@ def _smooth(filter_of: Callable[[np.ndarray], np.ndarray], support: float) -> _R
         width = max(step, 1.0)
         first = np.maximum((centers - support * width + 0.5).astype(int), 0)
         last = np.minimum((centers + support * width + 0.5).astype(int), extent)
-        places = np.arange(extent)
-        weights = filter_of((places - centers + 0.5) / width)
-        weights = np.where((places >= first) & (places < last), weights, 0.0)
-        return weights / weights.sum(1, keepdims=True)
+
+        def weights(places: np.ndarray) -> np.ndarray:
+            return filter_of((places - centers + 0.5) / width)
+
+        taps = Taps.of_parts(first[:, 0], last[:, 0], extent, weights)
+        taps.weights /= taps.weights.sum(1, keepdims=True)
+        return taps
 
     return rows
 
@@ -208,9 +206,9 @@ for _name, (_count, _rows) in _ROWS.items():
 # ---- gradients
 
 
-def _flow_back(w: Writer, grad: Tensor, rows: np.ndarray, columns: np.ndarray) -> Output:
-    left = w.op("BatchMatMulV2", w.constant(rows.T, grad.dtype), grad)
-    return w.op("BatchMatMulV2", left, w.constant(columns, grad.dtype))
+def _flow_back(w: Writer, grad: Tensor, rows: Taps, columns: Taps) -> Output:
+    left = w.op("BatchMatMulV2", w.constant(rows.matrix.T, grad.dtype), grad)
+    return w.op("BatchMatMulV2", left, w.constant(columns.matrix, grad.dtype))
 
 
 def _static_sizes(sizes: Sequence[Dim], dims: Sequence[Dim]) -> tuple[list[int], list[int]]:
