@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from .._errors import UnimplementedError
 from .._native import Output
 from . import _dtypes as dtypes
 from ._rules import rule
@@ -207,7 +208,18 @@ def _summands(w: Writer, mask: Tensor | None) -> list[Output]:
 
 
 def _scale_of(q: Tensor, scale: float | None) -> float:
-    return float(q.meta.shape[-1]) ** -0.5 if scale is None else scale
+    width = q.meta.shape[-1]
+    if scale is None and not isinstance(width, int):
+        raise UnimplementedError("the gradient of attention with heads of a size that may change")
+    return width**-0.5 if scale is None else scale
+
+
+def _scaled_queries(w: Writer, q: Tensor, scale: float | None) -> tuple[Tensor, float]:
+    """Queries, and what scores are multiplied with: a size that may change scales the queries."""
+    width = q.shape[-1]
+    if scale is not None or isinstance(width, int):
+        return q, _scale_of(q, scale)
+    return Tensor(w, q.out * w.op("Rsqrt", w.cast(width, q.dtype)), q.meta), 1.0
 
 
 def _shared(w: Writer, part: Tensor, q: Tensor) -> Tensor | Output:
@@ -245,11 +257,12 @@ def _attention(
 ) -> tuple[Output, Output | None]:
     """softmax(q k^T * scale + mask) v, and the logarithm of the softmax's denominators."""
     keys, values = _shared(w, k, q), _shared(w, v, q)
+    q, scale = _scaled_queries(w, q, scale)
     if q.dtype in _IN_FLOATS:
         given = (*_floats(w, q, keys, values), _summands(w, attn_mask))
         out, sums = w.op("_Attention", *given, **_options(q, scale, is_causal))
         return w.cast(out, q.dtype), w.cast(sums, w.result[1].dtype)
-    scores = _scores(w, q, keys, k.shape[-2], _scale_of(q, scale), is_causal, attn_mask)
+    scores = _scores(w, q, keys, k.shape[-2], scale, is_causal, attn_mask)
     out = w.op("BatchMatMulV2", _probabilities(w, scores), values)
     if not w.is_used(1):
         return out, None
@@ -310,8 +323,9 @@ def _whole_attention(
 ) -> Output:
     if dropout_p or enable_gqa or is_causal and attn_mask is not None:
         return NotImplemented  # as PyTorch takes it apart
+    q, scale = _scaled_queries(w, q, scale)
     if q.dtype in _IN_FLOATS and q.shape[:-2] == k.shape[:-2] == v.shape[:-2]:
         given = (*_floats(w, q, k, v), _summands(w, attn_mask))
         return w.cast(w.op("_Attention", *given, **_options(q, scale, is_causal))[0], q.dtype)
-    scores = _scores(w, q, k, k.shape[-2], _scale_of(q, scale), is_causal, attn_mask)
+    scores = _scores(w, q, k, k.shape[-2], scale, is_causal, attn_mask)
     return w.op("BatchMatMulV2", _probabilities(w, scores), v)

@@ -25,6 +25,7 @@ from ._measure import agreed, measure, measure_link
 from ._plans import Plan, check, inductor_pass, plan, simulate
 from ._program import Program
 from ._steps import step_of
+from ._trace import Traced
 
 __all__ = [
     "Plan",
@@ -74,9 +75,14 @@ def from_fx(
     UnimplementedError names the op and the node that can't be imported, InvalidArgumentError tells
     why a module can't be traced.
     """
-    made = traced(graph_module, example_inputs, dynamic=dynamic)
-    imported = import_graph(made.module, state=made.state, freeze=freeze)
-    return Program(imported, made, tier=tier, threads=threads, communicator=communicator)
+
+    def program_of(made: Traced) -> Program:
+        imported = import_graph(made.module, state=made.state, freeze=freeze)
+        another = None if freeze else program_of
+        how = {"tier": tier, "threads": threads, "communicator": communicator}
+        return Program(imported, made, another=another, **how)
+
+    return program_of(traced(graph_module, example_inputs, dynamic=dynamic))
 
 
 def save(exported: torch.export.ExportedProgram, path: str | os.PathLike[str]) -> None:

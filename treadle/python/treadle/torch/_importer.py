@@ -23,6 +23,7 @@ from .._native import Output
 from . import _collectives, _compositions  # noqa: F401
 from ._arrays import as_array
 from ._parts import PARTS
+from ._sizes import is_open
 from ._trace import function_name, require_values, trace
 
 SymbolicNumber = torch.SymInt | torch.SymFloat | torch.SymBool
@@ -144,9 +145,9 @@ class PyTorch:
             return whole(*args, **kwargs)
 
         fakes = [t.meta.source for t in tensors]
-        symbols = [d for f in fakes for d in f.shape if _is_open(d)]
+        symbols = [d for f in fakes for d in f.shape if is_open(d)]
         module = trace(call, fakes, "fake")
-        if any(not _is_open(d) for d in symbols):
+        if any(not is_open(d) for d in symbols):
             raise UnimplementedError(
                 "PyTorch takes this op apart for one size of a dimension that is to change;"
                 " expected a fixed one: no dynamic=True, and no Dim there"
@@ -243,11 +244,6 @@ def _expression(expr: Any) -> int | Expr:
     if expr.is_Symbol:
         return Expr("Symbol", (expr.name,))
     return Expr(type(expr).__name__, tuple(map(_expression, expr.args)) or (str(expr),))
-
-
-def _is_open(dim: Any) -> bool:
-    """Whether a dimension may change."""
-    return isinstance(dim, torch.SymInt) and dim.node.maybe_as_int() is None
 
 
 def _decomposition(target: Any) -> Callable[..., Any] | None:

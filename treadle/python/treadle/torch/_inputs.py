@@ -26,8 +26,14 @@ def traced(given: Any, example_inputs: Any, *, dynamic: bool) -> Traced:
     exported = isinstance(given, torch.export.ExportedProgram)
     if not exported or example_inputs is not None:
         args, kwargs = _in_places(module, args, kwargs)
+    return _traced(given, module, args, kwargs, dynamic)
+
+
+def _traced(
+    given: Any, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic: bool
+) -> Traced:
     try:
-        return functional(module, args, kwargs, dynamic=dynamic)
+        made = functional(module, args, kwargs, dynamic=dynamic)
     except Error:
         raise
     except _BY_VALUE as error:
@@ -41,6 +47,10 @@ def traced(given: Any, example_inputs: Any, *, dynamic: bool) -> Traced:
             f"{_name(given)} can't be traced with these example inputs:"
             f" {type(error).__name__}: {_line(error)}"
         ) from error
+    made.again = lambda leaves: _traced(
+        given, module, *pytree.tree_unflatten(leaves, made.takes), dynamic
+    )
+    return made
 
 
 _BY_VALUE = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from .._errors import InvalidArgumentError
 from .._native import Communicator, Graph, Session
 from ._arrays import as_array, as_tensor
 from ._trace import Traced
+from ._variants import Variants
 
 
 class Program:
@@ -35,8 +37,10 @@ class Program:
         threads: int | None = None,
         communicator: Communicator | None = None,
         own_results: int | None = None,
+        another: Callable[[Traced], Program] | None = None,
     ) -> None:
         self._imported, self._traced = imported, traced
+        self._variants = Variants(self, traced, another) if traced and traced.sizes else None
         graph = _prepared(imported)
         if own_results is not None:
             _turn_results(graph, imported, own_results)
@@ -75,6 +79,11 @@ class Program:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the graph on tensors (or arrays of numpy); gives tensors."""
         flat = self._flat(args, kwargs)
+        if self._variants:
+            return self._variants.fitting(flat)._call(flat)
+        return self._call(flat)
+
+    def _call(self, flat: Sequence[Any]) -> Any:
         arrays = self._fetch(flat)
         tensors = [as_tensor(a) for a in arrays]
         self._write_back(flat, tensors)

@@ -9,6 +9,7 @@ import inspect
 import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import count
 from typing import Any
 
 import torch
@@ -17,11 +18,13 @@ from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from torch.fx.passes.fake_tensor_prop import FakeTensorProp
+from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree as pytree
 
 from .._aten._graph import SCALAR_OPS
 from .._aten._rules import RULES
 from .._errors import UnimplementedError
+from ._sizes import Sizes, open_sizes
 
 #: Functions of Python's on dimensions, and what records of graphs call them.
 SCALAR_FUNCTIONS = {function: name for name, function in SCALAR_OPS.items()}
@@ -73,6 +76,8 @@ class Traced:
         takes: how the arguments of a call, and those by name, are laid out flat; None: as they are.
         gives: how its results are put together; None: as the graph says.
         constants: arguments that the graph was made for, by number.
+        sizes: those that may change, where the graph was traced with such.
+        again: traces for other arguments.
     """
 
     module: fx.GraphModule
@@ -81,6 +86,8 @@ class Traced:
     gives: pytree.TreeSpec | None
     constants: dict[int, Any]
     signature: inspect.Signature | None
+    sizes: Sizes | None = None
+    again: Callable[[Sequence[Any]], Traced] | None = None
 
     def flat(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Sequence[Any]:
         """The arguments of a call, laid out as `takes` says; named ones may stand in their places
@@ -100,6 +107,76 @@ class Traced:
                 f"the arguments are {_layout_text(layout)}, expected {_layout_text(self.takes)}"
             )
         return leaves
+
+
+# A function that captures more makes them itself, others in each call.
+_MOST_CAPTURED = 1000
+
+
+class Captured(TorchFunctionMode):
+    """The tensors that a function uses beside its arguments. They stay where they are, unless it
+    changes what is made of them: then they become arguments of its graph.
+
+    Attributes:
+        lifted: those that are arguments, in order.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lifted: list[torch.Tensor] = []
+        self._seen: dict[int, torch.Tensor] = {}
+        self._stand_ins: dict[int, torch.Tensor] = {}
+
+    def traced(self, run: Callable[[Any], fx.GraphModule]) -> fx.GraphModule:
+        """What `run` makes of the function (None), or of a graph of it."""
+        made = self._attempt(run)
+        while made is None or (self._has_more() and not is_functional(made)):
+            self.lifted = list(self._seen.values())
+            made = self._attempt(run)
+        return made if is_functional(made) else run(made)
+
+    def _has_more(self) -> bool:
+        return len(self.lifted) < len(self._seen) <= _MOST_CAPTURED
+
+    def _attempt(self, run: Callable[[Any], fx.GraphModule]) -> fx.GraphModule | None:
+        """None: captured tensors are changed."""
+        try:
+            return run(None)
+        except RuntimeError:
+            if not self._has_more():
+                raise
+            return None
+
+    @contextlib.contextmanager
+    def replaced_by(self, values: Sequence[torch.Tensor]) -> Iterator[None]:
+        self._stand_ins = dict(zip(map(id, self.lifted), values, strict=True))
+        with self:
+            yield
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        args, kwargs = pytree.tree_map_only(torch.Tensor, self._replaced, (args, kwargs or {}))
+        if self._has_more() and _changes(func, args, kwargs):
+            raise RuntimeError("a captured tensor is changed")
+        return func(*args, **kwargs)
+
+    def _replaced(self, tensor: torch.Tensor) -> torch.Tensor:
+        if id(tensor) in self._stand_ins:
+            return self._stand_ins[id(tensor)]
+        is_real = type(tensor) in (torch.Tensor, torch.nn.Parameter)
+        if is_real and not torch._is_functional_tensor(tensor):
+            self._seen.setdefault(id(tensor), tensor)
+        return tensor
+
+
+def _changes(func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> bool:
+    """Whether a call changes a tensor that isn't made of arguments alone."""
+    name = getattr(func, "__name__", "")
+    in_place = name == "__setitem__" or name.startswith("__i") or kwargs.get("inplace")
+    in_place = in_place or (name.endswith("_") and not name.endswith("__"))
+    goals = [args[0] if args and in_place else None, *pytree.tree_leaves(kwargs.get("out"))]
+    return any(torch.is_tensor(g) and not torch._is_functional_tensor(g) for g in goals)
 
 
 class _Any:
@@ -179,35 +256,48 @@ def _with_state(
         for i, t in enumerate(leaves)
     ]
     gives: list[pytree.TreeSpec] = []
+    captured = Captured()
 
     def call(*values: Any) -> Any:
-        args, kwargs = pytree.tree_unflatten(values[len(state) :], takes)
-        if is_module:
-            named = dict(zip(state, values, strict=False))
-            out = torch.func.functional_call(module, named, args, kwargs)
-        else:
-            out = module(*args, **kwargs)
+        own, given = values[: -len(leaves) or None], values[len(values) - len(leaves) :]
+        args, kwargs = pytree.tree_unflatten(given, takes)
+        with captured.replaced_by(own[len(state) :]):
+            if is_module:
+                named = dict(zip(state, own, strict=False))
+                out = torch.func.functional_call(module, named, args, kwargs)
+            else:
+                out = module(*args, **kwargs)
         results, structure = pytree.tree_flatten(out)
         gives.append(structure)
         return results
 
-    tensors = [t.detach() for t in state.values()]
-    made = _traced_as_stated(module, call, tensors, leaves) if not dynamic else None
-    made = made or trace(call, [*tensors, *leaves], "symbolic" if dynamic else "fake")
+    sizes = Sizes() if dynamic else None
+
+    def inputs() -> tuple[list[Any], str]:
+        tensors = [t.detach() for t in (*state.values(), *captured.lifted)]
+        if sizes is not None:
+            return [*map(sizes.fixed, tensors), *map(sizes.argument, count(), leaves)], "real"
+        stated = _stated_inputs(module, tensors, leaves)
+        return (stated, "real") if stated else ([*tensors, *leaves], "fake")
+
+    made = captured.traced(lambda fn: traced_once(fn or call, *inputs()))
+    state |= {f"captured.{i}": t for i, t in enumerate(captured.lifted)}
     names = [*map(_plain, state), *_argument_names(module, args, kwargs)]
     for node, name in zip(_nodes(made, "placeholder"), names, strict=False):
         node._rename(name)
+    if sizes is not None:
+        sizes.names = names[len(state) :]
+        sizes.require(made)
     constants = {i: v for i, v in enumerate(leaves) if not isinstance(v, torch.Tensor)}
-    return Traced(made, list(state.values()), takes, gives[-1], constants, signature_of(module))
+    return Traced(
+        made, list(state.values()), takes, gives[-1], constants, signature_of(module), sizes
+    )
 
 
-def _traced_as_stated(
-    module: Callable[..., Any],
-    call: Callable[..., Any],
-    tensors: list[torch.Tensor],
-    leaves: list[Any],
-) -> fx.GraphModule | None:
-    """With the shapes that a graph states for its arguments, if some are symbolic; or None."""
+def _stated_inputs(
+    module: Callable[..., Any], tensors: list[torch.Tensor], leaves: list[Any]
+) -> list[Any] | None:
+    """The shapes that a graph states for its arguments, if some are symbolic; or None."""
     nodes = _nodes(module, "placeholder") if isinstance(module, fx.GraphModule) else []
     stated = [n.meta.get("val") for n in nodes]
     if len(stated) != len(leaves) or not any(isinstance(v, FakeTensor) for v in stated):
@@ -215,8 +305,7 @@ def _traced_as_stated(
     mode = next(v.fake_mode for v in stated if isinstance(v, FakeTensor))
     if not any(isinstance(d, torch.SymInt) for v in stated if hasattr(v, "shape") for d in v.shape):
         return None
-    fakes = [mode.from_tensor(t, static_shapes=True) for t in tensors]
-    return trace(call, [*fakes, *stated], "real")
+    return [*(mode.from_tensor(t, static_shapes=True) for t in tensors), *stated]
 
 
 def _argument_names(
@@ -250,16 +339,17 @@ def trace(fn: Callable[..., Any], inputs: Sequence[Any], mode: str) -> fx.GraphM
     """What a function does with inputs, as a functional graph, without gradients.
 
     A second time where it has to be: ops that are made of others may show assignments only then.
-    Layers are traced as ops that everybody knows, in place of whole ones of oneDNN's.
     """
-    made = None
-    for _ in range(2):
-        whole = torch.func.functionalize(made or fn, remove="mutations")
-        with torch.no_grad(), _without_mkldnn():
-            made = make_fx(whole, tracing_mode=mode, _allow_non_fake_inputs=True)(*inputs)
-        made.graph.eliminate_dead_code()
-        if is_functional(made):
-            break
+    made = traced_once(fn, inputs, mode)
+    return made if is_functional(made) else traced_once(made, inputs, mode)
+
+
+def traced_once(fn: Callable[..., Any], inputs: Sequence[Any], mode: str) -> fx.GraphModule:
+    """Layers are traced as ops that everybody knows, in place of whole ones of oneDNN's."""
+    whole = torch.func.functionalize(fn, remove="mutations")
+    with torch.no_grad(), _without_mkldnn(), open_sizes(inputs):
+        made = make_fx(whole, tracing_mode=mode, _allow_non_fake_inputs=True)(*inputs)
+    made.graph.eliminate_dead_code()
     return made
 
 
