@@ -29,6 +29,7 @@ from . import (  # noqa: F401
     _windows,
 )
 from . import _dtypes as dtypes
+from ._border import Border, Result, Source, graph_name
 from ._control_flow import CONTROL_FLOW
 from ._graph import SCALAR_OPS, Graph, Node, mapped
 from ._rules import find
@@ -74,37 +75,6 @@ class Alone:
 
 
 @dataclasses.dataclass
-class Source:
-    """Where a value that runs are fed with comes from: an argument by its number, or a tensor.
-
-    is_swapped: it is fed with the last two dimensions swapped, as they are in memory.
-    is_turned: it is fed with dimension 1, the channels, as the last one, as it is in memory.
-    """
-
-    name: str
-    argument: int | None = None
-    captured: Any = None
-    is_swapped: bool = False
-    is_turned: bool = False
-
-
-@dataclasses.dataclass
-class Result:
-    """What a call returns in one place: a fetch by its number, an argument, or a constant.
-
-    is_swapped: a view of that with the last two dimensions swapped.
-    is_turned: a view of that with the last dimension, the channels, as dimension 1.
-    """
-
-    fetch: int | None = None
-    argument: int | None = None
-    constant: Any = None
-    is_number: bool = False
-    is_swapped: bool = False
-    is_turned: bool = False
-
-
-@dataclasses.dataclass
 class Imported:
     """A graph, and how a call uses it.
 
@@ -137,6 +107,7 @@ def import_graph(
     freeze: bool = False,
     views: bool = False,
     turned: Collection[str] = (),
+    own_results: int | None = None,
     default_dtype: dtypes.DType = dtypes.DEFAULT,
 ) -> Imported:
     """Imports a functional graph.
@@ -147,16 +118,12 @@ def import_graph(
             with them.
         views: whether results may be views of arguments or of each other, as PyTorch's are.
         turned: arguments that are images whose channels are last in memory.
+        own_results: how many results, the first ones, lie in memory as PyTorch says; None: all.
         default_dtype: that of Python's floats among integers.
     """
-    importer = _Importer(graph, home, list(state), freeze, views, turned)
+    importer = _Importer(graph, home, list(state), freeze, views, turned, own_results)
     importer.writer.default_dtype = default_dtype
     return importer.run()
-
-
-def graph_name(name: str) -> str:
-    """A node's name as graphs allow it: no underscore comes first."""
-    return name if name[0].isalnum() else f"x{name}"
 
 
 # What only tells PyTorch's compiler something about shapes that it has checked already.
@@ -211,13 +178,14 @@ class _Importer:
         freeze: bool,
         views: bool,
         turned: Collection[str],
+        own_results: int | None = None,
     ) -> None:
         self.graph, self.home, self.state = graph, home, state
-        self.freeze, self.views, self.turned = freeze, views, turned
+        self.freeze, self.own_results = freeze, own_results
         # Whether arguments are there that nothing uses.
         self.keeps_arguments = False
         self.writer = Writer(Builder())
-        self.sources: list[Source] = []
+        self.border = Border(self.writer, views=views, turned=turned)
         self.attributes: dict[str, Any] = {}
         self.mutations: list[tuple[Node, Any]] = []
         # For each node of the graph itself: its scope, and its value.
@@ -253,7 +221,7 @@ class _Importer:
         def make() -> Output:
             if not out:
                 argument = number - len(self.state)
-                out.append(self._placeholder(node.name, "int64", [], argument))
+                out.append(self.border.placeholder(node.name, "int64", [], argument))
             return out[0]
 
         self.writer.bind(symbol, make)
@@ -268,7 +236,7 @@ class _Importer:
                 made.append(
                     self._captured(node.name, meta, self.state[number])
                     if is_state
-                    else self._fed_tensor(node.name, meta, number - len(self.state))
+                    else self.border.feed(node.name, meta, number - len(self.state))
                 )
             return made[0]
 
@@ -278,41 +246,6 @@ class _Importer:
 
     def _dim_of(self, tensor: Tensor, axis: int) -> Output:
         return self.writer.op("Shape", tensor, out_type="int64")[axis]
-
-    def _fed_tensor(
-        self, name: str, meta: Meta, argument: int | None, captured: Any = None
-    ) -> Tensor:
-        if meta.device not in ("cpu", "meta"):
-            raise UnimplementedError(f"node '{name}': a tensor on {meta.device}; expected the CPU")
-        shape = [d if isinstance(d, int) else None for d in meta.shape]
-        dtype = dtypes.name_of(meta.dtype)
-        if self.views and captured is None and meta.is_swapped():
-            # What a forward graph kept of a transposition: products take it as it is.
-            shape[-2:] = shape[:-3:-1]
-            whole = self._placeholder(name, dtype, shape, argument)
-            self.sources[-1].is_swapped = True
-            order = [*range(meta.dim() - 2), meta.dim() - 1, meta.dim() - 2]
-            return Tensor(self.writer, self.writer.transpose(whole, order), meta, whole)
-        if name in self.turned and captured is None:
-            last = [shape[0], *shape[2:], shape[1]]
-            image = self._placeholder(name, dtype, last, argument)
-            self.sources[-1].is_turned = True
-            order = [0, meta.dim() - 1, *range(1, meta.dim() - 1)]
-            return Tensor(self.writer, self.writer.transpose(image, order), meta)
-        out = self._placeholder(name, dtype, shape, argument, captured)
-        return Tensor(self.writer, out, meta)
-
-    def _placeholder(
-        self,
-        name: str,
-        dtype: str,
-        shape: list[int | None],
-        argument: int | None,
-        captured: Any = None,
-    ) -> Output:
-        out = self.writer.builder.placeholder(graph_name(name), dtype, shape)
-        self.sources.append(Source(out.name, argument, captured))
-        return out
 
     # ---- nodes
 
@@ -349,7 +282,7 @@ class _Importer:
         if self.freeze or freeze:
             constant = self.writer.builder.constant(self.home.array(value))
             return Tensor(self.writer, constant, meta)
-        return self._fed_tensor(name, meta, None, value)
+        return self.border.feed(name, meta, None, value)
 
     def _call(self, node: Node, values: dict[Node, Any]) -> Any:
         args, kwargs = self._arguments((node.args, node.kwargs), values)
@@ -489,15 +422,17 @@ class _Importer:
     # ---- the end
 
     def _finish(self, leaves: list[Any], structure: Any) -> Imported:
-        fetches: list[str] = []
-        results = [self._result(leaf, fetches) for leaf in leaves]
-        mutations = [self._mutation(*m, fetches) for m in self.mutations]
+        own = len(leaves) if self.own_results is None else self.own_results
+        results = [self.border.result(leaf, is_own=i < own) for i, leaf in enumerate(leaves)]
+        mutations = [self._mutation(*m) for m in self.mutations]
         graph = self.writer.builder.build()
         after = [(scope, _names_of(values), starts) for scope, values, starts in self.waits]
         if self.writer.has_collectives:
             _free_collectives(graph)
         self._add_order(graph, after)
         renamed = self._rename(graph)
+        for result in results:
+            result.name = result.name and _renamed(result.name, renamed)
         names = {
             node: _renamed(_first_output(value).name, renamed)
             for node, (_, value) in self.made.items()
@@ -505,8 +440,8 @@ class _Importer:
         }
         return Imported(
             graph,
-            self.sources,
-            [_renamed(f, renamed) for f in fetches],
+            self.border.sources,
+            [_renamed(name, renamed) for name in self.border.fetches],
             results,
             structure,
             mutations,
@@ -515,26 +450,8 @@ class _Importer:
             self.writer.has_collectives,
         )
 
-    def _result(self, leaf: Any, fetches: list[str]) -> Result:
-        if not isinstance(leaf, Tensor | Output):
-            return Result(constant=leaf)
-        out = leaf.out if isinstance(leaf, Tensor) else leaf
-        is_number = isinstance(leaf, Output)
-        is_swapped = (
-            self.views and not is_number and leaf.swapped is not None and leaf.meta.is_swapped()
-        )
-        if is_swapped:
-            out = leaf.swapped
-        source = next((s for s in self.sources if s.name == out.name), None)
-        if source is None or source.is_swapped or source.is_turned:
-            fetch = _number_of(out.name, fetches)
-            return Result(fetch=fetch, is_number=is_number, is_swapped=is_swapped)
-        if source.captured is not None:
-            return Result(constant=source.captured)
-        return Result(argument=source.argument, is_swapped=is_swapped)
-
-    def _mutation(self, target: Node, value: Output, fetches: list[str]) -> tuple[Any, int]:
-        fetch = _number_of(value.name, fetches)
+    def _mutation(self, target: Node, value: Output) -> tuple[Any, int]:
+        fetch = self.border.fetch(value.name)
         if target.op == "attribute":
             return target.value, fetch
         number = self.graph.placeholders.index(target)
@@ -638,9 +555,3 @@ def _names_of(values: Iterable[Any]) -> list[str]:
 def _renamed(value: str, renamed: dict[str, str]) -> str:
     node, _, index = value.partition(":")
     return f"{renamed.get(node, node)}:{index or 0}"
-
-
-def _number_of(name: str, names: list[str]) -> int:
-    if name not in names:
-        names.append(name)
-    return names.index(name)

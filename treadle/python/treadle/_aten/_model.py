@@ -53,7 +53,7 @@ class _ModelWriter(_Importer):
 
     def _inputs(self) -> dict[str, Value]:
         nodes = self.graph.placeholders
-        given = sorted((s.argument, s.name) for s in self.sources if s.argument is not None)
+        given = sorted((s.argument, s.name) for s in self.border.sources if s.argument is not None)
         return {nodes[at].name: _input_value(name, nodes[at].value) for at, name in given}
 
     def _attribute(self, graph: Graph, node: Node) -> Any:

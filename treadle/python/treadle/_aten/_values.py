@@ -34,6 +34,7 @@ class Meta:
     Attributes:
         shape: numbers and Exprs.
         stride: the same, of its memory; None: as of one that is contiguous.
+        memory: the identity of the storage that it is a view of; None where that isn't known.
         source: what PyTorch itself has for it, where that is there.
     """
 
@@ -42,6 +43,7 @@ class Meta:
     stride: tuple[Any, ...] | None = None
     storage_offset: Any = 0
     device: str = "cpu"
+    memory: Any = None
     source: Any = None
 
     def dim(self) -> int:
@@ -50,13 +52,41 @@ class Meta:
     def is_contiguous(self) -> bool:
         return self.stride is None or _is_contiguous(self.shape, self.stride)
 
+    def memory_order(self) -> list[int] | None:
+        """The dimensions as they lie in memory, the outermost first, of a dense tensor that is
+        permuted; None of any other."""
+        if self.stride is None:
+            return None
+        left, inner = list(range(self.dim())), []
+        while left:
+            size = _product(self.shape[axis] for axis in inner)
+            fits = (a for a in reversed(left) if self._is_next(a, size))
+            axis = next(fits, None)
+            if axis is None:
+                return None
+            left.remove(axis)
+            inner.append(axis)
+        order = inner[::-1]
+        return order if order != list(range(self.dim())) else None
+
+    def _is_next(self, axis: int, size: Any) -> bool:
+        extent = self.shape[axis]
+        return (isinstance(extent, int) and extent == 1) or _factors(self.stride[axis]) == size
+
     def is_swapped(self) -> bool:
         """Whether the last two dimensions lie in memory the other way round, and all is dense."""
-        if self.stride is None or self.dim() < 2 or self.is_contiguous():
-            return False
-        if not all(isinstance(d, int) for d in (*self.shape, *self.stride)):
-            return False
-        return _is_contiguous(_last_swapped(self.shape), _last_swapped(self.stride))
+        return is_swap(self.memory_order())
+
+    def other_stride(self) -> list[int | None] | None:
+        """Strides of dimensions that have one element, which its order of dimensions doesn't tell;
+        None for other dimensions, and if there are no such strides."""
+        if self.stride is None:
+            return None
+        given = [
+            step if extent == 1 and isinstance(step, int) else None
+            for extent, step in zip(self.shape, self.stride, strict=True)
+        ]
+        return given if any(given) else None
 
     def flat(self) -> Meta:
         """That of all elements as a vector."""
@@ -73,8 +103,24 @@ class Meta:
         return dataclasses.replace(self, shape=self.shape[1:], stride=stride, source=source)
 
 
-def _last_swapped(dims: tuple[Any, ...]) -> tuple[Any, ...]:
-    return (*dims[:-2], dims[-1], dims[-2])
+def channels_last(rank: int) -> list[int]:
+    """The order of dimensions that puts those of an image's channels behind the others."""
+    return [0, *range(2, rank), 1]
+
+
+def is_swap(order: Sequence[int] | None) -> bool:
+    """Whether an order of dimensions swaps the last two, and no others."""
+    return order is not None and list(order) == swap(len(order))
+
+
+def inverse(order: Sequence[int]) -> list[int]:
+    """The order that undoes another."""
+    return sorted(range(len(order)), key=order.__getitem__)
+
+
+def swap(rank: int) -> list[int]:
+    """The order of dimensions that swaps the last two."""
+    return [*range(rank - 2), rank - 1, rank - 2]
 
 
 def _is_contiguous(shape: Sequence[Any], stride: Sequence[Any]) -> bool:

@@ -44,3 +44,8 @@ def as_tensor(array: Any) -> torch.Tensor:
         pass
     dtype = _EXTENSIONS[array.dtype.name]
     return torch.from_numpy(array.view(str(_VIEWS[dtype]).removeprefix("torch."))).view(dtype)
+
+
+def memory_of(value: torch.Tensor) -> int | None:
+    """What is the same for all tensors that share memory, for as long as one of them is there."""
+    return value.untyped_storage()._cdata if value.layout == torch.strided else None

@@ -10,8 +10,10 @@ from torch import fx
 from torch._dynamo.backends.common import aot_autograd
 from torch._guards import TracingContext
 
+from .._aten._values import channels_last
 from .._native import Communicator
 from ._importer import import_graph
+from ._memory import Views, split_views
 from ._program import Program
 
 # Where a forward graph tells its backward graph which of the values that it keeps are images with
@@ -20,16 +22,19 @@ _TURNED = "_treadle_turned"
 
 
 def _compiled(
-    module: fx.GraphModule, turned: Collection[str] = (), own_results: int | None = None
+    views: Views, turned: Collection[str] = (), *, turns: bool = False
 ) -> Callable[..., Any]:
     """One graph of PyTorch's as something that is called with a list."""
-    imported = import_graph(module, views=True, turned=turned)
+    imported = import_graph(views.core, views=True, turned=turned, own_results=views.own)
     communicator = Communicator.world() if imported.has_collectives else None
     threads = torch.get_num_threads()
-    program = Program(imported, threads=threads, communicator=communicator, own_results=own_results)
+    own = views.own if turns else None
+    program = Program(imported, threads=threads, communicator=communicator, own_results=own)
 
     def call(args: list[Any]) -> list[Any]:
         out = program.call_flat(args)
+        if views.make:
+            out = views.make(args, out)
         # The caller gave the list away: activations can go as soon as they were used.
         args.clear()
         return out
@@ -42,17 +47,21 @@ def _compiled(
 def _forward(module: fx.GraphModule, example_inputs: Sequence[Any]) -> Callable[..., Any]:
     context = TracingContext.try_get()
     metadata = context.fw_metadata if context else None
-    call = _compiled(module, own_results=metadata.num_forward_returns if metadata else None)
+    views = split_views(module, metadata.num_forward_returns if metadata else None)
+    call = _compiled(views, turns=metadata is not None)
     if context:
-        (values,) = next(n for n in module.graph.nodes if n.op == "output").args
+        (values,) = next(n for n in views.core.graph.nodes if n.op == "output").args
         results = call.program._imported.results  # type: ignore[attr-defined]
-        turned = {v.name for v, r in zip(values, results, strict=True) if r.is_turned}
+        orders = {v.name: r.order for v, r in zip(values, results, strict=True) if r.order}
+        turned = {name for name, order in orders.items() if order == channels_last(len(order))}
         setattr(context, _TURNED, turned)
     return call
 
 
 def _backward(module: fx.GraphModule, example_inputs: Sequence[Any]) -> Callable[..., Any]:
-    return _compiled(module, turned=getattr(TracingContext.try_get(), _TURNED, ()))
+    turned = getattr(TracingContext.try_get(), _TURNED, ())
+    # Gradients are returned as they are computed.
+    return _compiled(Views(module, 0), turned)
 
 
 #: The backend: torch.compile finds it by the name "treadle".

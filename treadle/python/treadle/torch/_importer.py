@@ -21,7 +21,7 @@ from .._aten._writer import Tensor
 from .._errors import InvalidArgumentError, UnimplementedError
 from .._native import Output
 from . import _collectives, _compositions  # noqa: F401
-from ._arrays import as_array
+from ._arrays import as_array, memory_of
 from ._parts import PARTS
 from ._sizes import is_open
 from ._trace import function_name, require_values, trace
@@ -36,6 +36,7 @@ def import_graph(
     freeze: bool = False,
     views: bool = False,
     turned: Collection[str] = (),
+    own_results: int | None = None,
 ) -> Imported:
     """As that of treadle._aten, for a graph module of OpOverloads whose nodes have
     `meta["val"]`."""
@@ -49,6 +50,7 @@ def import_graph(
             freeze=freeze,
             views=views,
             turned=turned,
+            own_results=own_results,
             default_dtype=dtype_of(torch.get_default_dtype()),
         )
 
@@ -218,6 +220,7 @@ def value_of(value: Any) -> Any:
             tuple(map(_dim, value.stride())) if is_strided else None,
             _dim(value.storage_offset()) if is_strided else 0,
             value.device.type,
+            memory_of(value),
             value,
         )
     if isinstance(value, torch.SymInt):

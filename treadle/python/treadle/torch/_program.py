@@ -9,10 +9,12 @@ import numpy as np
 import torch
 from torch.utils import _pytree as pytree
 
-from .._aten._importer import Imported, Source
+from .._aten._importer import Imported, Result, Source
+from .._aten._values import channels_last, inverse
 from .._errors import InvalidArgumentError
 from .._native import Communicator, Graph, Session
 from ._arrays import as_array, as_tensor
+from ._memory import require_own_memory
 from ._trace import Traced
 from ._variants import Variants
 
@@ -73,8 +75,7 @@ class Program:
     @property
     def outputs(self) -> list[str | None]:
         """The value that each result is; None for one that is an argument or a constant."""
-        results = self._imported.results
-        return [None if r.fetch is None else self._fetches[r.fetch] for r in results]
+        return [result.name for result in self._imported.results]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the graph on tensors (or arrays of numpy); gives tensors."""
@@ -84,23 +85,22 @@ class Program:
         return self._call(flat)
 
     def _call(self, flat: Sequence[Any]) -> Any:
-        arrays = self._fetch(flat)
-        tensors = [as_tensor(a) for a in arrays]
-        self._write_back(flat, tensors)
-        return self._results(flat, tensors)
+        leaves = self.call_flat(flat)
+        if self._traced and self._traced.gives:
+            return pytree.tree_unflatten(leaves, self._traced.gives)
+        return pytree.tree_unflatten(leaves, self._imported.structure)
 
-    def call_flat(self, args: list[Any]) -> list[Any]:
+    def call_flat(self, args: Sequence[Any]) -> list[Any]:
         """As a call, without the structure of what is returned."""
+        if self._imported.mutations:
+            require_own_memory(self._imported.mutations, self._imported.sources, args)
         tensors = [as_tensor(a) for a in self._fetch(args)]
         self._write_back(args, tensors)
-        return self._leaves(args, tensors)
+        return [_leaf(result, args, tensors) for result in self._imported.results]
 
     def run(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the graph on arrays of numpy (or tensors); gives arrays."""
-        flat = self._flat(args, kwargs)
-        arrays = self._fetch(flat)
-        self._write_back(flat, [as_tensor(a) for a in arrays] if self._imported.mutations else [])
-        return self._results(flat, arrays)
+        return pytree.tree_map_only(torch.Tensor, as_array, self(*args, **kwargs))
 
     def _flat(self, args: Any, kwargs: dict[str, Any]) -> Any:
         """The graph's arguments, one after another."""
@@ -132,26 +132,27 @@ class Program:
         for target, fetch in self._imported.mutations:
             goal = args[target] if isinstance(target, int) else target
             with torch.no_grad():
-                goal.copy_(tensors[fetch])
+                torch.as_tensor(goal).copy_(tensors[fetch])
 
-    def _leaves(self, args: Any, values: list[Any]) -> list[Any]:
-        out = []
-        for result in self._imported.results:
-            if result.fetch is not None:
-                value = values[result.fetch]
-                value = value.item() if result.is_number else value
-            else:
-                value = result.constant if result.argument is None else args[result.argument]
-            out.append(_channels_first(value) if result.is_turned else value)
-            if result.is_swapped:
-                out[-1] = value.mT
-        return out
 
-    def _results(self, args: Any, values: list[Any]) -> Any:
-        leaves = self._leaves(args, values)
-        if self._traced and self._traced.gives:
-            return pytree.tree_unflatten(leaves, self._traced.gives)
-        return pytree.tree_unflatten(leaves, self._imported.structure)
+def _leaf(result: Result, args: Sequence[Any], tensors: list[torch.Tensor]) -> Any:
+    """What a call returns in one place."""
+    if result.fetch is None:
+        value = result.constant if result.argument is None else args[result.argument]
+        value = torch.from_numpy(value) if isinstance(value, np.ndarray) else value
+    else:
+        value = tensors[result.fetch]
+        value = value.item() if result.is_number else value
+    if result.order is not None:
+        value = value.permute(inverse(result.order))
+    return value if result.stride is None else _with_stride(value, result.stride)
+
+
+def _with_stride(value: torch.Tensor, stride: Sequence[int | None]) -> torch.Tensor:
+    """A tensor with these strides, where they aren't None."""
+    pairs = zip(stride, value.stride(), strict=True)
+    new = tuple(own if given is None else given for given, own in pairs)
+    return value if new == value.stride() else value.as_strided(value.shape, new)
 
 
 def _fed(source: Source, args: Any) -> Any:
@@ -161,41 +162,39 @@ def _fed(source: Source, args: Any) -> Any:
         raise InvalidArgumentError(
             f"{len(args)} arguments are given, and '{source.name}' is number {source.argument}"
         ) from None
-    if source.is_swapped:
-        value = value.mT
-    elif source.is_turned:
-        value = value.movedim(1, -1)
+    if source.order is not None:
+        value = value.permute(source.order)
     return as_array(value) if isinstance(value, torch.Tensor) else np.asarray(value)
-
-
-def _channels_first(image: torch.Tensor) -> torch.Tensor:
-    return image.movedim(-1, 1)
 
 
 def _turn_results(graph: Graph, imported: Imported, own: int) -> None:
     """Takes images as they are computed, with their channels last. Not the first `own` results:
     those somebody else sees, who may rely on how they lie in memory."""
     others = {r.fetch for r in imported.results[:own]} | {f for _, f in imported.mutations}
-    others |= {r.fetch for r in imported.results if r.is_number or r.is_swapped}
+    others |= {r.fetch for r in imported.results if r.is_number or r.order}
     for number, fetch in enumerate(imported.fetches):
         node, _, index = fetch.partition(":")
-        if number in others or index != "0" or not _puts_channels_first(graph, node):
+        order = _order_of_image(graph, node) if index == "0" and number not in others else None
+        if order is None:
             continue
         image = graph._inputs(node)[0]
         imported.fetches[number] = image if ":" in image else f"{image}:0"
         for result in imported.results:
-            result.is_turned |= result.fetch == number
+            if result.fetch == number:
+                result.order = order
 
 
-def _puts_channels_first(graph: Graph, node: str) -> bool:
-    """Whether it is a Transpose that tfg-channels-last has made, or one like these."""
+def _order_of_image(graph: Graph, node: str) -> list[int] | None:
+    """How an image lies in memory before a Transpose puts its channels first, such as one that
+    tfg-channels-last has made; None for other nodes."""
     if graph._op(node) != "Transpose":
-        return False
+        return None
     order = graph._inputs(node)[1].split(":")[0]
     if graph._op(order) != "Const":
-        return False
+        return None
     axes = np.asarray(graph.node(order).attrs["value"]).tolist()
-    return len(axes) >= 4 and axes == [0, len(axes) - 1, *range(1, len(axes) - 1)]
+    turned = channels_last(len(axes))
+    return turned if len(axes) >= 4 and axes == inverse(turned) else None
 
 
 def _prepared(imported: Imported) -> Graph:

@@ -1,0 +1,179 @@
+"""Who owns memory: arguments that a program changes share none, and results that are views are
+PyTorch's own views."""
+
+from __future__ import annotations
+
+import dataclasses
+import operator
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import fx
+
+from .._aten._importer import Source
+from .._errors import InvalidArgumentError
+from ._arrays import as_array, memory_of
+
+# ---- arguments
+
+
+def require_own_memory(
+    mutations: Sequence[tuple[Any, int]], sources: Sequence[Source], args: Sequence[Any]
+) -> None:
+    """InvalidArgumentError if what a call changes shares memory with something that it uses."""
+    changed = {t if isinstance(t, int) else id(t) for t, _ in mutations}
+    spans = sorted(filter(None, (_span(s, args, changed) for s in sources)), key=_start)
+    for i, span in enumerate(spans):
+        for other in spans[i + 1 :]:
+            if other.start >= span.end:
+                break
+            if (span.changes or other.changes) and np.shares_memory(span.array, other.array):
+                first, second = (span, other) if span.changes else (other, span)
+                raise InvalidArgumentError(
+                    f"'{first.name}' and '{second.name}' share memory, and the program changes "
+                    f"'{first.name}'; expected tensors of their own: clone one of them"
+                )
+
+
+@dataclasses.dataclass
+class _Span:
+    """Where a value lies in memory."""
+
+    name: str
+    array: np.ndarray
+    changes: bool
+    start: int
+    end: int
+
+
+def _start(span: _Span) -> int:
+    return span.start
+
+
+def _span(source: Source, args: Sequence[Any], changed: set[int]) -> _Span | None:
+    is_argument = source.argument is not None
+    if is_argument and source.argument >= len(args):
+        return None  # the call is refused later
+    value = args[source.argument] if is_argument else source.captured
+    array = as_array(value) if isinstance(value, torch.Tensor) else np.asarray(value)
+    changes = (source.argument if is_argument else id(value)) in changed
+    start, end = np.lib.array_utils.byte_bounds(array)
+    return _Span(source.name.partition(":")[0], array, changes, start, end) if array.size else None
+
+
+# ---- results
+
+
+@dataclasses.dataclass
+class Views:
+    """A graph without the views that it returns, and what makes these.
+
+    Attributes:
+        core: returns what the views are of.
+        own: how many of its results, the first ones, somebody else sees.
+        make: gives the results, from the graph's arguments and the core's results; None: they are
+            the same.
+    """
+
+    core: fx.GraphModule
+    own: int
+    make: Callable[[Sequence[Any], list[Any]], list[Any]] | None = None
+
+
+def split_views(module: fx.GraphModule, own: int | None) -> Views:
+    """Takes views at the end of a functional graph out of it: PyTorch makes them, so that sizes,
+    strides and memory are its own. Of results behind the first `own` (None: all are), which a
+    backward graph takes, only those that are views of arguments."""
+    (results,) = next(n for n in module.graph.nodes if n.op == "output").args
+    own = len(results) if own is None else own
+    roots = [_root(r) if isinstance(r, fx.Node) else r for r in results]
+    for i, (result, root) in enumerate(zip(results, roots, strict=True)):
+        if result is not root and not (i < own or root.op == "placeholder"):
+            roots[i] = result
+    if all(a is b for a, b in zip(results, roots, strict=True)):
+        return Views(module, own)
+    return _without_views(module, results, roots, own)
+
+
+def _without_views(
+    module: fx.GraphModule, results: Sequence[Any], roots: Sequence[Any], own: int
+) -> Views:
+    pairs = list(zip(results, roots, strict=True))
+    first = dict.fromkeys(s for r, s in pairs[:own] if _is_computed(r, s))
+    rest = dict.fromkeys(s for r, s in pairs[own:] if _is_computed(r, s) and s not in first)
+    taken = [*first, *rest]
+    copy, twins = fx.Graph(), {}
+    copy.graph_copy(module.graph, twins)
+    copy.output(tuple(twins[node] for node in taken))
+    return Views(fx.GraphModule(module, copy), len(first), _maker(module, results, taken))
+
+
+def _is_computed(result: Any, root: Any) -> bool:
+    """Whether the core returns it: views of arguments are made of these."""
+    return isinstance(root, fx.Node) and (root is result or root.op != "placeholder")
+
+
+def _maker(
+    module: fx.GraphModule, results: Sequence[Any], taken: list[fx.Node]
+) -> Callable[[Sequence[Any], list[Any]], list[Any]]:
+    """Gives results that are made of arguments and of the values that are taken."""
+    graph, twins = fx.Graph(), {}
+    places = [n for n in module.graph.nodes if n.op == "placeholder"]
+    inputs = {node: graph.placeholder(node.name) for node in places}
+    twins |= inputs | {node: graph.placeholder(f"result_{i}") for i, node in enumerate(taken)}
+
+    def copied(node: fx.Node) -> fx.Node:
+        if node not in twins:
+            twins[node] = graph.node_copy(node, copied)
+        return twins[node]
+
+    graph.output([copied(r) if isinstance(r, fx.Node) else r for r in results])
+    run = fx.GraphModule(torch.nn.Module(), graph).forward
+    return lambda args, values: list(run(*args, *values))
+
+
+def _root(node: fx.Node) -> fx.Node:
+    """What a node is a view of, of what is computed or an argument; itself if it is none, or if
+    elements decide what it shows."""
+    root, needs = node, set()
+    while (base := _base(root)) is not None:
+        needs |= {n for n in _between(root, base) if n is not base}
+        root = base
+    return root if all(_is_of_sizes(n) for n in needs) else node
+
+
+def _base(node: fx.Node) -> fx.Node | None:
+    """The input that a node is a view of."""
+    memory = _memory(node)
+    if memory is None or node.op != "call_function":
+        return None
+    if node.target is operator.getitem:
+        bases = node.args[0].all_input_nodes
+    else:
+        bases = node.all_input_nodes
+    return next((n for n in bases if _memory(n) == memory), None)
+
+
+def _between(node: fx.Node, base: fx.Node) -> Iterator[fx.Node]:
+    """What a view takes beside what it is a view of."""
+    for used in node.all_input_nodes:
+        if used is base:
+            continue
+        if node.target is operator.getitem:
+            yield from (n for n in used.all_input_nodes if n is not base)
+        else:
+            yield used
+
+
+def _is_of_sizes(node: fx.Node) -> bool:
+    """Whether a number is computed of numbers that are arguments."""
+    if not isinstance(node.meta.get("val"), torch.SymInt | int):
+        return False
+    return node.op == "placeholder" or all(_is_of_sizes(n) for n in node.all_input_nodes)
+
+
+def _memory(node: fx.Node) -> int | None:
+    value = node.meta.get("val")
+    return memory_of(value) if isinstance(value, torch.Tensor) else None
