@@ -288,6 +288,7 @@ const std::vector<ShapeEntry> &functions() {
       {"ApproxTopK", nearlyTopK},
       {"TopK", topK},
       {"TopKV2", topK},
+      {"_TopK", topK},
       {"UniqueV2", uniqueAlong},
       {"UniqueWithCountsV2", uniqueAlong},
       {"UnravelIndex", unravelled},

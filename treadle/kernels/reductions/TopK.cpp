@@ -17,13 +17,25 @@ struct TopKState {
   DType indexType;
 };
 
-template <typename T> struct TopKKernel {
-  // Equal elements keep their order; what is no number comes last.
+/// Which of two elements comes first. TensorFlow has NaN last. In PyTorch NaN is the largest
+/// number: it comes first among the largest, and last among the smallest.
+struct LargestFirst {
+  template <typename T> static bool precedes(T a, T b) { return a > b || (a == a && b != b); }
+};
+struct LargestOrNaNFirst {
+  template <typename T> static bool precedes(T a, T b) { return a > b || (a != a && b == b); }
+};
+struct SmallestFirst {
+  template <typename T> static bool precedes(T a, T b) { return a < b || (a == a && b != b); }
+};
+
+template <typename Order, typename T> struct TopKKernel {
+  // Equal elements keep their order.
   static auto orderOf(const T *x) {
     return [x](int64_t a, int64_t b) {
-      if (x[a] > x[b] || (x[a] == x[a] && x[b] != x[b]))
+      if (Order::precedes(x[a], x[b]))
         return true;
-      return !(x[b] > x[a] || (x[b] == x[b] && x[a] != x[a])) && a < b;
+      return !Order::precedes(x[b], x[a]) && a < b;
     };
   }
 
@@ -44,10 +56,8 @@ template <typename T> struct TopKKernel {
     auto begin = order.begin(), end = order.begin() + k;
     std::make_heap(begin, end, isBefore);
     for (int64_t i = k; i < n && k > 0; ++i) {
-      T last = x[order.front()];
-      if (!(x[i] > last) && last == last)
-        continue;
-      if (!isBefore(i, order.front()))
+      // An element that only equals the last one stands behind it.
+      if (!Order::precedes(x[i], x[order.front()]))
         continue;
       std::pop_heap(begin, end, isBefore);
       *(end - 1) = i;
@@ -110,13 +120,22 @@ template <typename T> struct TopKKernel {
   }
 };
 
-Expected<BoundKernel> bindTopK(const BindContext &node) {
-  Expected<BoundKernel> bound = bindByType<TopKKernel, RealTypes>(node);
+template <typename Order> struct TopKBy {
+  template <typename T> using Kernel = TopKKernel<Order, T>;
+};
+
+template <typename Order> Expected<BoundKernel> bindTopKBy(const BindContext &node) {
+  Expected<BoundKernel> bound = bindByType<TopKBy<Order>::template Kernel, RealTypes>(node);
   if (bound)
     bound->state = std::make_shared<const TopKState>(
         TopKState{node.attrs.getOr<int64_t>("k", 0), node.attrs.getOr<bool>("sorted", true),
                   node.outputTypes[1]});
   return bound;
+}
+
+Expected<BoundKernel> bindOwnTopK(const BindContext &node) {
+  return node.attrs.getOr<bool>("smallest", false) ? bindTopKBy<SmallestFirst>(node)
+                                                   : bindTopKBy<LargestOrNaNFirst>(node);
 }
 
 // --- InTopK --------------------------------------------------------------------------------------
@@ -159,8 +178,9 @@ Expected<BoundKernel> bindInTopK(const BindContext &node) {
 }
 
 const KernelEntry topKTable[] = {
-    {"TopK", bindTopK},
-    {"TopKV2", bindTopK},
+    {"TopK", bindTopKBy<LargestFirst>},
+    {"TopKV2", bindTopKBy<LargestFirst>},
+    {"_TopK", bindOwnTopK},
     {"InTopK", bindInTopK},
     {"InTopKV2", bindInTopK},
 };

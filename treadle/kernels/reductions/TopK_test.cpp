@@ -28,6 +28,26 @@ TEST(TopK, FewOfManyAreTheSameAsAllSorted) {
     EXPECT_EQ(values<int32_t>(few[1])[i], values<int32_t>(all[1])[i]);
 }
 
+// As PyTorch: the first of the largest, and the last of the smallest.
+TEST(TopK, OwnOneHasNaNAsTheLargest) {
+  constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+  Tensor x = vec<float>({2, nan, INFINITY, 2, nan, -1});
+  std::vector<DType> types = {DType::Float32, DType::Int64};
+  auto placesOf = [&](int32_t k, bool smallest) {
+    AttrMap attrs;
+    attrs.set("smallest", smallest);
+    return values<int64_t>(runAll("_TopK", {x, scalar<int32_t>(k)}, types, attrs)[1]);
+  };
+  EXPECT_EQ(placesOf(6, false), (std::vector<int64_t>{1, 4, 2, 0, 3, 5}));
+  EXPECT_EQ(placesOf(6, true), (std::vector<int64_t>{5, 0, 3, 2, 1, 4}));
+  std::vector<float> many(100, 1.0F);
+  many[70] = nan;
+  many[80] = 3;
+  x = vec(many);
+  EXPECT_EQ(placesOf(3, false), (std::vector<int64_t>{70, 80, 0}));
+  EXPECT_EQ(placesOf(2, true), (std::vector<int64_t>{0, 1}));
+}
+
 TEST(TopK, WrongK) {
   std::vector<DType> types = {DType::Float32, DType::Int32};
   for (int32_t k : {-1, 3})

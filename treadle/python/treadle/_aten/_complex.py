@@ -8,7 +8,7 @@ from typing import Any
 from .._native import Output
 from . import _dtypes as dtypes
 from ._rules import rule
-from ._writer import REAL, Tensor, Writer
+from ._writer import FLOAT, Tensor, Writer
 
 
 def _parts(w: Writer, x: Tensor) -> tuple[Output, Output]:
@@ -45,7 +45,7 @@ def _polar(w: Writer, radius: Tensor, angle: Tensor) -> Output:
 def _angle(w: Writer, x: Tensor) -> Output:
     if x.dtype.is_complex:
         return w.op("Angle", x, Tout=dtypes.name_of(w.result.dtype))
-    (value,), dtype = w.promoted(REAL, x)
-    pi = w.cast(math.pi, dtype)
-    turned = w.op("SelectV2", value < w.cast(0, dtype), pi, w.cast(0, dtype))
-    return w.op("SelectV2", w.op("IsNan", value), value, turned)
+    (value,), dtype = w.promoted(FLOAT, x)
+    zero, pi = (w.cast(number, dtypes.named(value.dtype)) for number in (0, math.pi))
+    turned = w.op("SelectV2", value < zero, pi, zero)
+    return w.cast(w.op("SelectV2", w.op("IsNan", value), value, turned), dtype)

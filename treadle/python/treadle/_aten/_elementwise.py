@@ -92,6 +92,20 @@ def _within(op: str, low: float, high: float) -> Unary:
     return write
 
 
+def _above_zero(op: str, at_zero: float) -> Unary:
+    """NaN below zero, and infinite at zero."""
+
+    def write(w: Writer, x: Output) -> Output:
+        out = w.op("SelectV2", x == 0.0, _like(w, at_zero, x), w.op(op, x))
+        return w.op("SelectV2", x < 0.0, _like(w, math.nan, x), out)
+
+    return write
+
+
+def _inverse_erf(w: Writer, x: Output) -> Output:
+    return w.op("SelectV2", x == 0.0, x, _within("Erfinv", -1.0, 1.0)(w, x))
+
+
 def _digamma(w: Writer, x: Output) -> Output:
     """At zero infinite, with the other sign."""
     return w.op("SelectV2", x == 0.0, -w.op("Reciprocal", x), w.op("Digamma", x))
@@ -135,7 +149,7 @@ _UNARY: dict[str, tuple[Any, Unary]] = {
     "digamma": (FLOAT, _digamma),
     "erf": (FLOAT, _node("Erf")),
     "erfc": (FLOAT, _node("Erfc")),
-    "erfinv": (FLOAT, _within("Erfinv", -1.0, 1.0)),
+    "erfinv": (FLOAT, _inverse_erf),
     "exp": (FLOAT, _node("Exp")),
     "exp2": (FLOAT, lambda w, x: w.op("Pow", w.op("Fill", w.op("Shape", x), _like(w, 2, x)), x)),
     "expm1": (FLOAT, _node("Expm1")),
@@ -168,18 +182,18 @@ _UNARY: dict[str, tuple[Any, Unary]] = {
     "sinh": (FLOAT, _node("Sinh")),
     "special_bessel_j0": (FLOAT, _node("BesselJ0")),
     "special_bessel_j1": (FLOAT, _node("BesselJ1")),
-    "special_bessel_y0": (FLOAT, _node("BesselY0")),
-    "special_bessel_y1": (FLOAT, _node("BesselY1")),
+    "special_bessel_y0": (FLOAT, _above_zero("BesselY0", -math.inf)),
+    "special_bessel_y1": (FLOAT, _above_zero("BesselY1", -math.inf)),
     "special_i0": (FLOAT, _node("BesselI0")),
     "special_i1": (FLOAT, _node("BesselI1")),
     "special_i0e": (FLOAT, _node("BesselI0e")),
     "special_i1e": (FLOAT, _node("BesselI1e")),
     "special_modified_bessel_i0": (FLOAT, _node("BesselI0")),
     "special_modified_bessel_i1": (FLOAT, _node("BesselI1")),
-    "special_modified_bessel_k0": (FLOAT, _node("BesselK0")),
-    "special_modified_bessel_k1": (FLOAT, _node("BesselK1")),
-    "special_scaled_modified_bessel_k0": (FLOAT, _node("BesselK0e")),
-    "special_scaled_modified_bessel_k1": (FLOAT, _node("BesselK1e")),
+    "special_modified_bessel_k0": (FLOAT, _above_zero("BesselK0", math.inf)),
+    "special_modified_bessel_k1": (FLOAT, _above_zero("BesselK1", math.inf)),
+    "special_scaled_modified_bessel_k0": (FLOAT, _above_zero("BesselK0e", math.inf)),
+    "special_scaled_modified_bessel_k1": (FLOAT, _above_zero("BesselK1e", math.inf)),
     "special_ndtri": (FLOAT, _within("Ndtri", 0.0, 1.0)),
     "sqrt": (FLOAT, _node("Sqrt")),
     "square": (KEEP, _node("Square")),
@@ -299,6 +313,32 @@ def _x_log_y(w: Writer, x: Output, y: Output) -> Output:
     return w.op("SelectV2", w.op("IsNan", y), y, value)
 
 
+def _incomplete_gamma(op: str, at_zero: float) -> Binary:
+    """Of a shape of zero all lies at zero; of an infinite one nothing below infinity."""
+
+    def write(w: Writer, shape: Output, x: Output) -> Output:
+        low, high, nan = (_like(w, v, x) for v in (at_zero, 1.0 - at_zero, math.nan))
+        infinity = _like(w, math.inf, x)
+        out = w.op("SelectV2", x == infinity, high, w.op(op, shape, x))
+        of_infinite = w.op("SelectV2", x == infinity, nan, low)
+        out = w.op("SelectV2", shape == infinity, of_infinite, out)
+        out = w.op("SelectV2", x == 0.0, low, out)
+        of_zero = w.op("SelectV2", x > 0.0, high, nan)
+        out = w.op("SelectV2", shape == 0.0, of_zero, out)
+        is_negative = w.op("LogicalOr", shape < 0.0, x < 0.0)
+        is_nan = w.op("LogicalOr", w.op("IsNan", shape), w.op("IsNan", x))
+        return w.op("SelectV2", w.op("LogicalOr", is_negative, is_nan), nan, out)
+
+    return write
+
+
+def _zeta(w: Writer, x: Output, q: Output) -> Output:
+    """Infinite where a summand is: at whole numbers from zero down."""
+    is_pole = w.op("LogicalAnd", q <= 0.0, w.op("Equal", q, w.op("Floor", q)))
+    is_pole = w.op("LogicalAnd", is_pole, x > 1.0)
+    return w.op("SelectV2", is_pole, _like(w, math.inf, x), w.op("Zeta", x, q))
+
+
 def _with_sign(w: Writer, x: Output, y: Output) -> Output:
     size = w.op("Abs", x)
     return w.op("SelectV2", _sign_bit(w, y), -size, size)
@@ -336,8 +376,8 @@ _BINARY: dict[str, tuple[Any, Binary]] = {
     "ge": (BOOL, _compared("GreaterEqual")),
     "gt": (BOOL, _compared("Greater")),
     "hypot": (KEEP, _hypotenuse),
-    "igamma": (FLOAT, lambda w, x, y: w.op("Igamma", x, y)),
-    "igammac": (FLOAT, lambda w, x, y: w.op("Igammac", x, y)),
+    "igamma": (FLOAT, _incomplete_gamma("Igamma", 0.0)),
+    "igammac": (FLOAT, _incomplete_gamma("Igammac", 1.0)),
     "ldexp": (FLOAT, lambda w, x, y: x * _UNARY["exp2"][1](w, y)),
     "le": (BOOL, _compared("LessEqual")),
     "logical_and": (BOOL, _logical("LogicalAnd")),
@@ -352,7 +392,7 @@ _BINARY: dict[str, tuple[Any, Binary]] = {
     "ne": (BOOL, _compared("NotEqual")),
     "nextafter": (KEEP, lambda w, x, y: w.op("NextAfter", x, y)),
     "remainder": (KEEP, lambda w, x, y: w.op("FloorMod", x, y)),
-    "special_zeta": (FLOAT, lambda w, x, y: w.op("Zeta", x, y)),
+    "special_zeta": (FLOAT, _zeta),
     "xlogy": (FLOAT, _x_log_y),
 }
 
@@ -408,6 +448,10 @@ _DIVISIONS: dict[str | None, tuple[Any, Binary]] = {
 def _div(w: Writer, x: Any, y: Any, *, rounding_mode: str | None = None) -> Output:
     kind, write = _DIVISIONS[rounding_mode]
     values, dtype = w.promoted(kind, x, y)
+    is_tensor = isinstance(y, Tensor) and y.rank > 0
+    if rounding_mode == "trunc" and is_tensor and values[0].dtype != dtype.name:
+        # Of a quotient that is one of the narrow dtype's numbers.
+        return _truncated(w, w.cast(w.op("RealDiv", *values), dtype))
     return w.cast(write(w, *values), dtype)
 
 

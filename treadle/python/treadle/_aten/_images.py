@@ -471,7 +471,9 @@ class Taps:
         places = np.minimum(wanted, last[:, None] - 1)
         repeats = 1 + wanted[:, -1:] - (last[:, None] - 1)
         is_last = places == last[:, None] - 1
-        return cls(extent, places, weights(places) / np.where(is_last, repeats, 1))
+        shares = weights(places) / np.where(is_last, repeats, 1)
+        heaviest = np.take_along_axis(places, shares.argmax(1)[:, None], 1)
+        return cls(extent, np.where(shares == 0, heaviest, places), shares)
 
     @property
     def matrix(self) -> np.ndarray:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from .._errors import UnimplementedError
 from .._native import Output
 from . import _dtypes as dtypes
@@ -31,15 +33,21 @@ def _index_select(w: Writer, x: Tensor, dim: int, index: Tensor) -> Output:
 
 def _flat_places(w: Writer, index: Tensor, dims: Sequence[Dim], axis: int) -> Output:
     """The places, in a tensor of shape `dims` as a vector, of what `index` names along an axis:
-    the other coordinates are those of the index itself."""
+    the other coordinates are those of the index itself. An index beyond its dimension becomes one
+    beyond all, which the op that takes it refuses."""
     strides = [product(dims[i + 1 :]) for i in range(len(dims))]
-    places = w.cast(index, dtypes.int64) * strides[axis]
+    numbers = w.cast(index, dtypes.int64)
+    places = numbers * strides[axis]
     for other, extent in enumerate(index.shape):
         if other == axis or (isinstance(extent, int) and extent == 1):
             continue
         column = [1] * index.rank
         column[other] = -1
         places = places + w.reshape(w.range(extent) * strides[other], column)
+    if index.rank > 1:
+        extent = w.cast(dims[axis], dtypes.int64)
+        fits = w.op("LogicalAnd", numbers >= np.int64(0), numbers < extent)
+        places = w.op("SelectV2", fits, places, w.indices(-1))
     return w.reshape(places, [-1])
 
 
@@ -183,6 +191,9 @@ def _first(x_rank: int, axis: int) -> tuple[list[int], list[int]]:
 
 
 def _with_rows(w: Writer, op: str, x: Tensor, dim: int, index: Tensor, source: Output) -> Output:
+    if x.rank == 0:  # as a vector of one
+        whole, rows = (w.reshape(value, [-1]) for value in (x, source))
+        return w.reshape(w.op(op, whole, w.reshape(index, [-1, 1]), rows), [])
     order, back = _first(x.rank, axis_of(dim, x.rank))
     places = w.reshape(index, [-1, 1])
     out = w.op(op, w.transpose(x, order), places, w.transpose(source, order))
@@ -230,7 +241,7 @@ def _index_copy(w: Writer, x: Tensor, dim: int, index: Tensor, source: Tensor) -
 
 @rule("index_fill.int_Scalar")
 def _index_fill(w: Writer, x: Tensor, dim: int, index: Tensor, value: Scalar) -> Output:
-    dims = x.shape
+    dims = x.shape or [1]
     dims[axis_of(dim, x.rank)] = index.shape[0] if index.rank else 1
     source = w.full(dims, value, x.dtype)
     return _with_rows(w, "TensorScatterUpdate", x, dim, index, source)

@@ -305,7 +305,17 @@ def _log_cumulative(w: Writer, x: Tensor, dim: int) -> Output:
     if not x.rank:
         return x.out
     axis = w.constant(axis_of(dim, x.rank), dtypes.int32)
-    return w.cast(w.op("CumulativeLogsumexp", value, axis), dtype)
+    out = w.op("CumulativeLogsumexp", value, axis)
+    if dtype.is_complex:
+        return w.cast(out, dtype)
+
+    def has_come(what: Output) -> Output:
+        return w.op("Cumsum", w.cast(what, dtypes.int64), axis) > w.cast(0, dtypes.int64)
+
+    infinity = w.cast(math.inf, dtypes.named(value.dtype))
+    is_number = w.op("LogicalNot", has_come(w.op("IsNan", value)))
+    is_infinite = w.op("LogicalAnd", is_number, has_come(w.op("Equal", value, infinity)))
+    return w.cast(w.op("SelectV2", is_infinite, infinity, out), dtype)
 
 
 def _register_extreme_scan(name: str, is_behind: str) -> None:
@@ -349,28 +359,6 @@ _register_extreme_scan("cummin", "GreaterEqual")
 # ---- sorting
 
 
-#: Integers as wide as floating numbers, which are in the order of these.
-_KEYS = {"float64": dtypes.int64, "float32": dtypes.int32}
-
-
-def _keys(w: Writer, x: Tensor, is_rising: bool) -> Output:
-    """Numbers that TopKV2, which passes over NaN, puts into PyTorch's order: NaN is the largest."""
-    if not x.dtype.is_floating_point:
-        value = w.cast(x, dtypes.uint8) if x.dtype == dtypes.bool_ else x.out
-        # The negative of the smallest integer is none; its complement is the largest.
-        return w.op("Invert", value) if is_rising else value
-    if is_rising:
-        return w.op("Neg", x)
-    value = x.out if x.dtype.name in _KEYS else w.cast(x, dtypes.float32)
-    wide = _KEYS[value.dtype]
-    # The bits of numbers below zero fall; zeros are equal whatever their sign.
-    bits = w.op("Bitcast", w.op("SelectV2", value == 0.0, w.op("ZerosLike", value), value),
-                type=wide.name)  # fmt: skip
-    most = w.cast(dtypes.limits(wide).max, wide)
-    rising = w.op("SelectV2", bits < w.cast(0, wide), w.op("BitwiseXor", bits, most), bits)
-    return w.op("SelectV2", w.op("IsNan", value), most, rising)
-
-
 def _top(w: Writer, x: Tensor, count: Any, dim: int, largest: bool) -> tuple[Output, Output]:
     """The first elements of those in order; equal ones in the order in which they come."""
     if x.rank == 0:
@@ -378,14 +366,10 @@ def _top(w: Writer, x: Tensor, count: Any, dim: int, largest: bool) -> tuple[Out
     axis = axis_of(dim, x.rank)
     order = list(range(x.rank))
     order[axis], order[-1] = order[-1], order[axis]
-    count = (
-        w.constant(count, dtypes.int32) if isinstance(count, int) else w.cast(count, dtypes.int32)
-    )
-    keys = w.transpose(_keys(w, x, not largest), order)
-    places = w.cast(w.op("TopKV2", keys, count, sorted=True)[1], dtypes.int64)
-    values = w.op("GatherV2", w.transpose(x, order), places, w.indices(x.rank - 1),
-                  batch_dims=x.rank - 1)  # fmt: skip
-    return w.transpose(values, order), w.transpose(places, order)
+    value = w.cast(x, dtypes.uint8) if x.dtype == dtypes.bool_ else x.out
+    number = w.cast(count, dtypes.int32)
+    found, places = w.op("_TopK", w.transpose(value, order), number, smallest=not largest)
+    return w.cast(w.transpose(found, order), x.dtype), w.transpose(places, order)
 
 
 @rule("topk")

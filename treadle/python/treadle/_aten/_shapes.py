@@ -456,6 +456,8 @@ def _replication_pad_backward(w: Writer, grad: Tensor, x: Tensor, padding: Seque
 
 @rule("unfold", "unfold_copy")
 def _unfold(w: Writer, x: Tensor, dimension: int, size: int, step: int) -> Output:
+    if x.rank == 0:
+        return w.reshape(x, [1])[:size]
     axis = axis_of(dimension, x.rank)
     count = w.dim(w.result.shape[axis])
     starts = w.op("ExpandDims", w.range(count) * step, w.indices(1))
