@@ -41,6 +41,15 @@ CASES = {
                torch.tensor([-1, -3, -2, -1, -2, 3])),
     "comparisons of bfloat16": (lambda x: (x == 0.1, x >= 0.7, torch.remainder(x, 0.7), x // 0.7),
                                 torch.tensor([0.1, 0.7], dtype=torch.bfloat16)),
+    "nextafter": (torch.nextafter, torch.tensor([1, -1, 0, 3e38, NAN, -2], dtype=torch.bfloat16),
+                  torch.tensor([2, 0, -1, INF, 1, -2], dtype=torch.bfloat16)),
+    "poles": (lambda x: (torch.special.bessel_y0(x), torch.special.modified_bessel_k1(x),
+                         torch.special.zeta(x + 3, x), torch.igamma(x, x + 1), torch.erfinv(x)),
+              torch.tensor([0.0, -1.0, 0.5, -0.0])),
+    "logcumsumexp": (lambda x: x.logcumsumexp(0), torch.tensor([1, INF, INF, -INF, NAN, INF])),
+    "tensors of rank 0": (lambda x, i: (x.index_add(0, i, x), x.index_fill(0, i, 7),
+                                        x.index_copy(0, i, x + 1), x.unfold(0, 1, 1)),
+                          torch.tensor(2.5), torch.tensor(0)),
     "logarithms": (lambda x: (torch.log2(x), torch.log10(x)), torch.tensor([8.0, 1000.0, 1e10])),
     "hypot": (torch.hypot, torch.tensor([INF, INF, NAN, 3]), torch.tensor([NAN, INF, 1, 4])),
     "floor division": (lambda x, y: x // y, torch.tensor([1.0, -1.0, -0.0, INF, 5.0]),
@@ -76,6 +85,27 @@ CASES = {
 def test_case(case):
     fn, *inputs = CASES[case]
     check(fn, *inputs)
+
+
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
+def test_resized_bytes_differ_by_one_at_most(mode):
+    def resize(x):
+        return [F.interpolate(x, size=(9, 17), mode=mode, antialias=a) for a in (False, True)]
+
+    image = (torch.arange(3 * 20 * 13) * 37 % 256).to(torch.uint8).reshape(1, 3, 20, 13)
+    found = treadle.from_fx(resize, [image])(image)
+    for got, e in zip(found, resize(image), strict=True):
+        assert got.dtype == torch.uint8
+        assert (got.int() - e.int()).abs().max() <= 1
+
+
+@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("index", [-1, 3])
+def test_places_beyond_a_dimension_are_refused(tier, index):
+    places = torch.tensor([[0, 1], [1, index]])
+    for fn in (lambda x, i: x.gather(1, i), lambda x, i: x.scatter(1, i, 1.0)):
+        with pytest.raises(treadle.Error):
+            treadle.from_fx(fn, [torch.ones(2, 3), places], tier=tier)(torch.ones(2, 3), places)
 
 
 # ---- attention: a query that sees no key

@@ -390,7 +390,6 @@ _BINARY: dict[str, tuple[Any, Binary]] = {
     "min.other": (KEEP, _or_on_bool("Minimum", "LogicalAnd")),
     "mul": (KEEP, _or_on_bool("Mul", "LogicalAnd")),
     "ne": (BOOL, _compared("NotEqual")),
-    "nextafter": (KEEP, lambda w, x, y: w.op("NextAfter", x, y)),
     "remainder": (KEEP, lambda w, x, y: w.op("FloorMod", x, y)),
     "special_zeta": (FLOAT, _zeta),
     "xlogy": (FLOAT, _x_log_y),
@@ -411,6 +410,26 @@ def _register_binary(name: str, kind: Any, write: Binary) -> None:
 
 for _name, (_kind, _write) in _BINARY.items():
     _register_binary(_name, _kind, _write)
+
+
+@rule("nextafter")
+def _next_after(w: Writer, x: Tensor, y: Tensor) -> Output:
+    (value, goal), _ = w.promoted(BOOL, x, y)  # in the dtype that both have
+    if value.dtype in ("float32", "float64"):
+        return w.op("NextAfter", value, goal)
+    # One more or less in the bits, which are a sign and a size.
+    bits = w.op("Bitcast", value, type="int16")
+    one, zero = w.cast(1, dtypes.int16), _like(w, 0, value)
+    grows = w.op("Equal", value < goal, value > zero)
+    moved = w.op("SelectV2", grows, w.op("AddV2", bits, one), w.op("Sub", bits, one))
+    out = w.op("Bitcast", moved, type=value.dtype)
+    least = w.op("Bitcast", one, type=value.dtype)
+    from_zero = w.op("SelectV2", goal > zero, least, w.op("Neg", least))
+    out = w.op("SelectV2", w.op("Equal", value, zero), from_zero, out)
+    out = w.op("SelectV2", w.op("Equal", value, goal), goal, out)
+    nan = _like(w, math.nan, value)
+    is_nan = w.op("LogicalOr", w.op("IsNan", value), w.op("IsNan", goal))
+    return w.op("SelectV2", is_nan, nan, out)
 
 
 def _scaled(w: Writer, x: Output, factor: Scalar) -> Output:

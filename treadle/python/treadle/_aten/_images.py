@@ -503,10 +503,20 @@ _FEW_TAPS = 4
 
 
 def along_axes(w: Writer, x: Tensor, each: Sequence[Taps]) -> Output:
-    """The taps of each of the last dimensions, in turn."""
+    """The taps of each of the last dimensions, in turn; integers are rounded after each, columns
+    first."""
     (value,), dtype = w.promoted(KEEP, x)
-    for axis, taps in enumerate(each, x.rank - len(each)):
-        value = taps.apply(w, value, x.rank, axis)
+    pairs = list(enumerate(each, x.rank - len(each)))
+    if dtype.is_floating_point:
+        for axis, taps in pairs:
+            value = taps.apply(w, value, x.rank, axis)
+        return w.cast(value, dtype)
+    limits = dtypes.limits(dtype)
+    low, high = (w.cast(v, dtypes.float32) for v in (limits.min, limits.max))
+    value = w.cast(value, dtypes.float32)
+    for axis, taps in reversed(pairs):
+        value = w.op("Floor", taps.apply(w, value, x.rank, axis) + 0.5)
+        value = w.op("Minimum", w.op("Maximum", value, low), high)
     return w.cast(value, dtype)
 
 
