@@ -1,4 +1,5 @@
 // Loops over the elements of tensors.
+#include "treadle/codegen/CompensatedSum.h"
 #include "treadle/codegen/LoopNest.h"
 #include "treadle/codegen/Passes.h"
 #include "treadle/codegen/Rc.h"
@@ -237,6 +238,8 @@ private:
 
   /// The loop of a reduction, or the range of it that is asked for.
   std::pair<Value, Value> rangeOf(unsigned loop) {
+    if (block && loop == block->loop)
+      return {block->begin, block->end};
     if (range.first && loop == sharedLoop())
       return range;
     return {number(0), sizeOfLoop(loop)};
@@ -289,6 +292,8 @@ private:
       });
       return;
     }
+    if (outputs.size() == 1 && reduceInBlocks(indices))
+      return;
     loops(0, indices, isParallel, [&] { store(starts()); });
     loops(
         0, indices, [](unsigned) { return true; },
@@ -321,13 +326,20 @@ private:
       return sums;
     }
     auto [begin, end] = rangeOf(next);
-    auto made = scf::ForOp::create(b, loc, begin, end, number(1), sums);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(made.getBody());
-    indices[next] = made.getInductionVar();
-    scf::YieldOp::create(
-        b, loc, ofColumns(next + 1, indices, SmallVector<Value>(made.getRegionIterArgs())));
-    return made.getResults();
+    if (isLastOfSum(next))
+      return inBlocks(begin, end, blockOfColumns, sums, [&](Value first, Value last) {
+        SmallVector<Value> none(sums.size(), zeroLike(sums.front()));
+        return columnsBetween(next, first, last, indices, none);
+      });
+    return columnsBetween(next, begin, end, indices, std::move(sums));
+  }
+
+  SmallVector<Value> columnsBetween(unsigned next, Value begin, Value end,
+                                    SmallVector<Value> &indices, SmallVector<Value> sums) {
+    return sumOf(begin, end, sums, [&](Value index, ValueRange before) {
+      indices[next] = index;
+      return ofColumns(next + 1, indices, SmallVector<Value>(before));
+    });
   }
 
   /// The results of the loops that reduce, from the one numbered `next` inwards.
@@ -346,35 +358,135 @@ private:
       return sums;
     }
     auto [begin, end] = rangeOf(next);
-    if (next + 1 == types.size() && addsFloats())
-      return inBlocks(next, indices, start, end);
-    return sumOf(begin, end, start, [&](Value index, ValueRange sums) {
-      indices[next] = index;
-      return inRegister(next + 1, indices, sums);
-    });
-  }
-
-  /// The innermost loop over floats, in blocks: rounding errors grow with how many elements one
-  /// partial sum takes.
-  SmallVector<Value> inBlocks(unsigned next, SmallVector<Value> &indices, ValueRange start,
-                              Value end) {
-    constexpr int64_t block = 4096;
-    auto along = [&](Value begin, Value last, ValueRange from) {
-      return sumOf(begin, last, from, [&](Value index, ValueRange sum) {
+    auto along = [&](Value first, Value last, ValueRange from) {
+      return sumOf(first, last, from, [&](Value index, ValueRange sums) {
         indices[next] = index;
-        return merged(indices, sum);
+        return inRegister(next + 1, indices, sums);
       });
     };
-    auto made = scf::ForOp::create(b, loc, number(0), end, number(block), start);
+    int64_t size = op.getStaticLoopRanges()[next];
+    bool isShort = !ShapedType::isDynamic(size) && size <= blockOfRow;
+    if (next + 1 == types.size() && !isShort && addsFloats())
+      return inBlocks(begin, end, blockOfRow, start, [&](Value first, Value last) {
+        return along(first, last, zeroLike(start.front()));
+      });
+    return along(begin, end, start);
+  }
+
+  // Rounding errors of a sum of floats grow with how many elements are added to it one after the
+  // other. It is added up in blocks, and these exactly.
+
+  /// Elements of a block: those of a row are added to many sums side by side.
+  static constexpr int64_t blockOfRow = 4096, blockOfColumns = 256;
+
+  /// Whether floats are added up, in this loop after all others that reduce.
+  bool isLastOfSum(unsigned loop) {
+    SmallVector<utils::IteratorType> types = op.getIteratorTypesArray();
+    int64_t size = op.getStaticLoopRanges()[loop];
+    return addsFloats() && (ShapedType::isDynamic(size) || size > blockOfColumns) &&
+           llvm::all_of(ArrayRef(types).drop_front(loop + 1), [](utils::IteratorType type) {
+             return type == utils::IteratorType::parallel;
+           });
+  }
+
+  /// Calls `each(first, last)` for each block of a range.
+  template <typename Each>
+  SmallVector<Value> overBlocks(Value begin, Value end, int64_t block, ValueRange start,
+                                const Each &each) {
+    auto made = scf::ForOp::create(b, loc, begin, end, number(block), start);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(made.getBody());
     Value first = made.getInductionVar();
-    Value last =
-        arith::MinSIOp::create(b, loc, arith::AddIOp::create(b, loc, first, number(block)), end);
-    Value part = along(first, last, starts()).front();
-    Value sum = mergedWith(made.getRegionIterArg(0), part);
-    scf::YieldOp::create(b, loc, sum);
+    Value next = arith::AddIOp::create(b, loc, first, number(block));
+    SmallVector<Value> results = each(first, arith::MinSIOp::create(b, loc, next, end).getResult(),
+                                      ValueRange(made.getRegionIterArgs()));
+    if (!made->getNumResults())
+      return {};
+    scf::YieldOp::create(b, loc, results);
     return made.getResults();
+  }
+
+  /// Sums with what `partial` gives of each block.
+  SmallVector<Value> inBlocks(Value begin, Value end, int64_t block, ValueRange sumsBefore,
+                              llvm::function_ref<SmallVector<Value>(Value, Value)> partial) {
+    size_t sums = sumsBefore.size();
+    SmallVector<Value> start(sumsBefore);
+    start.append(sums, zeroLike(start.front()));
+    auto each = [&](Value first, Value last, ValueRange before) {
+      SmallVector<Value> next(before);
+      for (auto [i, part] : llvm::enumerate(partial(first, last))) {
+        CompensatedSum sum = compensatedSum(b, loc, {before[i], before[sums + i]}, part);
+        next[i] = sum.sum;
+        next[sums + i] = sum.lost;
+      }
+      return next;
+    };
+    SmallVector<Value> totals = overBlocks(begin, end, block, start, each), results;
+    for (size_t i = 0; i < sums; ++i)
+      results.push_back(roundedSum(b, loc, {totals[i], totals[sums + i]}));
+    return results;
+  }
+
+  Value zeroLike(Value value) {
+    return arith::ConstantOp::create(b, loc, b.getZeroAttr(value.getType()));
+  }
+
+  /// The same where results are in memory: blocks of the outermost loop that reduces are added up
+  /// in memory of their own. False if it isn't worth it, or there are too many results.
+  bool reduceInBlocks(SmallVector<Value> &indices) {
+    constexpr int64_t mostResults = 8192;
+    SmallVector<utils::IteratorType> types = op.getIteratorTypesArray();
+    unsigned outer = llvm::find(types, utils::IteratorType::reduction) - types.begin();
+    auto type = cast<MemRefType>(memory.back().getType());
+    int64_t size = op.getStaticLoopRanges()[outer];
+    if (!addsFloats() || (!ShapedType::isDynamic(size) && size <= blockOfColumns) ||
+        !type.hasStaticShape() || type.getNumElements() > mostResults)
+      return false;
+    AffineMap map = op.getIndexingMapsArray().back();
+    Value total = memory.back(), part = onStack(type), lost = onStack(type);
+    auto isParallel = [&](unsigned i) { return types[i] == utils::IteratorType::parallel; };
+    auto load = [&](Value from) -> Value {
+      return memref::LoadOp::create(b, loc, from, at(map, indices));
+    };
+    auto store = [&](Value value, Value to) {
+      memref::StoreOp::create(b, loc, value, to, at(map, indices));
+    };
+    auto forEachResult = [&](llvm::function_ref<void()> fill) {
+      loops(0, indices, isParallel, fill);
+    };
+    auto [begin, end] = rangeOf(outer);
+    forEachResult([&] {
+      store(starts().front(), total);
+      store(zeroLike(starts().front()), lost);
+    });
+    overBlocks(begin, end, blockOfColumns, {}, [&](Value first, Value last, ValueRange) {
+      forEachResult([&] { store(zeroLike(starts().front()), part); });
+      block = {outer, first, last};
+      loops(
+          0, indices, [](unsigned) { return true; },
+          [&] {
+            rc::ParallelOp::create(b, loc);
+            store(merged(indices, load(part)).front(), part);
+          });
+      block = std::nullopt;
+      forEachResult([&] {
+        CompensatedSum sum = compensatedSum(b, loc, {load(total), load(lost)}, load(part));
+        store(sum.sum, total);
+        store(sum.lost, lost);
+      });
+      return SmallVector<Value>();
+    });
+    forEachResult([&] { store(roundedSum(b, loc, {load(total), load(lost)}), total); });
+    return true;
+  }
+
+  /// Memory that lasts as long as the function that the loops are in.
+  Value onStack(MemRefType like) {
+    OpBuilder::InsertionGuard guard(b);
+    auto function = b.getInsertionBlock()->getParent()->getParentOfType<func::FuncOp>();
+    b.setInsertionPointToStart(&function.getBody().front());
+    return memref::AllocaOp::create(b, loc,
+                                    MemRefType::get(like.getShape(), like.getElementType()));
   }
 
   SmallVector<Value>
@@ -409,15 +521,6 @@ private:
     Operation *merge = mergeOp();
     return op.getNumDpsInits() == 1 && isa_and_present<arith::AddFOp>(merge) &&
            llvm::is_contained(merge->getOperands(), op.getRegion().front().getArguments().back());
-  }
-
-  /// Two partial results as one: by the op that joins a partial result and an element.
-  Value mergedWith(Value sum, Value part) {
-    Operation *made = b.clone(*mergeOp());
-    bool isFirst = mergeOp()->getOperand(0) == op.getRegion().front().getArguments().back();
-    made->setOperand(isFirst ? 0 : 1, sum);
-    made->setOperand(isFirst ? 1 : 0, part);
-    return made->getResult(0);
   }
 
   // --- the rest ----------------------------------------------------------------------------------
@@ -490,6 +593,11 @@ private:
   LoopNest nestOf;
   SmallVector<Value> memory;
   std::pair<Value, Value> range; // of the loop that threads share; none: all of it
+  struct LoopBlock {
+    unsigned loop;
+    Value begin, end;
+  };
+  std::optional<LoopBlock> block; // of a loop that reduces
   IRMapping mapping;             // what the loops use of the code around them
 };
 

@@ -1,4 +1,5 @@
 // Elements that are combined with others near them: windows, and what adds up along an axis.
+#include "treadle/codegen/CompensatedSum.h"
 #include "treadle/codegen/Elementwise.h"
 #include "treadle/codegen/ScalarBody.h"
 #include "treadle/codegen/Translator.h"
@@ -55,15 +56,26 @@ struct Running {
   bool isReverse = false, isExclusive = false;
 };
 
-/// The tensor is copied, and each element combined with the one before it. Along the last axis that
-/// one is in a register, else the loops along the others are inside.
-MaybeValues running(Translator &t, const Typed &from, const Running &how, Value start,
-                    const Combine &combine, KnownValue known) {
+/// What is handed on from element to element: where it starts, what an element makes of it, and
+/// the result so far.
+struct State {
+  Scalars start;
+  llvm::function_ref<std::optional<Scalars>(ArrayRef<Value> state, Value element)> next;
+  llvm::function_ref<Value(ArrayRef<Value> state)> value;
+  bool isResult = false; // the state is the result before, and nothing more
+};
+
+/// The tensor is copied, and each element combined with what is before it. Along the last axis that
+/// is in registers, else the loops along the others are inside where the result before is enough.
+MaybeValues running(Translator &t, const Typed &from, const Running &how, const State &state,
+                    KnownValue known) {
   Places shape = *shapeOf(from);
   Type element = elementOf(from.value.getType());
   int64_t rank = std::ssize(shape), size = shape[how.axis];
-  bool isLast = how.axis + 1 == rank;
-  if (how.isExclusive && !isLast)
+  // Far apart, elements are better read by the kernel, some columns at a time.
+  constexpr int64_t mostApart = 1 << 14;
+  bool isLast = how.axis + 1 == rank, isAlone = isLast || !state.isResult;
+  if (!isLast && (how.isExclusive || (!state.isResult && computeProduct(shape) > mostApart)))
     return std::nullopt;
   std::optional<SmallVector<Value>> copy = generateAll(t, shape, element, [&](ArrayRef<Value> at) {
     return std::optional(Scalars{t.elementAt(t.b, t.loc, from, at)});
@@ -71,8 +83,8 @@ MaybeValues running(Translator &t, const Typed &from, const Running &how, Value 
   if (!copy)
     return std::nullopt;
   Places others = allOf(shape, [&](size_t i) { return static_cast<int64_t>(i) != how.axis; });
-  Places loops = isLast ? others : Places{size};
-  if (!isLast)
+  Places loops = isAlone ? others : Places{size};
+  if (!isAlone)
     llvm::append_range(loops, others);
   auto turned = [&](Value index) -> Value {
     return how.isReverse ? t.b.createOrFold<arith::SubIOp>(t.loc, t.index(size - 1), index) : index;
@@ -86,13 +98,13 @@ MaybeValues running(Translator &t, const Typed &from, const Running &how, Value 
     auto step = [&](Value index, ArrayRef<Value> sum) -> std::optional<Scalars> {
       SmallVector<Value> place = placeOf(index, rest);
       Value own = rc::CurrentOp::create(t.b, t.loc, element, tensor, place);
-      std::optional<Value> next = combine(sum[0], own);
+      std::optional<Scalars> next = state.next(sum, own);
       if (!next)
         return std::nullopt;
-      rc::StoreOp::create(t.b, t.loc, tensor, place, how.isExclusive ? sum[0] : *next);
-      return Scalars{*next};
+      rc::StoreOp::create(t.b, t.loc, tensor, place, state.value(how.isExclusive ? sum : *next));
+      return next;
     };
-    return fold(t, size, start, step).has_value();
+    return fold(t, size, state.start, step).has_value();
   };
   auto inMemory = [&](Value tensor, ValueRange indices) {
     SmallVector<Value> place = placeOf(indices[0], indices.drop_front());
@@ -102,7 +114,7 @@ MaybeValues running(Translator &t, const Typed &from, const Running &how, Value 
     {
       OpBuilder::InsertionGuard guard(t.b);
       t.b.setInsertionPointToStart(before.thenBlock());
-      scf::YieldOp::create(t.b, t.loc, start);
+      scf::YieldOp::create(t.b, t.loc, state.start);
       t.b.setInsertionPointToStart(before.elseBlock());
       Value previous = t.b.createOrFold<arith::SubIOp>(t.loc, indices[0], t.index(1));
       Value sum = rc::CurrentOp::create(t.b, t.loc, element, tensor,
@@ -110,12 +122,12 @@ MaybeValues running(Translator &t, const Typed &from, const Running &how, Value 
       scf::YieldOp::create(t.b, t.loc, sum);
     }
     Value own = rc::CurrentOp::create(t.b, t.loc, element, tensor, place);
-    std::optional<Value> sum = combine(before.getResult(0), own);
+    std::optional<Scalars> sum = state.next(SmallVector<Value>(before.getResults()), own);
     if (sum)
-      rc::StoreOp::create(t.b, t.loc, tensor, place, *sum);
+      rc::StoreOp::create(t.b, t.loc, tensor, place, sum->front());
     return sum.has_value();
   };
-  Value written = isLast ? writeTensor(t, {copy->front(), known}, t.asIndices(loops),
+  Value written = isAlone ? writeTensor(t, {copy->front(), known}, t.asIndices(loops),
                                        /*isParallel=*/false, inRegister)
                          : writeTensor(t, {copy->front(), known}, t.asIndices(loops),
                                        /*isParallel=*/true, inMemory);
@@ -171,8 +183,15 @@ MaybeValues reduceWindow(Translator &t, tfg::Node node, Values inputs) {
     std::optional<Scalars> made = inlineScalars(t, node, "computation", {sum, element});
     return made ? std::optional(made->front()) : std::nullopt;
   };
-  if (std::optional<Running> form = runningForm(w, *shape))
-    return running(t, inputs[0], *form, start, combine, std::move(known));
+  if (std::optional<Running> form = runningForm(w, *shape)) {
+    auto next = [&](ArrayRef<Value> sum, Value element) {
+      std::optional<Value> made = combine(sum[0], element);
+      return made ? std::optional(Scalars{*made}) : std::nullopt;
+    };
+    auto first = [](ArrayRef<Value> sum) { return sum[0]; };
+    return running(t, inputs[0], *form, {{start}, next, first, /*isResult=*/true},
+                   std::move(known));
+  }
   int64_t numPlaces = computeProduct(w.sizes);
   if (numPlaces > mostPlaces)
     return std::nullopt;
@@ -224,14 +243,34 @@ MaybeValues cumulative(Translator &t, tfg::Node node, Values inputs) {
   Type element = elementOf(inputs[0].value.getType());
   if (!shape || !axis || element.isInteger(1) || element.isUnsignedInteger())
     return std::nullopt;
-  TypedAttr start = isa<FloatType>(element) ? TypedAttr(t.b.getFloatAttr(element, double(neutral)))
-                                            : TypedAttr(t.b.getIntegerAttr(element, neutral));
-  Combine combine = [&](Value sum, Value own) {
-    return std::optional(isa<FloatType>(element) ? FloatOp::create(t.b, t.loc, sum, own).getResult()
-                                                 : IntOp::create(t.b, t.loc, sum, own).getResult());
+  bool isFloat = isa<FloatType>(element), isCompensated = element.isF64() && neutral == 0;
+  Type wide = isFloat ? Type(t.b.getF64Type()) : element;
+  auto constant = [&](int64_t value) -> Value {
+    return arith::ConstantOp::create(t.b, t.loc,
+                                     isFloat ? TypedAttr(t.b.getFloatAttr(wide, double(value)))
+                                             : TypedAttr(t.b.getIntegerAttr(wide, value)));
   };
+  // As the kernel does: floats are rounded once, and f64 has what its additions round away.
+  auto next = [&](ArrayRef<Value> state, Value own) -> std::optional<Scalars> {
+    if (!isFloat)
+      return Scalars{IntOp::create(t.b, t.loc, state[0], own)};
+    if (isCompensated)
+      return compensatedSum(t.b, t.loc, {state[0], state[1]}, own);
+    if (element != wide)
+      own = arith::ExtFOp::create(t.b, t.loc, wide, own);
+    return Scalars{FloatOp::create(t.b, t.loc, state[0], own)};
+  };
+  auto value = [&](ArrayRef<Value> state) -> Value {
+    if (isCompensated)
+      return roundedSum(t.b, t.loc, {state[0], state[1]});
+    return element == wide ? state[0]
+                           : arith::TruncFOp::create(t.b, t.loc, element, state[0]).getResult();
+  };
+  Scalars start{constant(neutral)};
+  if (isCompensated)
+    start.push_back(constant(0));
   return running(t, inputs[0], {*axis, isSet(node, "reverse"), isSet(node, "exclusive")},
-                 arith::ConstantOp::create(t.b, t.loc, start), combine, t.outcome(node, inputs));
+                 {start, next, value, /*isResult=*/!isFloat}, t.outcome(node, inputs));
 }
 
 constexpr std::pair<StringRef, Lowering> table[] = {

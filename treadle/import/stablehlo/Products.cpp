@@ -87,10 +87,26 @@ static Value product(Body &body, Value left, Value right, RankedTensorType type,
   return body.cast(result, type.getElementType());
 }
 
+/// The type of a product of halves, whose sums are f32, is f32 where all that reads it converts it
+/// to a wider float: then nothing is rounded in between. So does XLA.
+static RankedTensorType productTypeOf(Body &body, Operation *op) {
+  auto type = cast<RankedTensorType>(body.resultType(op));
+  auto widens = [&](Operation *user) {
+    auto to = dyn_cast<FloatType>(elementOf(user->getResultTypes().front()));
+    return user->getName().stripDialect() == "convert" && user->getBlock() == op->getBlock() &&
+           !user->hasAttr("narrow") && to && to.getWidth() >= 32;
+  };
+  bool isHalf = isFloat(type.getElementType()) && type.getElementType().getIntOrFloatBitWidth() == 16;
+  if (!isHalf || op->use_empty() || !llvm::all_of(op->getUsers(), [&](Operation *user) {
+        return user->getNumResults() == 1 && widens(user);
+      }))
+    return type;
+  return cast<RankedTensorType>(type.clone(body.builder.getF32Type()));
+}
+
 static LogicalResult readDotGeneral(Body &body, Operation *op) {
   auto fields = op->getAttrOfType<DictionaryAttr>("dot_dimension_numbers");
-  Value result = product(body, input(body, op, 0), input(body, op, 1),
-                         cast<RankedTensorType>(body.resultType(op)),
+  Value result = product(body, input(body, op, 0), input(body, op, 1), productTypeOf(body, op),
                          fieldNumbers(fields, "lhs_batching_dimensions"),
                          fieldNumbers(fields, "rhs_batching_dimensions"),
                          fieldNumbers(fields, "lhs_contracting_dimensions"),
@@ -102,8 +118,8 @@ static LogicalResult readDotGeneral(Body &body, Operation *op) {
 static LogicalResult readDot(Body &body, Operation *op) {
   Value left = input(body, op, 0);
   return done(body, op,
-              product(body, left, input(body, op, 1), cast<RankedTensorType>(body.resultType(op)),
-                      {}, {}, {rankedOf(left).getRank() - 1}, {0}));
+              product(body, left, input(body, op, 1), productTypeOf(body, op), {}, {},
+                      {rankedOf(left).getRank() - 1}, {0}));
 }
 
 static LogicalResult readEinsum(Body &body, Operation *op) {

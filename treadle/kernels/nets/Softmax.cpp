@@ -1,10 +1,12 @@
 // Softmax and the cross entropies of logits.
 #include "treadle/kernels/Families.h"
+#include "treadle/kernels/RunningTotal.h"
 #include "treadle/kernels/elementwise/Broadcast.h"
 #include "treadle/kernels/elementwise/Elementwise.h"
 #include "treadle/kernels/elementwise/VectorMath.h"
 #include "treadle/kernels/reductions/SegmentRows.h"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -15,11 +17,13 @@ namespace {
 template <typename T> struct RowSum {
   using C = Computed<T>;
   C largest, sum;
-  RowSum(const T *x, int64_t n) : largest(-std::numeric_limits<C>::infinity()), sum(0) {
+  RowSum(const T *x, int64_t n) : largest(-std::numeric_limits<C>::infinity()) {
     for (int64_t i = 0; i < n; ++i)
       largest = C(x[i]) > largest ? C(x[i]) : largest;
+    RunningTotal<C> total;
     for (int64_t i = 0; i < n; ++i)
-      sum += std::exp(C(x[i]) - largest);
+      total.add(std::exp(C(x[i]) - largest));
+    sum = total.value();
   }
   C probability(T x) const { return std::exp(C(x) - largest) / sum; }
   C logProbability(T x) const { return C(x) - largest - std::log(sum); }
@@ -33,7 +37,12 @@ template <typename T> void softmaxRow(const T *x, T *out, int64_t n) {
     out[i] = T(std::exp(C(x[i]) - row.largest) * scale);
 }
 template <> void softmaxRow<float>(const float *x, float *out, int64_t n) {
-  const float scale = 1 / expAndSum(x, largestOf(x, n), out, n);
+  constexpr int64_t block = 2048;
+  const float largest = largestOf(x, n);
+  RunningTotal<float> sum;
+  for (int64_t i = 0; i < n; i += block)
+    sum.add(expAndSum(x + i, largest, out + i, std::min(block, n - i)));
+  const float scale = 1 / sum.value();
   for (int64_t i = 0; i < n; ++i)
     out[i] *= scale;
 }

@@ -3,6 +3,7 @@
 #include "treadle/kernels/products/EinsumAxes.h"
 
 #include "treadle/kernels/products/MatMul.h"
+#include "treadle/kernels/products/VectorProduct.h"
 
 #include <array>
 #include <optional>
@@ -48,12 +49,15 @@ std::vector<std::array<int64_t, 3>> beginnings(const AxisList &batch) {
   return out;
 }
 
-using Step = Eigen::InnerStride<>;
-using Vector = Eigen::Map<const Eigen::VectorXf, 0, Step>;
-using Result = Eigen::Map<Eigen::VectorXf, 0, Step>;
-template <int order>
-using Matrix = Eigen::Map<const Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, order>, 0,
-                          Eigen::OuterStride<>>;
+/// `count` elements that are `step` apart as they lie side by side, in `copy` if need be.
+const float *sideBySide(const float *from, int64_t step, int64_t count, std::vector<float> &copy) {
+  if (step == 1)
+    return from;
+  copy.resize(static_cast<size_t>(count));
+  for (int64_t i = 0; i < count; ++i)
+    copy[static_cast<size_t>(i)] = from[i * step];
+  return copy.data();
+}
 
 } // namespace
 
@@ -73,22 +77,21 @@ bool multiplyVectors(OpContext &ctx, const ProductAxes &axes, const Tensor &a, c
     return false;
   const Tensor &m = matrix == 0 ? a : b, &v = matrix == 0 ? b : a;
   auto begins = beginnings(axes.batch);
-  Step vectorStep(summed->stride[1 - matrix]), resultStep(rows->outStride);
+  int64_t vectorStride = summed->stride[1 - matrix], resultStride = rows->outStride;
   double cost = costOfProduct * static_cast<double>(rows->size * summed->size);
   ctx.parallelFor(std::ssize(begins), cost, [&](int64_t begin, int64_t end) {
+    std::vector<float> vector, result(static_cast<size_t>(rows->size));
     for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
       const float *at = m.data<float>() + begins[i][static_cast<size_t>(matrix)];
-      Vector x(v.data<float>() + begins[i][static_cast<size_t>(1 - matrix)], summed->size,
-               vectorStep);
-      Result y(out.data<float>() + begins[i][2], rows->size, resultStep);
+      const float *x = sideBySide(v.data<float>() + begins[i][static_cast<size_t>(1 - matrix)],
+                                  vectorStride, summed->size, vector);
+      float *y = out.data<float>() + begins[i][2], *to = resultStride == 1 ? y : result.data();
       if (hasRows)
-        y.noalias() =
-            Matrix<Eigen::RowMajor>(at, rows->size, summed->size, Eigen::OuterStride<>(rowStride)) *
-            x;
+        multiplyRowsByVector(at, rowStride, rows->size, summed->size, x, to);
       else
-        y.noalias() =
-            Matrix<Eigen::ColMajor>(at, rows->size, summed->size, Eigen::OuterStride<>(sumStride)) *
-            x;
+        multiplyColumnsByVector(at, sumStride, rows->size, summed->size, x, to);
+      for (int64_t r = 0; to != y && r < rows->size; ++r)
+        y[r * resultStride] = to[r];
     }
   });
   return true;

@@ -2,6 +2,10 @@
 // operand stream by.
 #include "treadle/kernels/products/FewRows.h"
 
+#include "treadle/kernels/RunningTotal.h"
+#include "treadle/kernels/products/Tile.h"
+
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -27,35 +31,67 @@ template <typename T> struct VectorOf {
   static void store(T *to, Type value) { std::memcpy(to, &value, sizeof value); }
 };
 
+/// Sums of at most `elementsOfSum` products, of `rows` rows of `width` columns.
+template <typename T, int rows, int width> class Totals {
+public:
+  void add(const T (&partial)[rows][width]) {
+    for (int i = 0; i < rows; ++i)
+      for (int j = 0; j < width; ++j)
+        total[i][j].add(partial[i][j]);
+  }
+  void store(const Product &p, T *out) const {
+    for (int i = 0; i < rows; ++i)
+      for (int j = 0; j < width; ++j)
+        out[i * p.n + j] = total[i][j].value();
+  }
+
+private:
+  RunningTotal<T> total[rows][width];
+};
+
 /// Result columns [j, j + vectors * size) of `rows` rows.
 template <typename T, int rows, int vectors>
 void multiplyBlock(const Product &p, const T *a, const T *b, T *out, int64_t j) {
   using V = VectorOf<T>;
-  typename V::Type sum[rows][vectors] = {};
-  for (int64_t l = 0; l < p.k; ++l) {
-    const T *from = b + l * p.n + j;
-    for (int v = 0; v < vectors; v += 64 / vectorBytes)
-      __builtin_prefetch(from + prefetchDistance * p.n + v * V::size);
-    typename V::Type row[vectors];
-    for (int v = 0; v < vectors; ++v)
-      row[v] = V::load(from + v * V::size);
+  Totals<T, rows, vectors * V::size> totals;
+  for (int64_t begin = 0, end; begin < p.k; begin = end) {
+    end = std::min(p.k, begin + elementsOfSum);
+    typename V::Type sum[rows][vectors] = {};
+    for (int64_t l = begin; l < end; ++l) {
+      const T *from = b + l * p.n + j;
+      for (int v = 0; v < vectors; v += 64 / vectorBytes)
+        __builtin_prefetch(from + prefetchDistance * p.n + v * V::size);
+      typename V::Type row[vectors];
+      for (int v = 0; v < vectors; ++v)
+        row[v] = V::load(from + v * V::size);
+      for (int i = 0; i < rows; ++i)
+        for (int v = 0; v < vectors; ++v)
+          sum[i][v] += a[i * p.k + l] * row[v];
+    }
+    T partial[rows][vectors * V::size];
+    bool isWhole = begin == 0 && end == p.k;
     for (int i = 0; i < rows; ++i)
       for (int v = 0; v < vectors; ++v)
-        sum[i][v] += a[i * p.k + l] * row[v];
+        V::store(isWhole ? out + i * p.n + j + v * V::size : partial[i] + v * V::size, sum[i][v]);
+    if (isWhole)
+      return;
+    totals.add(partial);
   }
-  for (int i = 0; i < rows; ++i)
-    for (int v = 0; v < vectors; ++v)
-      V::store(out + i * p.n + j + v * V::size, sum[i][v]);
+  totals.store(p, out + j);
 }
 
 template <typename T, int rows>
 void multiplyColumn(const Product &p, const T *a, const T *b, T *out, int64_t j) {
-  T sum[rows] = {};
-  for (int64_t l = 0; l < p.k; ++l)
-    for (int i = 0; i < rows; ++i)
-      sum[i] += a[i * p.k + l] * b[l * p.n + j];
-  for (int i = 0; i < rows; ++i)
-    out[i * p.n + j] = sum[i];
+  Totals<T, rows, 1> totals;
+  for (int64_t begin = 0, end; begin < p.k; begin = end) {
+    end = std::min(p.k, begin + elementsOfSum);
+    T sum[rows][1] = {};
+    for (int64_t l = begin; l < end; ++l)
+      for (int i = 0; i < rows; ++i)
+        sum[i][0] += a[i * p.k + l] * b[l * p.n + j];
+    totals.add(sum);
+  }
+  totals.store(p, out + j);
 }
 
 template <typename T, int rows>

@@ -4,15 +4,18 @@
 #include "treadle/kernels/products/MatMul.h"
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/Families.h"
+#include "treadle/kernels/RunningTotal.h"
 #include "treadle/kernels/elementwise/Broadcast.h"
 #include "treadle/kernels/elementwise/Elementwise.h"
 #include "treadle/kernels/products/Epilogue.h"
 #include "treadle/kernels/products/FewRows.h"
 #include "treadle/kernels/products/FloatProduct.h"
 #include "treadle/kernels/products/ProductAhead.h"
+#include "treadle/kernels/products/VectorProduct.h"
 #include "treadle/runtime/ThreadPool.h"
 
 #include <algorithm>
+#include <functional>
 #include <vector>
 
 namespace treadle {
@@ -22,24 +25,44 @@ namespace {
 
 template <typename T>
 using ColMajor = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::ColMajor>;
-template <typename T> using Column = Eigen::Matrix<T, Eigen::Dynamic, 1>;
 
-// matrix [rows, columns] times a column; transposed: it lies as [columns, rows].
+template <typename T, typename A, typename B>
+void multiplyMaps(const Product &p, const T *a, const T *b, int64_t begin, int64_t end, T *out) {
+  int64_t toLeft = p.aTransposed ? p.m : 1, toRight = p.bTransposed ? 1 : p.n;
+  using Stride = Eigen::OuterStride<>;
+  Eigen::Map<const A, 0, Stride> left(a + begin * toLeft, p.m, end - begin,
+                                      Stride(p.aTransposed ? p.m : p.k));
+  Eigen::Map<const B, 0, Stride> right(b + begin * toRight, end - begin, p.n,
+                                       Stride(p.bTransposed ? p.k : p.n));
+  Eigen::Map<RowMajor<T>>(out, p.m, p.n).noalias() = left * right;
+}
+
+/// Elements [begin, end) of the depth. A long one is halved, as that of floats that are packed is.
+template <typename T>
+void multiplyByEigen(const Product &p, const T *a, const T *b, int64_t begin, int64_t end, T *out) {
+  if (end - begin > longestDepth) {
+    int64_t middle = begin + (end - begin) / 2;
+    std::vector<T> other(static_cast<size_t>(p.m * p.n));
+    multiplyByEigen(p, a, b, begin, middle, out);
+    multiplyByEigen(p, a, b, middle, end, other.data());
+    std::transform(other.begin(), other.end(), out, out, std::plus<T>());
+    return;
+  }
+  if (p.aTransposed)
+    return p.bTransposed ? multiplyMaps<T, ColMajor<T>, ColMajor<T>>(p, a, b, begin, end, out)
+                         : multiplyMaps<T, ColMajor<T>, RowMajor<T>>(p, a, b, begin, end, out);
+  return p.bTransposed ? multiplyMaps<T, RowMajor<T>, ColMajor<T>>(p, a, b, begin, end, out)
+                       : multiplyMaps<T, RowMajor<T>, RowMajor<T>>(p, a, b, begin, end, out);
+}
+
+/// matrix [rows, columns] times a column; transposed: it lies as [columns, rows].
 template <typename T>
 void multiplyVector(const T *matrix, bool transposed, int64_t rows, int64_t columns, const T *x,
                     T *out) {
-  Eigen::Map<const Column<T>> vector(x, columns);
-  Eigen::Map<Column<T>> result(out, rows);
   if (transposed)
-    result.noalias() = Eigen::Map<const ColMajor<T>>(matrix, rows, columns) * vector;
+    multiplyColumnsByVector(matrix, rows, rows, columns, x, out);
   else
-    result.noalias() = Eigen::Map<const RowMajor<T>>(matrix, rows, columns) * vector;
-}
-
-template <typename T, typename A, typename B>
-void multiplyMaps(const Product &p, const T *a, const T *b, T *out) {
-  Eigen::Map<RowMajor<T>>(out, p.m, p.n).noalias() =
-      Eigen::Map<const A>(a, p.m, p.k) * Eigen::Map<const B>(b, p.k, p.n);
+    multiplyRowsByVector(matrix, columns, rows, columns, x, out);
 }
 
 template <typename T> void multiplyPlain(const Product &p, const T *a, const T *b, T *out) {
@@ -52,25 +75,29 @@ template <typename T> void multiplyPlain(const Product &p, const T *a, const T *
     return multiplyVector(a, p.aTransposed, p.m, p.k, b, out);
   if (p.m == 1) // out' = b' a'
     return multiplyVector(b, !p.bTransposed, p.n, p.k, a, out);
-  if (p.aTransposed)
-    return p.bTransposed ? multiplyMaps<T, ColMajor<T>, ColMajor<T>>(p, a, b, out)
-                         : multiplyMaps<T, ColMajor<T>, RowMajor<T>>(p, a, b, out);
-  return p.bTransposed ? multiplyMaps<T, RowMajor<T>, ColMajor<T>>(p, a, b, out)
-                       : multiplyMaps<T, RowMajor<T>, RowMajor<T>>(p, a, b, out);
+  multiplyByEigen(p, a, b, 0, p.k, out);
 }
 
 // Row by row: the innermost loop runs along rows of b and of the result.
 template <typename T, typename Acc>
 void multiplyByRows(const Product &p, const T *a, const T *b, Acc *out) {
-  std::fill_n(out, p.m * p.n, Acc(0));
-  for (int64_t i = 0; i < p.m; ++i)
-    for (int64_t l = 0; l < p.k; ++l) {
-      const Acc x = Acc(a[i * p.k + l]);
-      const T *row = b + l * p.n;
+  for (int64_t i = 0; i < p.m; ++i) {
+    std::vector<RunningTotal<Acc>> total(static_cast<size_t>(p.n));
+    for (int64_t begin = 0; begin < p.k; begin += elementsOfSum) {
       Acc *result = out + i * p.n;
+      std::fill_n(result, p.n, Acc(0));
+      for (int64_t l = begin; l < std::min(p.k, begin + elementsOfSum); ++l) {
+        const Acc x = Acc(a[i * p.k + l]);
+        const T *row = b + l * p.n;
+        for (int64_t j = 0; j < p.n; ++j)
+          result[j] = static_cast<Acc>(result[j] + Widened<Acc>(x) * Widened<Acc>(row[j]));
+      }
       for (int64_t j = 0; j < p.n; ++j)
-        result[j] = static_cast<Acc>(result[j] + Widened<Acc>(x) * Widened<Acc>(row[j]));
+        total[static_cast<size_t>(j)].add(result[j]);
     }
+    for (int64_t j = 0; j < p.n; ++j)
+      out[i * p.n + j] = total[static_cast<size_t>(j)].value();
+  }
 }
 
 // A copy as [rows, columns] of what may lie as [columns, rows], each element converted.

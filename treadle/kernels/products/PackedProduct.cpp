@@ -22,8 +22,10 @@ constexpr int rowsOfTile = tileRows(tileVectors);
 /// So many rows of the left operand that those stay in the second cache, if they are short.
 constexpr int64_t rowsPerBlock = 96;
 static_assert(rowsPerBlock % rowsOfTile == 0);
-/// What is read of a panel before the next rows, in elements of the depth.
-constexpr int64_t depthOfPanel = (400 << 10) / sizeof(float) / tileColumns;
+/// What is read of a panel before the next rows, in elements of the depth: whole partial sums, so
+/// that a result doesn't depend on how its depth is split.
+constexpr int64_t depthOfPanel =
+    (400 << 10) / sizeof(float) / tileColumns / elementsOfSum * elementsOfSum;
 /// Enough for a few threads to share the work evenly.
 constexpr int64_t wantedParts = 8, leastPanels = 4;
 /// ns of work that are shared with workers that look for it, and with them alone.
@@ -84,50 +86,70 @@ template <int rows, int vectors>
 constexpr int maxStripRows = 2;
 constexpr int64_t prefetchDistance = 8;
 
-/// The columns of `panels` panels, 1 or 2, that lie `count` rows long one after the other.
-template <int rows, int panels>
-[[gnu::always_inline]] inline void multiplyPanels(const float *const (&row)[rows], int64_t step,
-                                                  int64_t count, const float *panel,
-                                                  const TileOut &out, int lastColumns) {
-  constexpr int sums = 4 / (rows * panels);
-  static_assert(sums > 0);
-  Vector sum[sums][panels][rows][tileVectors] = {};
-  auto multiplyAt = [&](int64_t i, auto &to) {
-    for (int p = 0; p < panels; ++p) {
-      const float *from = panel + (p * count + i) * tileColumns;
-      __builtin_prefetch(from + prefetchDistance * tileColumns);
-      multiplyElement(row, i * step, from, to[p]);
-    }
-  };
-  int64_t i = 0;
-#pragma clang loop unroll(disable)
-  for (; i + sums <= count; i += sums)
-    for (int k = 0; k < sums; ++k)
-      multiplyAt(i + k, sum[k]);
-  for (; i < count; ++i)
-    multiplyAt(i, sum[0]);
-  for (int p = 0; p < panels; ++p) {
-    for (int k = 1; k < sums; ++k)
-      for (int r = 0; r < rows; ++r)
+/// Part of the depth of panels that lie `depth` rows long one after the other.
+struct PanelRows {
+  const float *at; // of the first panel, at `begin`
+  int64_t depth, begin, end;
+};
+
+template <int sums, typename Sum> [[gnu::always_inline]] inline void foldSums(Sum (&sum)[sums]) {
+  for (int k = 1; k < sums; ++k)
+    for (size_t p = 0; p < std::size(sum[0]); ++p)
+      for (size_t r = 0; r < std::size(sum[0][0]); ++r)
         for (int v = 0; v < tileVectors; ++v)
           sum[0][p][r][v] += sum[k][p][r][v];
+}
+
+/// The columns of `panels` panels, 1 or 2.
+template <int rows, int panels>
+[[gnu::always_inline]] inline void multiplyPanels(const float *const (&row)[rows], int64_t step,
+                                                  const PanelRows &of, const TileOut &out,
+                                                  int lastColumns) {
+  constexpr int sums = 4 / (rows * panels);
+  static_assert(sums > 0);
+  Vector total[panels][rows][tileVectors];
+  for (int64_t begin = of.begin, end; begin < of.end; begin = end) {
+    end = std::min(of.end, begin + sums * elementsOfSum);
+    Vector sum[sums][panels][rows][tileVectors] = {};
+    auto multiplyAt = [&](int64_t i, auto &to) {
+      for (int p = 0; p < panels; ++p) {
+        const float *from = of.at + (p * of.depth + i - of.begin) * tileColumns;
+        __builtin_prefetch(from + prefetchDistance * tileColumns);
+        multiplyElement(row, i * step, from, to[p]);
+      }
+    };
+    int64_t i = begin;
+#pragma clang loop unroll(disable)
+    for (; i + sums <= end; i += sums)
+      for (int k = 0; k < sums; ++k)
+        multiplyAt(i + k, sum[k]);
+    for (; i < end; ++i)
+      multiplyAt(i, sum[0]);
+    foldSums<sums>(sum);
+    for (int p = 0; p < panels; ++p)
+      for (int r = 0; r < rows; ++r)
+        for (int v = 0; v < tileVectors; ++v)
+          total[p][r][v] = begin == of.begin ? sum[0][p][r][v] : total[p][r][v] + sum[0][p][r][v];
+  }
+  for (int p = 0; p < panels; ++p) {
     int columns = p + 1 < panels ? tileColumns : lastColumns;
-    writeTile({out.at + p * tileColumns, out.stride, columns}, sum[0][p]);
+    writeTile({out.at + p * tileColumns, out.stride, columns}, total[p]);
   }
 }
 
 /// `panels` panels one after the other, the last of which has `lastColumns` columns.
 template <int rows>
-void multiplyStrip(const float *const *left, int64_t step, int64_t count, const float *panel,
-                   int64_t panels, TileOut out, int lastColumns) {
+void multiplyStrip(const float *const *left, int64_t step, PanelRows of, int64_t panels,
+                   TileOut out, int lastColumns) {
   const float *row[rows];
   std::copy_n(left, rows, row);
-  for (; panels > 2; panels -= 2, panel += 2 * count * tileColumns, out.at += 2 * tileColumns)
-    multiplyPanels<rows, 2>(row, step, count, panel, out, tileColumns);
+  for (; panels > 2;
+       panels -= 2, of.at += 2 * of.depth * tileColumns, out.at += 2 * tileColumns)
+    multiplyPanels<rows, 2>(row, step, of, out, tileColumns);
   if (panels == 2)
-    multiplyPanels<rows, 2>(row, step, count, panel, out, lastColumns);
+    multiplyPanels<rows, 2>(row, step, of, out, lastColumns);
   else
-    multiplyPanels<rows, 1>(row, step, count, panel, out, lastColumns);
+    multiplyPanels<rows, 1>(row, step, of, out, lastColumns);
 }
 
 } // namespace
@@ -141,10 +163,10 @@ int64_t PackedMatrix::panelWidth(int64_t i) const {
 
 namespace {
 
-/// Some panels, one after the other, and where their columns of the result begin.
+/// Some panels, one after the other, and of them the depth that is multiplied.
 struct PanelRange {
   const PackedMatrix &matrix;
-  int64_t begin, end;
+  int64_t begin, end, depthBegin, depthEnd;
 
   int columns(int64_t panel) const {
     return static_cast<int>(std::min<int64_t>(tileColumns, matrix.columns() - panel * tileColumns));
@@ -158,8 +180,10 @@ void multiplyStrips(std::span<const float *const> rows, const PackedLeft &left,
   const float *starts[maxStripRows];
   for (size_t r = 0; r < rows.size(); ++r)
     starts[r] = rows[r] + left.segments[0];
-  multiply(starts, left.step, panels.matrix.depth(), panels.matrix.panel(panels.begin),
-           panels.end - panels.begin, {out, stride, tileColumns}, panels.columns(panels.end - 1));
+  const PanelRows of{panels.matrix.panel(panels.begin) + panels.depthBegin * tileColumns,
+                     panels.matrix.depth(), panels.depthBegin, panels.depthEnd};
+  multiply(starts, left.step, of, panels.end - panels.begin, {out, stride, tileColumns},
+           panels.columns(panels.end - 1));
 }
 
 /// Rows of a block, as tiles read them, and what of a panel they are multiplied with.
@@ -190,7 +214,7 @@ void multiplyTiles(const LeftBlock &left, const PanelRange &panels, const BlockO
   work.from = left.base;
   work.parts = left.parts;
   work.depth = left.partDepth;
-  work.adds = out.adds || left.depthBegin > 0;
+  work.adds = out.adds || left.depthBegin > panels.depthBegin;
   for (int64_t p = panels.begin; p < panels.end; ++p) {
     int64_t columns = panels.matrix.panelWidth(p);
     work.vectors = static_cast<int>(columns / lanes);
@@ -239,7 +263,7 @@ public:
   const float *base() const { return elements; }
   const int64_t *rows() const { return starts; }
 
-  static constexpr int64_t most = 384;
+  static constexpr int64_t most = 2 * elementsOfSum;
 
 private:
   static bool lieSideBySide(std::span<const float *const> rows) {
@@ -275,23 +299,25 @@ private:
 void multiplyCopies(std::span<const float *const> rows, const PackedLeft &left,
                     const PanelRange &panels, const BlockOut &out) {
   const TilePart part{0, 0};
-  for (int64_t depth = panels.matrix.depth(), begin = 0; begin < depth; begin += RowCopies::most) {
-    int64_t count = std::min(RowCopies::most, depth - begin);
+  for (int64_t begin = panels.depthBegin; begin < panels.depthEnd; begin += RowCopies::most) {
+    int64_t count = std::min(RowCopies::most, panels.depthEnd - begin);
     RowCopies copies(rows, left, begin, count);
     multiplyTiles({copies.base(), {copies.rows(), rows.size()}, {&part, 1}, count, begin}, panels,
                   out);
   }
 }
 
-void multiplyBlock(std::span<const float *const> rows, const PackedLeft &left, PanelRange panels,
-                   BlockOut out) {
+void multiplyPart(std::span<const float *const> rows, const PackedLeft &left, PanelRange panels,
+                  BlockOut out) {
   if (rows.size() <= maxStripRows && left.segments.size() == 1 && !out.adds) {
     // Strips are whole panels.
     int64_t whole = panels.end;
     if (panels.matrix.panelWidth(whole - 1) < tileColumns)
       --whole;
     if (whole > panels.begin)
-      multiplyStrips(rows, left, {panels.matrix, panels.begin, whole}, out.at, out.stride);
+      multiplyStrips(rows, left,
+                     {panels.matrix, panels.begin, whole, panels.depthBegin, panels.depthEnd},
+                     out.at, out.stride);
     if (whole == panels.end)
       return;
     out.at += (whole - panels.begin) * tileColumns;
@@ -310,13 +336,26 @@ void multiplyBlock(std::span<const float *const> rows, const PackedLeft &left, P
     block.parts = parts;
     return multiplyTiles(block, panels, out);
   }
-  for (int64_t begin = 0; begin < left.segmentSize; begin += depthOfPanel) {
+  for (int64_t begin = panels.depthBegin; begin < panels.depthEnd; begin += depthOfPanel) {
     const TilePart part{left.segments[0] + begin, 0};
     block.parts = {&part, 1};
-    block.partDepth = std::min(depthOfPanel, left.segmentSize - begin);
+    block.partDepth = std::min(depthOfPanel, panels.depthEnd - begin);
     block.depthBegin = begin;
     multiplyTiles(block, panels, out);
   }
+}
+
+/// Some rows by some panels. A depth in several segments is not split.
+void multiplyBlock(std::span<const float *const> rows, const PackedLeft &left,
+                   const PackedMatrix &right, int64_t begin, int64_t end, const PackedResult &out) {
+  auto multiply = [&](int64_t depthBegin, int64_t depthEnd, const PackedResult &to) {
+    multiplyPart(rows, left, {right, begin, end, depthBegin, depthEnd},
+                 {to.data, to.stride, to.adds});
+  };
+  if (left.segments.size() > 1)
+    return multiply(0, right.depth(), out);
+  int64_t columns = std::min(end * tileColumns, right.columns()) - begin * tileColumns;
+  multiplyByHalves(0, right.depth(), std::ssize(rows), columns, out, multiply);
 }
 
 } // namespace
@@ -332,15 +371,17 @@ void multiplyPacked(OpContext &ctx, int64_t rows, const RowAt &rowAt, const Pack
   int64_t perPart = (panels + parts - 1) / parts;
   parts = (panels + perPart - 1) / perPart;
 
-  auto multiplyPart = [&](int64_t block, int64_t part) {
+  auto multiplyOne = [&](int64_t block, int64_t part) {
     int64_t first = block * perBlock, count = std::min(perBlock, rows - first);
     int64_t panel = part * perPart, endPanel = std::min(panel + perPart, panels);
     int64_t column = panel * tileColumns;
     const float *starts[rowsPerBlock];
     for (int64_t r = 0; r < count; ++r)
       starts[r] = rowAt(first + r);
-    multiplyBlock({starts, static_cast<size_t>(count)}, left, {right, panel, endPanel},
-                  {out.data + first * out.stride + column, out.stride, out.adds});
+    multiplyBlock({starts, static_cast<size_t>(count)}, left, right, panel, endPanel,
+                  {.data = out.data + first * out.stride + column,
+                   .stride = out.stride,
+                   .adds = out.adds});
     if (out.epilogue)
       out.epilogue->apply(out.data, first, count, column,
                           std::min(endPanel * tileColumns, right.columns()) - column);
@@ -349,7 +390,7 @@ void multiplyPacked(OpContext &ctx, int64_t rows, const RowAt &rowAt, const Pack
                 static_cast<double>(tileColumns * right.depth());
   auto multiply = [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
-      multiplyPart(i / parts, i % parts);
+      multiplyOne(i / parts, i % parts);
   };
   // A step of a loop is too short for waking somebody, but not for who has not gone to sleep since
   // the step before.

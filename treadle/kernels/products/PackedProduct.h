@@ -4,6 +4,7 @@
 
 #include "treadle/kernels/products/Epilogue.h"
 #include "treadle/kernels/products/KeptForm.h"
+#include "treadle/kernels/products/Tile.h"
 
 #include <algorithm>
 #include <memory>
@@ -85,6 +86,25 @@ void multiplyPacked(OpContext &ctx, int64_t rows, const RowAt &rowAt, const Pack
                     const PackedMatrix &right, const PackedResult &out);
 void multiplyPacked(OpContext &ctx, int64_t rows, const FloatMatrix &left,
                     const PackedMatrix &right, const PackedResult &out);
+
+/// The depth of a product in parts of which each is added to the total of those before. A longer
+/// one is halved, so that the error of the sum hardly grows.
+constexpr int64_t longestDepth = int64_t{64} * elementsOfSum;
+
+/// `multiply(begin, end, out)` gives a part of the depth, of `rows` x `columns` elements.
+template <typename Multiply>
+void multiplyByHalves(int64_t begin, int64_t end, int64_t rows, int64_t columns,
+                      const PackedResult &out, const Multiply &multiply) {
+  if (end - begin <= longestDepth)
+    return multiply(begin, end, out);
+  int64_t middle = begin + ((end - begin) / 2 + longestDepth - 1) / longestDepth * longestDepth;
+  std::vector<float> other(static_cast<size_t>(rows * columns));
+  multiplyByHalves(begin, middle, rows, columns, out, multiply);
+  multiplyByHalves(middle, end, rows, columns, PackedResult{other.data(), columns}, multiply);
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t c = 0; c < columns; ++c)
+      out.data[r * out.stride + c] += other[static_cast<size_t>(r * columns + c)];
+}
 
 using PackedWeights = KeptForm<PackedMatrix>;
 

@@ -36,9 +36,17 @@ template <int rows, int vectors> struct Sums {
         visit(sum[r][v], r, v);
   }
 
-  /// Begins with what lies there already.
   [[gnu::always_inline]] void load(float *const (&to)[rows]) {
     forEach([&](Vector &own, int r, int v) { own = treadle::load(to[r] + v * tileLanes); });
+  }
+
+  /// Adds the other ones.
+  [[gnu::always_inline]] void add(const Sums &other) {
+    forEach([&](Vector &own, int r, int v) { own += other.sum[r][v]; });
+  }
+
+  [[gnu::always_inline]] void clear() {
+    forEach([](Vector &own, int, int) { own = Vector{}; });
   }
 
   [[gnu::always_inline]] void store(float *const (&to)[rows]) {
@@ -77,35 +85,63 @@ template <int rows, int vectors> struct Sums {
   Vector sum[rows][vectors] = {};
 };
 
+/// What partial sums of a tile add up to, in memory.
+template <int rows, int vectors> struct Total {
+  [[gnu::always_inline]] void take(Sums<rows, vectors> &partial) {
+    if (isEmpty)
+      sums = partial;
+    else
+      sums.add(partial);
+    isEmpty = false;
+    partial.clear();
+  }
+
+  Sums<rows, vectors> sums;
+  bool isEmpty = true;
+};
+
 template <int rows, int vectors> void run(const TileWork &work) {
   float *to[rows];
 #pragma unroll
   for (int r = 0; r < rows; ++r)
     to[r] = work.to + work.toRows[r];
   Sums<rows, vectors> sums;
-  if (work.adds)
-    sums.load(to);
+  Total<rows, vectors> total;
+  if (work.adds) {
+    total.sums.load(to);
+    total.isEmpty = false;
+  }
 
   const char *ahead = work.ahead.data(), *aheadEnd = ahead + work.ahead.size();
+  int64_t room = elementsOfSum; // in the partial sums
   for (const TilePart &part : work.parts) {
     const float *from[rows];
 #pragma unroll
     for (int r = 0; r < rows; ++r)
       from[r] = work.from + work.fromRows[r] + part.row;
     const float *panel = work.panel + part.panel * work.depth * vectors * tileLanes;
-    int64_t i = 0;
-    for (; i + tileStride <= work.depth; i += tileStride) {
-      for (int64_t line = 0; line < work.aheadLines && ahead < aheadEnd; ++line) {
-        __builtin_prefetch(ahead, 0, 2);
-        ahead += cacheLine;
+    for (int64_t i = 0, end; i < work.depth; room -= end - i, i = end) {
+      if (room == 0) {
+        total.take(sums);
+        room = elementsOfSum;
       }
+      end = std::min(work.depth, i + room);
+      int64_t at = i;
+      for (; at + tileStride <= end; at += tileStride) {
+        for (int64_t line = 0; line < work.aheadLines && ahead < aheadEnd; ++line) {
+          __builtin_prefetch(ahead, 0, 2);
+          ahead += cacheLine;
+        }
 #pragma unroll
-      for (int64_t j = 0; j < tileStride; ++j, panel += vectors * tileLanes)
-        sums.addProducts(from, i + j, panel);
+        for (int64_t j = 0; j < tileStride; ++j, panel += vectors * tileLanes)
+          sums.addProducts(from, at + j, panel);
+      }
+      for (; at < end; ++at, panel += vectors * tileLanes)
+        sums.addProducts(from, at, panel);
     }
-    for (; i < work.depth; ++i, panel += vectors * tileLanes)
-      sums.addProducts(from, i, panel);
   }
+  if (!total.isEmpty)
+    sums.add(total.sums);
 
   if (work.isLast) {
     if (work.offset)

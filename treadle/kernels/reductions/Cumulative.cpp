@@ -1,8 +1,10 @@
 // Running sums, products and log-sums along an axis.
 #include "treadle/kernels/ElementCopy.h"
 #include "treadle/kernels/Families.h"
+#include "treadle/kernels/RunningTotal.h"
 #include "treadle/kernels/elementwise/Elementwise.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace treadle {
@@ -14,27 +16,49 @@ struct CumulativeState {
 };
 
 template <typename T> struct RunningSum {
-  static T start() { return T(0); }
-  static T next(T a, T b) { return static_cast<T>(Widened<T>(a) + Widened<T>(b)); }
+  void take(T x) { total.add(x); }
+  T value() const { return total.value(); }
+
+  RunningTotal<T> total;
 };
+
+/// Floats of up to 32 bits are multiplied as doubles: each product rounds the result.
 template <typename T> struct RunningProduct {
-  static T start() { return T(1); }
-  static T next(T a, T b) { return static_cast<T>(Widened<T>(a) * Widened<T>(b)); }
+  using Wide = std::conditional_t<isRealFloat<T>, double, T>;
+
+  void take(T x) {
+    product = static_cast<Wide>(Widened<Wide>(product) * Widened<Wide>(static_cast<Wide>(x)));
+  }
+  T value() const { return static_cast<T>(product); }
+
+  Wide product{1};
 };
-// log(exp(a) + exp(b)), starting from log 0; every step is rounded to T, as TensorFlow does.
+
+/// log(sum of exp(x)), as the largest x and the sum of exp(x - largest).
 template <typename T> struct RunningLogSum {
   using C = Computed<T>;
-  static T start() { return T(-std::numeric_limits<C>::infinity()); }
-  static T next(T a, T b) {
-    C larger(a), smaller(b);
-    if (larger < smaller)
-      std::swap(larger, smaller);
-    if (smaller == larger && larger == -std::numeric_limits<C>::infinity())
-      return a;
-    C distance = C(T(smaller - larger));
-    C above = C(T(std::log1p(C(T(std::exp(distance))))));
-    return T(larger + above);
+
+  void take(T next) {
+    C x(next);
+    if (x == -std::numeric_limits<C>::infinity())
+      return;
+    if (x > largest) {
+      C scale = std::exp(largest - x);
+      largest = x;
+      C before = sum.value() * scale;
+      sum = {};
+      sum.add(before);
+      sum.add(1);
+    } else {
+      sum.add(x == largest ? C(1) : std::exp(x - largest));
+    }
   }
+  T value() const {
+    return static_cast<T>(static_cast<double>(largest) + std::log(static_cast<double>(sum.value())));
+  }
+
+  C largest = -std::numeric_limits<C>::infinity();
+  RunningTotal<C> sum;
 };
 
 /// The tensor as [outer, length, inner], with `length` the axis.
@@ -42,18 +66,38 @@ struct Axis {
   int64_t outer, length, inner;
 };
 
-// Goes along the axis row of `inner` by row of `inner`.
+/// Along the axis, `width` neighbours at a time.
+template <typename Op, typename T>
+void accumulateSome(const T *x, T *out, int64_t length, int64_t step, int64_t width,
+                    bool isExclusive, Op *running) {
+  for (int64_t k = 0; k < length; ++k, x += step, out += step)
+    for (int64_t i = 0; i < width; ++i) {
+      if (isExclusive) {
+        T before = running[i].value();
+        running[i].take(x[i]);
+        out[i] = before;
+      } else {
+        running[i].take(x[i]);
+        out[i] = running[i].value();
+      }
+    }
+}
+
 template <typename Op, typename T>
 void accumulate(const T *x, T *out, const Axis &axis, const CumulativeState &s) {
+  constexpr int64_t most = 256;
   int64_t step = s.isReverse ? -axis.inner : axis.inner;
   for (int64_t o = 0; o < axis.outer; ++o) {
     int64_t at = o * axis.length * axis.inner + (s.isReverse ? (axis.length - 1) * axis.inner : 0);
-    for (int64_t i = 0; i < axis.inner; ++i)
-      out[at + i] = s.isExclusive ? Op::start() : x[at + i];
-    for (int64_t k = 1; k < axis.length; ++k, at += step) {
-      const T *next = x + at + (s.isExclusive ? 0 : step);
-      for (int64_t i = 0; i < axis.inner; ++i)
-        out[at + step + i] = Op::next(out[at + i], next[i]);
+    if (axis.inner == 1) {
+      Op running;
+      accumulateSome(x + at, out + at, axis.length, step, 1, s.isExclusive, &running);
+      continue;
+    }
+    for (int64_t i = 0; i < axis.inner; i += most) {
+      Op running[most];
+      accumulateSome(x + at + i, out + at + i, axis.length, step, std::min(most, axis.inner - i),
+                     s.isExclusive, running);
     }
   }
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 namespace treadle {
 namespace {
@@ -93,6 +94,8 @@ struct ReduceLoops {
   void (*row)(const void *in, int64_t n, void *accumulator);
   /// Adds `n` elements to as many accumulators.
   void (*rows)(const void *in, int64_t n, void *accumulators);
+  /// Merges `n` accumulators with as many others.
+  void (*merge)(void *accumulators, const void *others, int64_t n);
   void (*finish)(const void *accumulators, void *out, int64_t n, int64_t count);
 };
 
@@ -144,6 +147,13 @@ template <typename Op, typename T> struct Loops {
       acc[i] = Op::merge(acc[i], Op::load(x[i]));
   }
 
+  static void merge(void *accData, const void *otherData, int64_t n) {
+    Acc *acc = accumulators(accData);
+    const Acc *other = static_cast<const Acc *>(otherData);
+    for (int64_t i = 0; i < n; ++i)
+      acc[i] = Op::merge(acc[i], other[i]);
+  }
+
   static void finish(const void *accData, void *outData, int64_t n, int64_t count) {
     const Acc *acc = static_cast<const Acc *>(accData);
     T *out = static_cast<T *>(outData);
@@ -152,23 +162,59 @@ template <typename Op, typename T> struct Loops {
   }
 
   static constexpr ReduceLoops loops = {
-      sizeof(T), sizeof(Acc), Op::isIdentity, std::is_same_v<Acc, T>, start, row, rows, finish};
+      sizeof(T), sizeof(Acc), Op::isIdentity, std::is_same_v<Acc, T>, start, row, rows, merge, finish};
 };
 
-// Reads the groups below `level` recursively; the innermost is a run.
-void reduceFrom(const ReduceLoops &loops, const Groups &g, int level, const char *&in, char *acc,
-                int64_t begin, int64_t end) {
-  if (level == g.groups - 1) {
+/// One pass through the input.
+class Pass {
+public:
+  Pass(const ReduceLoops &loops, const Groups &g) : loops(loops), g(g) {
+    int64_t kept = 1;
+    for (int i = g.groups - 1; i >= 0; --i) {
+      below[i] = kept;
+      kept *= g.isReduced[i] ? 1 : g.size[i];
+    }
+  }
+
+  /// Steps [begin, end) of the group `level`, from `in` on, which is moved past them. Many steps
+  /// are halved: the error of a sum grows with the square root of how many numbers are added to it
+  /// one after the other.
+  void reduce(int level, const char *&in, char *acc, int64_t begin, int64_t end) const {
+    constexpr int64_t leaf = 128;
+    bool isInnermost = level == g.groups - 1;
+    if (g.isReduced[level] && !isInnermost && end - begin > leaf)
+      if (std::optional<Tensor> other = begun(below[level])) {
+        int64_t middle = begin + (end - begin) / 2;
+        reduce(level, in, acc, begin, middle);
+        reduce(level, in, other->data<char>(), middle, end);
+        return loops.merge(acc, other->raw(), below[level]);
+      }
+    if (!isInnermost) {
+      for (int64_t i = begin; i < end; ++i)
+        reduce(level + 1, in, acc + i * g.outStride[level] * loops.accumulatorSize, 0,
+               g.size[level + 1]);
+      return;
+    }
     int64_t n = end - begin;
     char *at = acc + begin * g.outStride[level] * loops.accumulatorSize;
     (g.isReduced[level] ? loops.row : loops.rows)(in, n, at);
     in += n * loops.size;
-    return;
   }
-  for (int64_t i = begin; i < end; ++i)
-    reduceFrom(loops, g, level + 1, in, acc + i * g.outStride[level] * loops.accumulatorSize, 0,
-               g.size[level + 1]);
-}
+
+private:
+  /// So many accumulators of nothing; none where there is no memory.
+  std::optional<Tensor> begun(int64_t n) const {
+    Expected<Tensor> made = Tensor::make(DType::UInt8, {n * loops.accumulatorSize});
+    if (!made)
+      return std::nullopt;
+    loops.start(made->raw(), n);
+    return std::move(*made);
+  }
+
+  const ReduceLoops &loops;
+  const Groups &g;
+  int64_t below[Groups::maxRank]; // accumulators that a step of the group adds to
+};
 
 struct ReduceState {
   const ReduceLoops *loops;
@@ -178,14 +224,15 @@ struct ReduceState {
 void accumulate(OpContext &ctx, const ReduceLoops &loops, const Groups &g, const char *in,
                 int64_t inCount, char *acc) {
   int64_t inner = g.size[0] ? inCount / g.size[0] : 0;
+  Pass pass(loops, g);
   // Steps of a kept outermost group are independent.
   if (!g.isReduced[0] && inCount > 1 << 16) {
     ctx.parallelFor(g.size[0], static_cast<double>(inner) * 0.3, [&](int64_t begin, int64_t end) {
       const char *at = in + begin * inner * loops.size;
-      reduceFrom(loops, g, 0, at, acc, begin, end);
+      pass.reduce(0, at, acc, begin, end);
     });
   } else {
-    reduceFrom(loops, g, 0, in, acc, 0, g.size[0]);
+    pass.reduce(0, in, acc, 0, g.size[0]);
   }
 }
 

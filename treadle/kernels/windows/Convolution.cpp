@@ -237,6 +237,9 @@ void convolveAs(OpContext &ctx, const ConvolutionState &s, const Window &w, cons
       std::rotate(arrays, arrays + 2, arrays + 3);
     else if (wanted == Wanted::FilterGradient)
       std::swap(arrays[1], arrays[2]);
+    if constexpr (std::is_floating_point_v<C> && wanted == Wanted::Result)
+      if (isLongLine(place))
+        return convolveLine(ctx, place, arrays[0], arrays[1], arrays[2], epilogue);
     if constexpr (std::is_same_v<C, float>)
       if (!goesByStrips(s, place, c)) {
         ConvolutionForm form = formOf(ctx, s, place, c.groups, epilogue);
@@ -422,7 +425,7 @@ bool canAddInPlace(OpContext &ctx, const ConvolutionState &s, const Shapes &shap
     return false;
   const Channels &c = shapes.channels;
   PlacedConvolution place{shapes.place, shapes.in.batch, c.in, c.out};
-  if (goesByStrips(s, place, c))
+  if (goesByStrips(s, place, c) || isLongLine(place))
     return false;
   auto plan = s.plans->find(formOf(ctx, s, place, c.groups, &*epilogue));
   return plan && plan->takesAll();

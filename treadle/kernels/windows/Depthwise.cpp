@@ -1,5 +1,8 @@
 #include "treadle/kernels/windows/Depthwise.h"
 
+#include "treadle/kernels/products/MatMul.h"
+#include "treadle/kernels/products/VectorProduct.h"
+
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -295,5 +298,59 @@ void convolveDepthwise(OpContext &ctx, const PlacedConvolution &c, const double 
                        const double *filter, double *out, const Epilogue *epilogue) {
   convolveByTaps(ctx, c, in, filter, out, epilogue);
 }
+
+// --- lines ---------------------------------------------------------------------------------------
+
+/// The dimension along which the image is a line.
+static size_t dimensionOfLine(const Window &w) {
+  return static_cast<size_t>(std::ranges::max_element(w.in) - w.in.begin());
+}
+
+bool isLongLine(const PlacedConvolution &c) {
+  constexpr int64_t leastTaps = 64;
+  const Window &w = c.window;
+  size_t along = dimensionOfLine(w);
+  for (size_t d = 0; d < 3; ++d)
+    if (d != along && (w.in[d] != 1 || w.size[d] != 1 || w.out[d] != 1 || w.padBefore[d] != 0))
+      return false;
+  return c.inChannels == 1 && c.outChannels == 1 && w.size[along] >= leastTaps &&
+         w.dilation[along] == 1;
+}
+
+template <typename T>
+void convolveLine(OpContext &ctx, const PlacedConvolution &c, const T *in, const T *filter, T *out,
+                  const Epilogue *epilogue) {
+  size_t d = dimensionOfLine(c.window);
+  int64_t length = c.window.in[d], size = c.window.size[d], count = c.window.out[d];
+  int64_t stride = c.window.stride[d], before = c.window.padBefore[d];
+  auto isInside = [&](int64_t o) {
+    return o * stride >= before && o * stride - before + size <= length;
+  };
+  ctx.parallelFor(c.batch * count, costOfProduct * static_cast<double>(size),
+                  [&](int64_t begin, int64_t end) {
+                    for (int64_t i = begin, next; i < end; i = next) {
+                      int64_t o = i % count, first = o * stride - before;
+                      const T *line = in + i / count * length;
+                      next = i + 1;
+                      if (!isInside(o)) {
+                        int64_t low = std::clamp<int64_t>(-first, 0, size);
+                        int64_t high = std::clamp<int64_t>(length - first, low, size);
+                        multiplyRowsByVector(line + first + low, stride, 1, high - low,
+                                             filter + low, out + i);
+                        continue;
+                      }
+                      while (next < end && next / count == i / count && isInside(next % count))
+                        ++next;
+                      multiplyRowsByVector(line + first, stride, next - i, size, filter, out + i);
+                    }
+                  });
+  if (epilogue)
+    epilogue->apply(out, 0, c.batch * count, 0, 1);
+}
+
+template void convolveLine<float>(OpContext &, const PlacedConvolution &, const float *,
+                                  const float *, float *, const Epilogue *);
+template void convolveLine<double>(OpContext &, const PlacedConvolution &, const double *,
+                                   const double *, double *, const Epilogue *);
 
 } // namespace treadle

@@ -16,6 +16,13 @@ void convolveDepthwise(OpContext &ctx, const PlacedConvolution &c, const float *
 void convolveDepthwise(OpContext &ctx, const PlacedConvolution &c, const double *in,
                        const double *filter, double *out, const Epilogue *epilogue);
 
+/// Whether it is a long filter along a line of one channel: each element of the result is an inner
+/// product.
+bool isLongLine(const PlacedConvolution &c);
+template <typename T>
+void convolveLine(OpContext &ctx, const PlacedConvolution &c, const T *in, const T *filter, T *out,
+                  const Epilogue *epilogue);
+
 /// The gradients of the input and of the filter.
 void inputGradientDepthwise(OpContext &ctx, const PlacedConvolution &c, float *in,
                             const float *filter, const float *out);

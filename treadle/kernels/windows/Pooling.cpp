@@ -1,6 +1,7 @@
 // Maxima and means under a sliding window, and their gradients.
 #include "treadle/kernels/ElementCopy.h"
 #include "treadle/kernels/Families.h"
+#include "treadle/kernels/RunningTotal.h"
 #include "treadle/kernels/Window.h"
 #include "treadle/kernels/elementwise/Wrapping.h"
 
@@ -170,20 +171,38 @@ template <OfNaN ofNaN> struct MaxPoolOf {
 template <typename T> using MaxPoolKernel = MaxPoolOf<OfNaN::Skipped>::Kernel<T>;
 template <typename T> using MaxPoolOfNaNKernel = MaxPoolOf<OfNaN::Taken>::Kernel<T>;
 
+/// Few numbers are added up as they are.
+template <typename T> struct PlainTotal {
+  void add(T x) { sum += x; }
+  T value() const { return sum; }
+
+  T sum = 0;
+};
+
 template <typename T> struct AvgPoolKernel {
   static void compute(OpContext &ctx, const Pool &pool, const T *x, T *out) {
+    constexpr int64_t few = 256;
+    const Volume &size = pool.window.size;
+    if (size[0] * size[1] * size[2] * pool.channelWindow <= few)
+      computeBy<PlainTotal<Computed<T>>>(ctx, pool, x, out);
+    else
+      computeBy<RunningTotal<Computed<T>>>(ctx, pool, x, out);
+  }
+
+  template <typename Total>
+  static void computeBy(OpContext &ctx, const Pool &pool, const T *x, T *out) {
     forEachLine(ctx, pool, [&](const Pool &line, int64_t in, int64_t first) {
       int64_t columns = line.window.out[2], channels = line.out.channels;
-      std::vector<Computed<T>> sums(static_cast<size_t>(columns * channels));
+      std::vector<Total> sums(static_cast<size_t>(columns * channels));
       std::vector<int32_t> covered(static_cast<size_t>(columns));
       forEachElement(line, 0, [&](int64_t i, int64_t o, int64_t) {
-        sums[static_cast<size_t>(o)] += Computed<T>(x[in + i]);
+        sums[static_cast<size_t>(o)].add(Computed<T>(x[in + i]));
       });
       forEachTap(line.window, [&](int64_t o, int64_t, int64_t) {
         covered[static_cast<size_t>(o)] += static_cast<int32_t>(line.channelWindow);
       });
       for (int64_t o = 0; o < columns * channels; ++o)
-        out[first + o] = T(sums[static_cast<size_t>(o)] /
+        out[first + o] = T(sums[static_cast<size_t>(o)].value() /
                            static_cast<Computed<T>>(covered[static_cast<size_t>(o / channels)]));
     });
   }
