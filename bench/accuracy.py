@@ -239,9 +239,7 @@ def tensorflow_engine(np, dtype):
         "log_softmax": tf.nn.log_softmax,
         "segment sum": lambda x: tf.math.segment_sum(x, zeros(x)),
         "scatter add": lambda x: tf.scatter_nd(zeros(x)[:, None], x, [1]),
-        "convolution": lambda x, y: tf.nn.conv1d(
-            x[None, :, None], y[:, None, None], 1, "VALID"
-        ),
+        "convolution": lambda x, y: tf.nn.conv1d(x[None, :, None], y[:, None, None], 1, "VALID"),
         "average pool": lambda x: tf.nn.avg_pool1d(x[None, :, None], x.shape[0], 1, "VALID"),
     }
 
@@ -442,7 +440,9 @@ def table(results, engines):
     lines.append("| --- | --- | ---: |" + " ---: |" * len(engines))
     for row in results:
         cells = [number(row["errors"].get(engine)) for engine in engines]
-        lines.append(f"| {row['op']} | {row['dtype']} | {row['length']:,} | " + " | ".join(cells) + " |")
+        lines.append(
+            f"| {row['op']} | {row['dtype']} | {row['length']:,} | " + " | ".join(cells) + " |"
+        )
     return "\n".join(lines) + "\n"
 
 
@@ -489,7 +489,9 @@ def main():
     if args.worker:
         return work(args)
     results = merged(args)
-    print(table(results, [e for e in ENGINES if any(e in row["errors"] for row in results)]), end="")
+    print(
+        table(results, [e for e in ENGINES if any(e in row["errors"] for row in results)]), end=""
+    )
     worse = [row for row in results if is_worse(row["errors"])]
     for row in worse:
         errors = {name: number(error) for name, error in row["errors"].items()}

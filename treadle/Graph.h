@@ -65,9 +65,9 @@ public:
   };
   /// True if the graph was read from a SavedModel, with or without signatures.
   bool isSavedModel() const;
-  /// Sorted by name within each meta graph, their values by key; of a program in StableHLO the one
-  /// function that the graph was made from, with its arguments and results in order. Empty for a
-  /// plain graph.
+  /// Sorted by name within each meta graph, their values by key, or in the program's order where
+  /// the model was a program of PyTorch; of a program in StableHLO the one function that the graph
+  /// was made from, with its arguments and results in order. Empty for a plain graph.
   std::vector<Signature> signatures() const;
   /// The tensors of the graph that a signature gives, or without a name those that all signatures
   /// give: what isn't needed for these saves, restores and initializes. Empty for a graph that has

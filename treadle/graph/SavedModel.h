@@ -38,11 +38,14 @@ struct SavedModelFiles {
 
   /// The signature that is none, but names the node to run first.
   static constexpr std::string_view initKey = "__saved_model_init_op";
+  /// The collection that lists the signatures' tensors in order; without it they are sorted by key.
+  static constexpr std::string_view orderCollection = "signature_order";
   /// The node to run once variables are restored; empty if there is none.
   std::string initOp() const;
 };
 
-/// What a meta graph offers to call, sorted by name.
+/// What a meta graph offers to call, sorted by name; values are in the order that the meta graph
+/// lists, or by key.
 std::vector<Graph::Signature> signaturesOf(const pb::MetaGraphDef &meta);
 
 /// The signature of that name. NotFound, with the nearest names, if there is none.

@@ -9,6 +9,7 @@
 #include "treadle/tensor/Suggestions.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
 
 #include <algorithm>
 
@@ -50,12 +51,28 @@ Graph::Value describe(const pb::TensorInfo &info) {
   return value;
 }
 
+/// The place of each tensor that the meta graph lists in order.
+llvm::StringMap<size_t> listedPlaces(const pb::MetaGraphDef &meta) {
+  llvm::StringMap<size_t> places;
+  auto it = meta.collection_def().find(std::string(SavedModelFiles::orderCollection));
+  if (it != meta.collection_def().end())
+    for (const std::string &tensor : it->second.node_list().value())
+      places.try_emplace(tensor, places.size());
+  return places;
+}
+
+/// Values in the order of their places, then those without one by key.
 template <typename Infos>
-std::vector<std::pair<std::string, Graph::Value>> describeAll(const Infos &infos) {
+std::vector<std::pair<std::string, Graph::Value>>
+describeAll(const Infos &infos, const llvm::StringMap<size_t> &places) {
   std::vector<std::pair<std::string, Graph::Value>> values;
   for (const auto &[name, info] : infos)
     values.emplace_back(name, describe(info));
-  llvm::sort(values, llvm::less_first());
+  auto rank = [&](const auto &entry) {
+    auto it = places.find(entry.second.name);
+    return std::pair(it == places.end() ? places.size() : it->second, std::string_view(entry.first));
+  };
+  std::ranges::sort(values, {}, rank);
   return values;
 }
 
@@ -64,11 +81,12 @@ std::vector<std::pair<std::string, Graph::Value>> describeAll(const Infos &infos
 std::vector<Signature> signaturesOf(const pb::MetaGraphDef &meta) {
   std::vector<Signature> signatures;
   std::string tags = llvm::join(meta.meta_info_def().tags(), ",");
+  llvm::StringMap<size_t> places = listedPlaces(meta);
   for (const auto &[name, def] : meta.signature_def()) {
     if (name == SavedModelFiles::initKey)
       continue;
-    signatures.push_back(
-        {name, def.method_name(), tags, describeAll(def.inputs()), describeAll(def.outputs())});
+    signatures.push_back({name, def.method_name(), tags, describeAll(def.inputs(), places),
+                          describeAll(def.outputs(), places)});
   }
   std::ranges::sort(signatures, {}, &Signature::name);
   return signatures;

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,15 +28,9 @@ from ._values import Meta
 from ._writer import KEEP, Dim, Tensor, Value, Writer, axis_of
 
 
-@contextlib.contextmanager
-def _giving(w: Writer, *results: Meta) -> Iterator[None]:
+def _giving(w: Writer, *results: Meta) -> contextlib.AbstractContextManager[None]:
     """Writes an op of several results, of which the first alone is used."""
-    saved = w.result, w.is_used
-    w.result, w.is_used = list(results), lambda index: index == 0
-    try:
-        yield
-    finally:
-        w.result, w.is_used = saved
+    return w.giving(list(results), lambda index: index == 0)
 
 
 # ---- other names
@@ -309,9 +303,8 @@ def _avg_pool1d(
     count_include_pad: bool = True,
 ) -> Output:
     size = [1, *kernel_size], [1, *stride] if stride else (), [0, *padding]
-    saved, w.result = w.result, _row(w.result)
-    out = _avg_pool(w, _as_rows(w, x), *size, ceil_mode, count_include_pad)
-    w.result = saved
+    with w.giving(_row(w.result)):
+        out = _avg_pool(w, _as_rows(w, x), *size, ceil_mode, count_include_pad)
     return _from_rows(w, out, x)
 
 
@@ -336,10 +329,14 @@ def _pixel_shuffle(w: Writer, x: Tensor, upscale_factor: int) -> Output:
 def _pad(
     w: Writer, x: Tensor, pad: Sequence[Dim], mode: str = "constant", value: float | None = None
 ) -> Any:
-    modes: dict[str, Any] = {"reflect": _reflection_pad, "replicate": _replication_pad}
+    modes: dict[str, Any] = {
+        "reflect": _reflection_pad,
+        "replicate": _replication_pad,
+        "circular": RULES["aten._pad_circular"],
+    }
     if mode == "constant":
         return _constant_pad(w, x, pad, 0 if value is None else value)
-    return modes[mode](w, x, pad) if mode in modes else NotImplemented
+    return modes[mode](w, x, pad)
 
 
 # ---- products
@@ -348,14 +345,21 @@ def _pad(
 @rule("einsum.default")
 def _einsum(
     w: Writer, equation: str, tensors: Sequence[Tensor], *, path: Sequence[int] | None = None
-) -> Any:
-    if len(tensors) > 2:
-        return NotImplemented
+) -> Output:
+    """From the left, two at a time: what neither the result nor another operand has is summed."""
     left, arrow, right = equation.replace(" ", "").partition("->")
     if not arrow:  # what occurs once, in the order of the alphabet
         letters = sorted(c for c in set(left) if c.isalpha() and left.count(c) == 1)
         right = ("..." if "..." in left else "") + "".join(letters)
-    return w.op("Einsum", list(tensors), equation=f"{left}->{right}")
+    terms, values = left.split(","), [t.out for t in tensors]
+    while len(terms) > 2:
+        pair, rest = terms[:2], terms[2:]
+        kept = set("".join([right, *rest]))
+        letters = sorted(c for c in set("".join(pair)) if c.isalpha() and c in kept)
+        joined = ("..." if "..." in "".join(pair) else "") + "".join(letters)
+        values[:2] = [w.op("Einsum", values[:2], equation=f"{','.join(pair)}->{joined}")]
+        terms = [joined, *rest]
+    return w.op("Einsum", values, equation=f"{','.join(terms)}->{right}")
 
 
 @rule("outer", "ger")
@@ -390,10 +394,12 @@ def _imag(w: Writer, x: Tensor) -> Output:
 
 @rule("meshgrid")
 def _mesh(w: Writer, tensors: Sequence[Tensor], *, indexing: str = "ij") -> Any:
-    if indexing != "ij":
-        return NotImplemented
+    """By columns first, the first two dimensions are swapped."""
     count = len(tensors)
-    columns = [[1] * i + [-1] + [1] * (count - 1 - i) for i in range(count)]
+    axes = list(range(count))
+    if indexing == "xy" and count > 1:
+        axes[:2] = [1, 0]
+    columns = [[1] * axis + [-1] + [1] * (count - 1 - axis) for axis in axes]
     return [
         w.broadcast(w.reshape(t, column), w.dims(meta.shape))
         for t, column, meta in zip(tensors, columns, w.result, strict=True)
@@ -419,108 +425,3 @@ def _repeat_each(
     count = w.dim(w.result.shape[axis])
     places = w.op("FloorDiv", w.range(count), np.int64(max(repeats, 1)))
     return w.op("GatherV2", value, places, w.indices(axis))
-
-
-# ---- recurrent layers: a loop over the steps of each layer and direction
-
-
-def _lstm_step(w: Writer, x: Output, state: list[Output], product: Output) -> list[Output]:
-    """Gates in PyTorch's order: input, forget, cell, output."""
-    i, f, g, o = w.op("Split", w.constant(1, dtypes.int32), x + product, num_split=4)
-    keep, take = state[1] * w.op("Sigmoid", f), w.op("Sigmoid", i) * w.op("Tanh", g)
-    cell = keep + take
-    return [w.op("Sigmoid", o) * w.op("Tanh", cell), cell]
-
-
-def _gru_step(w: Writer, x: Output, state: list[Output], product: Output) -> list[Output]:
-    """Gates in PyTorch's order: reset, update, new."""
-    axis = w.constant(1, dtypes.int32)
-    xr, xz, xn = w.op("Split", axis, x, num_split=3)
-    hr, hz, hn = w.op("Split", axis, product, num_split=3)
-    update = w.op("Sigmoid", xz + hz)
-    new = w.op("Tanh", xn + w.op("Sigmoid", xr + hr) * hn)
-    return [new + update * (state[0] - new)]
-
-
-def _plain_step(op: str) -> Callable[..., list[Output]]:
-    return lambda w, x, state, product: [w.op(op, x + product)]
-
-
-def _direction(
-    w: Writer, x: Tensor, state: list[Output], weights: Sequence[Tensor], step: Any, back: bool
-) -> tuple[Output, list[Output]]:
-    """One layer in one direction over [time, batch, width]; its results, and its last state."""
-    of_x, of_h, *biases = weights
-    time, batch, width = x.shape
-    sums = w.op("MatMul", w.reshape(x, [-1, width]), of_x, transpose_b=True)
-    sums = w.op("BiasAdd", sums, biases[0]) if biases else sums
-    sums = w.reshape(sums, [time, batch, of_x.meta.shape[0]])
-    count = w.cast(time, dtypes.int32)
-    dtype = dtypes.name_of(x.dtype)
-    rows = w.op("TensorListReserve", np.int32(-1), count, element_dtype=dtype)
-    first = {f"s{i}": s for i, s in enumerate(state)} | {"rows": rows, "i": np.int32(0)}
-    with w.builder.while_loop(variables=first) as loop:
-        loop.condition(loop.i < count)
-        at = count - 1 - loop.i if back else loop.i
-        before = [loop[f"s{i}"] for i in range(len(state))]
-        product = w.op("MatMul", before[0], of_h, transpose_b=True)
-        product = w.op("BiasAdd", product, biases[1]) if biases else product
-        after = step(w, w.op("GatherV2", sums, at, w.indices(0)), before, product)
-        for i, value in enumerate(after):
-            loop[f"s{i}"] = value
-        loop.rows = w.op("TensorListSetItem", loop.rows, at, after[0])
-        loop.i += 1
-    hidden = of_h.meta.shape[1]
-    shape = w.cast(w.integers([batch, hidden]), dtypes.int32)
-    out = w.op("TensorListStack", loop.rows, shape, element_dtype=dtype)
-    out = w.reshape(out, [time, batch, hidden])
-    return out, [loop[f"s{i}"] for i in range(len(state))]
-
-
-def _layers(
-    w: Writer, x: Tensor, states: list[Tensor], params: Sequence[Tensor], step: Any, config: Any
-) -> Any:
-    """All layers; None where one has weights of another kind."""
-    has_biases, num_layers, dropout, train, bidirectional, batch_first = config
-    each, directions = 4 if has_biases else 2, 1 + bidirectional
-    if len(params) != each * directions * num_layers or x.rank != 3 or train and dropout:
-        return None
-    if batch_first:
-        time, batch = x.meta.shape[1], x.meta.shape[0]
-        value = w.transpose(x, [1, 0, 2])
-    else:
-        time, batch = x.meta.shape[:2]
-        value = x.out
-    width = x.meta.shape[2]
-    ends: list[list[Output]] = [[] for _ in states]
-    for layer in range(num_layers):
-        meta = Meta(x.dtype, (time, batch, width))
-        parts = []
-        for direction in range(directions):
-            number = layer * directions + direction
-            own = [s.out[number] for s in states]
-            weights = params[number * each : (number + 1) * each]
-            out, last = _direction(w, Tensor(w, value, meta), own, weights, step, direction == 1)
-            parts.append(out)
-            for end, new in zip(ends, last, strict=True):
-                end.append(new)
-        value = w.op("ConcatV2", parts, w.indices(2)) if directions == 2 else parts[0]
-        width = params[1].meta.shape[1] * directions
-    out = w.transpose(value, [1, 0, 2]) if batch_first else value
-    return (out, *(w.op("Pack", end, axis=0) for end in ends))
-
-
-@rule("lstm.input")
-def _lstm(w: Writer, x: Tensor, hx: list[Tensor], params: list[Tensor], *config: Any) -> Any:
-    return _layers(w, x, hx, params, _lstm_step, config) or NotImplemented
-
-
-def _register_recurrent(name: str, step: Any) -> None:
-    @rule(f"{name}.input")
-    def run(w: Writer, x: Tensor, hx: Tensor, params: list[Tensor], *config: Any) -> Any:
-        return _layers(w, x, [hx], params, step, config) or NotImplemented
-
-
-_register_recurrent("gru", _gru_step)
-_register_recurrent("rnn_tanh", _plain_step("Tanh"))
-_register_recurrent("rnn_relu", _plain_step("Relu"))

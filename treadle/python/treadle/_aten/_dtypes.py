@@ -117,6 +117,16 @@ _REAL_OF = {"complex32": float16, "complex64": float32, "complex128": float64}
 _COMPUTED_IN = {"bfloat16": float32, "float16": float32, "complex32": complex64}
 
 
+def real_of(dtype: DType) -> DType:
+    """That of the parts of complex numbers."""
+    return _REAL_OF.get(dtype.name, dtype)
+
+
+def complex_of(dtype: DType) -> DType:
+    """That of complex numbers whose parts are of a dtype."""
+    return dtype if dtype.is_complex else _COMPLEX_OF.get(dtype.name, complex64)
+
+
 def higher(a: DType | None, b: DType | None) -> DType | None:
     """The lowest dtype that holds what both do, as PyTorch orders them."""
     if a is None or b is None or a == b:

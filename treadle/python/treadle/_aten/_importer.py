@@ -13,14 +13,20 @@ from .._errors import Error, InvalidArgumentError, UnimplementedError
 from .._native import Output
 from . import (  # noqa: F401
     _activations,
+    _arrangements,
     _complex,
     _composites,
     _elementwise,
+    _fourier,
+    _functions,
     _images,
     _indexing,
     _layers,
     _linalg,
+    _losses,
     _matrices,
+    _products,
+    _recurrent,
     _reductions,
     _resizing,
     _sampling,
@@ -331,14 +337,9 @@ class _Importer:
     @contextlib.contextmanager
     def _writing(self, node: Node) -> Iterator[None]:
         """Nodes that are made in it are the node's own."""
-        writer = self.writer
-        saved = writer.result, writer.is_used
-        writer.result, writer.is_used = node.value, _usage_of(node)
-        try:
-            with writer.builder.scope(self._scope(node)):
-                yield
-        finally:
-            writer.result, writer.is_used = saved
+        scope = self.writer.builder.scope(self._scope(node))
+        with self.writer.giving(node.value, _usage_of(node)), scope:
+            yield
 
     def _write(self, node: Node, args: Any, kwargs: Any, values: dict[Node, Any]) -> Any:
         rule = find(node.target)

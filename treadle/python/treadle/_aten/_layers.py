@@ -557,7 +557,7 @@ def _randn(w: Writer, *_: Any, **__: Any) -> Output:
     return _normal(w, w.dims(w.result.shape), w.result.dtype)
 
 
-@rule("normal_functional", draws=True)
+@rule("normal_functional", "normal.default", draws=True)
 def _normal_functional(
     w: Writer, x: Tensor, mean: float = 0.0, std: float = 1.0, **_: Any
 ) -> Output:

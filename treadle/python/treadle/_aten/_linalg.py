@@ -1,16 +1,14 @@
-"""Inverses, factors and transforms of matrices and signals."""
+"""Inverses, factors and spectra of matrices."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from .._errors import UnimplementedError
 from .._native import Output
 from . import _dtypes as dtypes
-from ._dtypes import DType
 from ._rules import rule
-from ._writer import Dim, Tensor, Value, Writer, axis_of, product
+from ._writer import Tensor, Value, Writer
 
 
 def _no_info(w: Writer, x: Tensor) -> Output:
@@ -197,130 +195,3 @@ def _solve(
     out = w.op("MatrixSolve", x, columns)
     out = w.op("Squeeze", out, squeeze_dims=[b.rank]) if is_vector else out
     return out, None, None, _no_info(w, x)
-
-
-# ---- Fourier transforms: of the last dimensions, to which others are brought
-
-
-def _factor(kind: int, count: Dim) -> Any:
-    """What a sum is divided by: 0 nothing, 1 the root of the count, 2 the count."""
-    if kind == 0:
-        return None
-    if not isinstance(count, int):
-        raise UnimplementedError("a transform that is divided by a symbolic size")
-    return float(count) ** (-0.5 if kind == 1 else -1.0)
-
-
-def _scaled(w: Writer, value: Output, factor: float | None, dtype: DType) -> Output:
-    return value if factor in (None, 1.0) else value * w.cast(factor, dtype)
-
-
-def _along(
-    w: Writer, op: str, value: Output, rank: int, axis: int, *more: Any, **attrs: Any
-) -> Output:
-    order = list(range(rank))
-    order[axis], order[-1] = order[-1], order[axis]
-    return w.transpose(w.op(op, w.transpose(value, order), *more, **attrs), order)
-
-
-def _transformed(w: Writer, value: Output, x: Tensor, axes: Sequence[int], forward: bool) -> Output:
-    """Without any division: inverse transforms of ours divide by the count."""
-    for axis in axes:
-        value = _along(w, "FFT" if forward else "IFFT", value, x.rank, axis)
-    return value
-
-
-@rule("_fft_c2c")
-def _complex_to_complex(
-    w: Writer, x: Tensor, dim: Sequence[int], normalization: int, forward: bool
-) -> Output:
-    axes = [axis_of(d, x.rank) for d in dim]
-    count = product(x.shape[a] for a in axes)
-    factor = _factor(normalization, count)
-    if not forward:
-        if not isinstance(count, int):
-            raise UnimplementedError("an inverse transform of symbolic size")
-        factor = (1.0 if factor is None else factor) * count
-    return _scaled(w, _transformed(w, x.out, x, axes, forward), factor, x.dtype)
-
-
-@rule("_fft_r2c")
-def _real_to_complex(
-    w: Writer, x: Tensor, dim: Sequence[int], normalization: int, onesided: bool
-) -> Output:
-    axes = [axis_of(d, x.rank) for d in dim]
-    dtype = w.result.dtype
-    factor = _factor(normalization, product(x.shape[a] for a in axes))
-    if not onesided:
-        out = _transformed(w, w.cast(x, dtype), x, axes, True)
-        return _scaled(w, out, factor, dtype)
-    length = w.cast(w.integers([x.shape[axes[-1]]]), dtypes.int32)
-    half = _along(w, "RFFT", x.out, x.rank, axes[-1], length, Tcomplex=dtypes.name_of(dtype))
-    return _scaled(w, _transformed(w, half, x, axes[:-1], True), factor, dtype)
-
-
-@rule("_fft_c2r")
-def _complex_to_real(
-    w: Writer, x: Tensor, dim: Sequence[int], normalization: int, last_dim_size: Dim
-) -> Output:
-    axes = [axis_of(d, x.rank) for d in dim]
-    dtype = w.result.dtype
-    size = w.dim(last_dim_size)
-    count = product([size, *(x.shape[a] for a in axes[:-1])])
-    if not isinstance(count, int):
-        raise UnimplementedError("an inverse transform of symbolic size")
-    factor = _factor(normalization, count)
-    whole = _transformed(w, x.out, x, axes[:-1], False)
-    length = w.cast(w.integers([size]), dtypes.int32)
-    out = _along(w, "IRFFT", whole, x.rank, axes[-1], length, Treal=dtypes.name_of(dtype))
-    return _scaled(w, out, (1.0 if factor is None else factor) * count, dtype)
-
-
-@rule("prims.fft_c2c")
-def _plain_complex(w: Writer, x: Tensor, *, dim: Sequence[int], forward: bool) -> Output:
-    return _complex_to_complex(w, x, dim, 0, forward)
-
-
-@rule("prims.fft_r2c")
-def _plain_real(w: Writer, x: Tensor, *, dim: Sequence[int], onesided: bool) -> Output:
-    return _real_to_complex(w, x, dim, 0, onesided)
-
-
-@rule("prims.fft_c2r")
-def _plain_back(w: Writer, x: Tensor, *, dim: Sequence[int], last_dim_size: Dim) -> Output:
-    return _complex_to_real(w, x, dim, 0, last_dim_size)
-
-
-def _norm(name: str | None, forward: bool) -> int:
-    """What a transform is divided by, as the kinds of PyTorch's inner ops number it."""
-    if name == "ortho":
-        return 1
-    return 2 if (name == "forward") == forward else 0
-
-
-def _register_transform(name: str, forward: bool, write: Any) -> None:
-    @rule(name)
-    def apply(
-        w: Writer, x: Tensor, n: Dim | None = None, dim: int = -1, norm: str | None = None
-    ) -> Any:
-        """Of all of a dimension; a part of it is taken apart."""
-        axis = axis_of(dim, x.rank)
-        if n is not None and n != x.meta.shape[axis]:
-            return NotImplemented
-        return write(w, x, axis, _norm(norm, forward))
-
-
-def _whole(forward: bool) -> Any:
-    def write(w: Writer, x: Tensor, axis: int, norm: int) -> Output:
-        if not x.dtype.is_complex:
-            return NotImplemented if not forward else _real_to_complex(w, x, [axis], norm, False)
-        return _complex_to_complex(w, x, [axis], norm, forward)
-
-    return write
-
-
-_register_transform("fft_fft", True, _whole(True))
-_register_transform("fft_ifft", False, _whole(False))
-_register_transform(
-    "fft_rfft", True, lambda w, x, axis, norm: _real_to_complex(w, x, [axis], norm, True)
-)

@@ -6,7 +6,7 @@ A file of it alone is a whole model where the graph holds all weights: `.tfg` fi
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from .._errors import ResourceExhaustedError
 
@@ -26,18 +26,21 @@ class Value:
 def message(
     graph: bytes, inputs: Mapping[str, Value], outputs: Mapping[str, Value], has_init: bool = False
 ) -> bytes:
-    """A SavedModel of one meta graph.
+    """A SavedModel of one meta graph. Its signature keeps the order of its inputs and outputs, which
+    a map of protobuf's doesn't: a collection lists them.
 
     Args:
         graph: a GraphDef.
         has_init: whether its node `init` gives variables their first values.
     """
+    values = [*inputs.values(), *outputs.values()]
     signature = [_map(1, k, _tensor(v)) for k, v in inputs.items()]
     signature += [_map(2, k, _tensor(v)) for k, v in outputs.items()]
     signature.append(_bytes(3, b"tensorflow/serving/predict"))
     meta = [_bytes(1, _bytes(4, b"serve")), _bytes(2, graph)]
     if has_init:
-        meta.append(_map(4, "saved_model_main_op", _bytes(1, _bytes(1, b"init"))))
+        meta.append(_collection("saved_model_main_op", ["init"]))
+    meta.append(_collection("signature_order", [v.name for v in values]))
     meta.append(_map(5, SIGNATURE, b"".join(signature)))
     whole = _number(1, 1) + _bytes(2, b"".join(meta))
     if len(whole) > _LARGEST:
@@ -56,6 +59,11 @@ _DTYPES = {
     "int64": 9, "bool": 10, "bfloat16": 14, "uint16": 17, "complex128": 18, "float16": 19,
     "uint32": 22, "uint64": 23, "float8_e5m2": 24, "float8_e4m3fn": 25,
 }  # fmt: skip
+
+
+def _collection(key: str, names: Sequence[str]) -> bytes:
+    """A list of nodes or tensors."""
+    return _map(4, key, _bytes(1, b"".join(_bytes(1, name.encode()) for name in names)))
 
 
 def _tensor(value: Value) -> bytes:

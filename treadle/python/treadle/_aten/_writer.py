@@ -100,6 +100,18 @@ class Writer:
         self._draws = 0
         self._instances = 0
 
+    @contextlib.contextmanager
+    def giving(
+        self, result: Any, is_used: Callable[[int], bool] = lambda index: True
+    ) -> Iterator[None]:
+        """Nodes that are made in it are those of an op with this result."""
+        saved = self.result, self.is_used
+        self.result, self.is_used = result, is_used
+        try:
+            yield
+        finally:
+            self.result, self.is_used = saved
+
     # ---- nodes
 
     def op(self, op: str, *inputs: Any, **attrs: Any) -> Any:

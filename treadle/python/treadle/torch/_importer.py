@@ -24,7 +24,7 @@ from . import _collectives, _compositions  # noqa: F401
 from ._arrays import as_array, memory_of
 from ._parts import PARTS
 from ._sizes import is_open
-from ._trace import function_name, require_values, trace
+from ._trace import function_name, needs_value, require_values, trace
 
 SymbolicNumber = torch.SymInt | torch.SymFloat | torch.SymBool
 
@@ -200,10 +200,10 @@ def _target(node: fx.Node) -> str:
 
 
 def _value_of(node: fx.Node) -> Any:
-    """What PyTorch knows of a node's value; of an assignment nobody asks."""
+    """What PyTorch knows of a node's value."""
     is_op = isinstance(node.target, torch._ops.OpOverload)
-    has_value = node.op == "placeholder" or is_op and node.target._schema.returns
-    if "val" not in node.meta and has_value and str(node.target) != "aten.copy_.default":
+    has_value = node.op == "placeholder" or is_op and needs_value(node)
+    if "val" not in node.meta and has_value:
         raise InvalidArgumentError(
             f"node '{node.name}' has no meta['val']; expected a graph that was traced with shapes"
         )

@@ -201,7 +201,7 @@ def functional(
     if isinstance(module, fx.GraphModule):
         module = _without_guards(module)
         if is_functional(module) and not any(str(n.target) in _SECRETIVE for n in _nodes(module)):
-            return _as_it_is(module, args)
+            return _as_it_is(module, args, kwargs)
         if any(str(n.target) == "control_deps" for n in _nodes(module)):
             raise UnimplementedError(
                 "control_deps beside modules, methods or functions that change tensors; expected a "
@@ -225,13 +225,21 @@ def _without_guards(module: fx.GraphModule) -> fx.GraphModule:
     return fx.GraphModule(module, graph)
 
 
-def _as_it_is(module: fx.GraphModule, args: Sequence[Any]) -> Traced:
-    require_values(module, _fake(args))
+def _as_it_is(module: fx.GraphModule, args: Sequence[Any], kwargs: dict[str, Any]) -> Traced:
+    require_values(module, _stated(module) or _fake(pytree.tree_leaves((tuple(args), kwargs))))
     values = [n.meta.get("val") for n in _nodes(module, "placeholder")]
     constants = {i: v for i, v in enumerate(values) if isinstance(v, int | float | str)}
     layout = getattr(module.graph._codegen, "pytree_info", None)
     takes, gives = (layout.in_spec, layout.out_spec) if layout else (None, None)
     return Traced(module, [], takes, gives, constants, signature_of(module))
+
+
+def _stated(module: Callable[..., Any]) -> list[Any]:
+    """What a graph states of its arguments, where it does so of all of them and one is a tensor."""
+    nodes = _nodes(module, "placeholder") if isinstance(module, fx.GraphModule) else []
+    found = [n.meta["val"] for n in nodes if "val" in n.meta]
+    is_known = len(found) == len(nodes) and any(isinstance(v, FakeTensor) for v in found)
+    return found if is_known else []
 
 
 def _fake(inputs: Sequence[Any]) -> list[Any]:
@@ -297,13 +305,13 @@ def _with_state(
 def _stated_inputs(
     module: Callable[..., Any], tensors: list[torch.Tensor], leaves: list[Any]
 ) -> list[Any] | None:
-    """The shapes that a graph states for its arguments, if some are symbolic; or None."""
-    nodes = _nodes(module, "placeholder") if isinstance(module, fx.GraphModule) else []
-    stated = [n.meta.get("val") for n in nodes]
-    if len(stated) != len(leaves) or not any(isinstance(v, FakeTensor) for v in stated):
+    """With the shapes that a graph states for its arguments, symbols included; None where it
+    states none."""
+    stated = _stated(module)
+    if len(stated) != len(leaves):
         return None
-    mode = next(v.fake_mode for v in stated if isinstance(v, FakeTensor))
-    if not any(isinstance(d, torch.SymInt) for v in stated if hasattr(v, "shape") for d in v.shape):
+    mode = next((v.fake_mode for v in stated if isinstance(v, FakeTensor)), None)
+    if mode is None or mode.shape_env is None:
         return None
     return [*(mode.from_tensor(t, static_shapes=True) for t in tensors), *stated]
 
@@ -368,11 +376,18 @@ def _without_mkldnn() -> Iterator[None]:
         torch._C._set_mkldnn_enabled(before)
 
 
+def needs_value(node: fx.Node) -> bool:
+    """Whether somebody asks what is known of a node's value: not of assertions, nor of the
+    assignments at the end of an exported program."""
+    is_op = isinstance(node.target, torch._ops.OpOverload)
+    if node.op != "call_function" or str(node.target) == "aten.copy_.default":
+        return False
+    return bool(node.target._schema.returns) if is_op else True
+
+
 def require_values(module: fx.GraphModule, given: Iterable[Any]) -> None:
     """Finds dtypes and shapes in a graph that has none."""
-    calls = [n for n in module.graph.nodes if n.op == "call_function"]
-    # The assignments at the end of an exported program have none, and need none.
-    if all("val" in n.meta or str(n.target) == "aten.copy_.default" for n in calls):
+    if all("val" in n.meta or not needs_value(n) for n in module.graph.nodes):
         return
     fakes = list(given)
     modes = [f.fake_mode for f in fakes if isinstance(f, FakeTensor)]
