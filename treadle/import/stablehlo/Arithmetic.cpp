@@ -439,20 +439,17 @@ static bool isSmallShift(Value amount, unsigned bits) {
                                   [&](const APInt &value) { return value.ult(bits); });
 }
 
-/// Shifts by as many bits as there are, or more, leave nothing but copies of the sign.
+/// Shifts by as many bits as there are, or more, leave nothing but copies of the highest bit, which
+/// an arithmetic shift repeats in unsigned numbers too.
 static LogicalResult readShift(Body &body, Operation *op) {
   StringRef name = op->getName().stripDialect();
-  bool isLeft = name == "shift_left", isLogical = name == "shift_right_logical";
+  bool isLeft = name == "shift_left", isArithmetic = name == "shift_right_arithmetic";
   SmallVector<Value> inputs = elementwiseInputs(body, op);
-  Value x = inputs[0], amount = inputs[1];
-  Type element = elementOf(x), logical = unsignedOf(element);
+  Type element = elementOf(inputs[0]), logical = unsignedOf(element);
   unsigned bits = element.getIntOrFloatBitWidth();
-  if (isLogical || isLeft) {
-    x = bitcast(body, x, logical);
-    amount = bitcast(body, amount, logical);
-  }
-  Type resultType = body.resultType(op);
-  Type shifted = isLeft || isLogical ? Body::withElement(resultType, logical) : resultType;
+  Type computed = isArithmetic ? body.builder.getIntegerType(bits) : logical;
+  Value x = bitcast(body, inputs[0], computed), amount = bitcast(body, inputs[1], computed);
+  Type shifted = Body::withElement(body.resultType(op), computed);
   auto finish = [&](Value value) { return done(body, op, bitcast(body, value, element)); };
   StringRef shift = isLeft ? "LeftShift" : "RightShift";
   if (isSmallShift(op->getOperand(1), bits))
@@ -461,9 +458,9 @@ static LogicalResult readShift(Body &body, Operation *op) {
   Value count = bitcast(body, amount, logical);
   Value most = body.scalarInt(logical, bits - 1);
   Value isLarge = body.likeOf("Greater", {count, most}, body.builder.getI1Type());
-  Value least = bitcast(body, body.like("Minimum", {count, most}), elementOf(x));
+  Value least = bitcast(body, body.like("Minimum", {count, most}), computed);
   Value value = body.node(shift, {x, least}, shifted);
-  if (!isLeft && !isLogical)
+  if (isArithmetic)
     return finish(value);
   return finish(choose(body, isLarge, body.scalarInt(logical, 0), value, shifted));
 }

@@ -60,24 +60,28 @@ NamedAttribute narrowAttr(OpBuilder &builder, Type element) {
   return builder.getNamedAttr("narrow", TypeAttr::get(element));
 }
 
-/// The bits of a narrow integer without copies of its sign above them, as an unsigned byte.
-Value bitsOf(OpBuilder &builder, Value value, Type narrow) {
-  auto integer = cast<IntegerType>(narrow);
-  Type bits = IntegerType::get(narrow.getContext(), integer.getWidth(), IntegerType::Unsigned);
+/// The bits of a narrow integer as a byte: with copies of the highest above them if it is signed.
+Value bitsOf(OpBuilder &builder, Value value, IntegerType::SignednessSemantics sign) {
+  auto integer = cast<IntegerType>(getElementTypeOrSelf(value.getType()));
+  Type bits = IntegerType::get(integer.getContext(), integer.getWidth(), sign);
   return makeOp(builder, value.getLoc(), "stablehlo.convert", value,
                 withElement(value.getType(), bits), narrowAttr(builder, bits));
 }
 
 /// Ops that look at the bits of their operands.
 bool looksAtBits(Operation *op) {
-  return llvm::is_contained({"popcnt", "count_leading_zeros", "shift_right_logical"}, hloName(op));
+  return llvm::is_contained(
+      {"popcnt", "count_leading_zeros", "shift_right_logical", "shift_right_arithmetic"},
+      hloName(op));
 }
 
-/// An op of bits gets its operands without copies of their signs.
+/// An op of bits gets its operands without copies of their signs; an arithmetic shift with them.
 void useBits(Operation *op) {
   OpBuilder builder(op);
+  bool isArithmetic = hloName(op) == "shift_right_arithmetic";
   for (OpOperand &operand : op->getOpOperands())
-    operand.set(bitsOf(builder, operand.get(), getElementTypeOrSelf(operand.get().getType())));
+    operand.set(bitsOf(builder, operand.get(),
+                       isArithmetic ? IntegerType::Signless : IntegerType::Unsigned));
   op->getResult(0).setType(
       withElement(op->getResult(0).getType(), getElementTypeOrSelf(op->getOperand(0).getType())));
 }
