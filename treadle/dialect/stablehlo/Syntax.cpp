@@ -93,14 +93,16 @@ FailureOr<Attribute> stablehlo::parseValue(AsmParser &parser) {
       return failure();
     return Attribute(*fields);
   }
+  StringRef word; // ahead of integers, which these are too
+  if (succeeded(parser.parseOptionalKeyword(&word, {"true", "false"})))
+    return keywordValue(word, parser.getBuilder());
   int64_t number; // ahead of attributes, which would take `0 : type` whole
   if (OptionalParseResult found = parser.parseOptionalInteger(number); found.has_value())
     return failed(*found) ? FailureOr<Attribute>(failure())
                           : Attribute(parser.getBuilder().getI64IntegerAttr(number));
-  StringRef word;
-  if (succeeded(parser.parseOptionalKeyword(
-          &word, {"true", "false"})) /* these are keywords of attributes too */)
-    return keywordValue(word, parser.getBuilder());
+  std::string text; // an attribute would take the op's types behind it as its own
+  if (succeeded(parser.parseOptionalString(&text)))
+    return Attribute(parser.getBuilder().getStringAttr(text));
   Attribute value;
   OptionalParseResult found = parser.parseOptionalAttribute(value);
   if (found.has_value())
@@ -123,12 +125,15 @@ struct Key {
 };
 
 constexpr Key keys[] = {
+    {"broadcast", "sizes", "broadcast_sizes"},
     {"broadcast_in_dim", "dims", "broadcast_dimensions"},
     {"dynamic_broadcast_in_dim", "dims", "broadcast_dimensions"},
     {"transpose", "dims", "permutation"},
     {"reverse", "dims", "dimensions"},
     {"iota", "dim", "iota_dimension"},
     {"dynamic_iota", "dim", "iota_dimension"},
+    {"einsum", "config", "einsum_config"},
+    {"unary_einsum", "config", "einsum_config"},
     {"fft", "type", "fft_type"},
     {"fft", "length", "fft_length"},
     {"rng", "distribution", "rng_distribution"},
@@ -183,7 +188,9 @@ ParseResult OpReader::parseItems() {
   for (bool found = true; found;) {
     if (parseItem(found))
       return failure();
-    (void)parser.parseOptionalComma();
+    // Two in a row where an op has none of its variadic operands: `dynamic_slice %x, , sizes = []`.
+    while (succeeded(parser.parseOptionalComma())) {
+    }
   }
   if (!contraction.empty())
     state.addAttribute("dot_dimension_numbers", contraction.getDictionary(parser.getContext()));
