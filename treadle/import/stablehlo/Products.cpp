@@ -2,7 +2,7 @@
 #include "treadle/dialect/stablehlo/Convolution.h"
 #include "treadle/dialect/stablehlo/Ops.h"
 #include "treadle/dialect/stablehlo/Window.h"
-#include "treadle/import/stablehlo/Body.h"
+#include "treadle/import/stablehlo/Formula.h"
 #include "treadle/import/stablehlo/Lapack.h"
 
 #include <numeric>
@@ -146,6 +146,8 @@ private:
   Value toStandard(Value x, const ConvLayout &layout, bool isFilter);
   Value dilatedAndPadded(Value x);
   Value convolve(Value x, Value filter, RankedTensorType type);
+  Value convolveReal(Value x, Value filter, RankedTensorType type);
+  Value convolveComplex(Value x, Value filter, RankedTensorType type);
   Value convolveByPlaces(Value x, Value filter, RankedTensorType type);
   Value convolveInGroups(Value x, Value filter, RankedTensorType type);
   LogicalResult checkByPlaces(RankedTensorType type, Value filter);
@@ -389,6 +391,24 @@ Value ConvolutionReader::convolveInGroups(Value x, Value filterValue, RankedTens
   return body.node("ConcatV2", parts, type);
 }
 
+Value ConvolutionReader::convolveReal(Value x, Value filterValue, RankedTensorType type) {
+  bool isByParts = batchGroups > 1 || (groups > 1 && (rank == 3 || isByPlaces));
+  return isByParts ? convolveInGroups(x, filterValue, type) : convolve(x, filterValue, type);
+}
+
+/// By four convolutions of real numbers, of which no op's kernel knows others.
+Value ConvolutionReader::convolveComplex(Value x, Value filterValue, RankedTensorType type) {
+  Type part = cast<ComplexType>(type.getElementType()).getElementType();
+  auto real = cast<RankedTensorType>(type.clone(part));
+  Value xs[] = {body.likeOf("Real", x, part), body.likeOf("Imag", x, part)};
+  Value filters[] = {body.likeOf("Real", filterValue, part),
+                     body.likeOf("Imag", filterValue, part)};
+  auto product = [&](int left, int right) {
+    return Term(body, convolveReal(xs[left], filters[right], real));
+  };
+  return body.node("Complex", {product(0, 0) - product(1, 1), product(0, 1) + product(1, 0)}, type);
+}
+
 LogicalResult ConvolutionReader::read() {
   readAttributes();
   auto type = cast<RankedTensorType>(body.resultType(op));
@@ -402,9 +422,8 @@ LogicalResult ConvolutionReader::read() {
   x = dilatedAndPadded(x);
   if (batchGroups > 1 && (rankedOf(x).isDynamicDim(0) || !rankedOf(filterValue).hasStaticShape()))
     return unimplementedOp(op) << " in groups of a batch of unknown size";
-  bool isByParts = batchGroups > 1 || (groups > 1 && (rank == 3 || isByPlaces));
-  Value result =
-      isByParts ? convolveInGroups(x, filterValue, standard) : convolve(x, filterValue, standard);
+  Value result = isComplex(element) ? convolveComplex(x, filterValue, standard)
+                                    : convolveReal(x, filterValue, standard);
   result = body.cast(result, type.getElementType());
   // Back to the layout of the output.
   SmallVector<int64_t> order(rank + 2);
