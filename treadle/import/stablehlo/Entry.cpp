@@ -15,13 +15,13 @@ public:
       : main(main), builder(OpBuilder::atBlockBegin(&main.front())) {}
 
   LogicalResult bind(const EntryConvention &convention);
+  void bindTokens(llvm::BitVector &bound);
 
 private:
   Value op(StringRef name, ValueRange operands, Type result, NamedAttrList attrs);
   FailureOr<RankedTensorType> scalarType(BlockArgument argument, StringRef what);
   LogicalResult bindPlatform(BlockArgument argument, int64_t place);
   LogicalResult bindSize(BlockArgument argument, std::pair<uint64_t, uint64_t> size);
-  void bindTokens(llvm::BitVector &bound);
   void dropResultTokens();
 
   func::FuncOp main;
@@ -136,4 +136,17 @@ LogicalResult treadle::bindEntry(func::FuncOp main, const EntryConvention &conve
   if (main.isExternal())
     return success(); // which is an error where it is read
   return EntryBinder(main).bind(convention);
+}
+
+void treadle::bindTokens(func::FuncOp main) {
+  if (main.isExternal() || llvm::none_of(main.getArgumentTypes(), isToken) ||
+      !SymbolTable::symbolKnownUseEmpty(main, main->getParentOp()))
+    return;
+  Builder builder(main.getContext());
+  for (unsigned i = 0; i < main.getNumArguments(); ++i)
+    if (!main.getArgAttr(i, pathKey))
+      main.setArgAttr(i, pathKey, builder.getStringAttr("arg" + Twine(i)));
+  llvm::BitVector bound(main.getNumArguments());
+  EntryBinder(main).bindTokens(bound);
+  (void)main.eraseArguments(bound);
 }

@@ -33,4 +33,8 @@ struct EntryConvention {
 /// function doesn't have such arguments.
 llvm::LogicalResult bindEntry(mlir::func::FuncOp main, const EntryConvention &convention);
 
+/// Makes the tokens that @main takes where it begins, so that nobody gives them. Its other
+/// arguments keep their names.
+void bindTokens(mlir::func::FuncOp main);
+
 } // namespace treadle

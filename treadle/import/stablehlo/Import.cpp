@@ -7,6 +7,7 @@
 #include "treadle/import/stablehlo/NarrowTypes.h"
 #include "treadle/import/stablehlo/Quantized.h"
 #include "treadle/import/stablehlo/Scf.h"
+#include "treadle/import/stablehlo/SourceOps.h"
 #include "treadle/import/stablehlo/Structure.h"
 #include "treadle/import/stablehlo/Tables.h"
 #include "treadle/import/stablehlo/Tuples.h"
@@ -173,6 +174,7 @@ private:
   std::string resultName(unsigned index);
   Value addNamed(StringRef op, StringRef name, ValueRange inputs, Type type, NamedAttrList attrs);
   void addPlaceholders();
+  void checkBounds(BlockArgument argument, StringRef name);
   void addResults(ValueRange results);
   void addEnd();
   void describeEntry();
@@ -263,6 +265,39 @@ Value MainReader::addNamed(StringRef op, StringRef name, ValueRange operands, Ty
   return body.builder.create(state)->getResult(0);
 }
 
+/// The type may say how large a dimension is at most: `tensor<?xf32, #stablehlo.bounds<2>>`.
+void MainReader::checkBounds(BlockArgument argument, StringRef name) {
+  auto type = dyn_cast<RankedTensorType>(argument.getType());
+  auto fields = type ? dyn_cast_or_null<DictionaryAttr>(type.getEncoding()) : DictionaryAttr();
+  if (!fields)
+    return;
+  OpBuilder builder = OpBuilder::atBlockBegin(&main.front());
+  auto make = [&](StringRef op, ValueRange operands, Type element, NamedAttribute attr) {
+    return makeOp(builder, main.getLoc(), op, operands, RankedTensorType::get({}, element), attr);
+  };
+  Type number = builder.getI32Type(), flag = builder.getI1Type();
+  for (auto [i, bound] : llvm::enumerate(stablehlo::fieldNumbers(fields, "bounds"))) {
+    if (ShapedType::isDynamic(bound) || static_cast<int64_t>(i) >= type.getRank())
+      continue;
+    auto dim = builder.getI64IntegerAttr(static_cast<int64_t>(i));
+    std::string message = (Twine("argument ") + name + " has more elements along dimension " +
+                           Twine(i) + " than its bound, " + Twine(bound) + ":")
+                              .str();
+    auto most = DenseElementsAttr::get(RankedTensorType::get({}, number),
+                                       static_cast<int32_t>(std::min<int64_t>(bound, INT32_MAX)));
+    Value size = make("stablehlo.get_dimension_size", argument, number,
+                      builder.getNamedAttr("dimension", dim));
+    Value limit = make("stablehlo.constant", {}, number, builder.getNamedAttr("value", most));
+    Value fits = make("stablehlo.compare", {size, limit}, flag,
+                      builder.getNamedAttr("comparison_direction", builder.getStringAttr("LE")));
+    OperationState assertion(main.getLoc(), "stablehlo.custom_call");
+    assertion.addOperands({fits, size});
+    assertion.addAttribute("call_target_name", builder.getStringAttr("shape_assertion"));
+    assertion.addAttribute("error_message", builder.getStringAttr(message));
+    builder.create(assertion);
+  }
+}
+
 void MainReader::addPlaceholders() {
   for (BlockArgument argument : main.getArguments()) {
     Type type = body.typeOf(argument.getType());
@@ -272,6 +307,7 @@ void MainReader::addPlaceholders() {
     attrs.append("shape", tf_type::ShapeAttr::get(mlir::cast<ShapedType>(type)));
     body.map(argument, addNamed("Placeholder", name, {}, type, attrs));
     inputs.push_back(name);
+    checkBounds(argument, name);
   }
   for (unsigned i = 0; i < main.getNumResults(); ++i)
     outputs.push_back(body.names.stated(resultName(i)));
@@ -322,17 +358,36 @@ LogicalResult MainReader::read() {
   return success();
 }
 
-/// The module's functions may stand in a module of their own.
-static void flatten(ModuleOp module) {
-  for (auto inner : llvm::make_early_inc_range(module.getOps<ModuleOp>())) {
-    module.getBody()->getOperations().splice(inner->getIterator(),
-                                             inner.getBody()->getOperations());
-    inner.erase();
+/// Takes the place of a module that holds nothing but this one.
+static void replaceOuter(ModuleOp outer, ModuleOp inner) {
+  for (NamedAttribute attr : inner->getDiscardableAttrs())
+    outer->setDiscardableAttr(attr.getName(), attr.getValue());
+  outer.getBody()->getOperations().splice(inner->getIterator(), inner.getBody()->getOperations());
+  inner.erase();
+}
+
+/// The module's functions may stand in a module of their own. Modules beside functions are not
+/// part of the program.
+static LogicalResult flatten(ModuleOp module) {
+  for (;;) {
+    SmallVector<ModuleOp> inner(module.getOps<ModuleOp>());
+    if (inner.empty())
+      return success();
+    if (!module.getOps<func::FuncOp>().empty()) {
+      for (ModuleOp other : inner)
+        other.erase();
+      return success();
+    }
+    if (inner.size() > 1)
+      return inner[1].emitError("the file has ")
+             << inner.size() << " modules, expected one: which to run isn't known";
+    replaceOuter(module, inner.front());
   }
 }
 
 FailureOr<func::FuncOp> treadle::entryOf(ModuleOp module) {
-  flatten(module);
+  if (failed(flatten(module)))
+    return failure();
   SmallVector<func::FuncOp> open;
   for (auto func : module.getOps<func::FuncOp>()) {
     if (func.getName() == "main")
@@ -359,7 +414,7 @@ bool treadle::hasStableHlo(ModuleOp module) {
 }
 
 /// What is done before anything becomes tfg: functions of one block, values that are tensors.
-/// `mayGrow` tells whether @main may get arguments and results, for feeds.
+/// `mayGrow` tells whether @main may get arguments and results, for feeds, and lose its tokens.
 static FailureOr<func::FuncOp> prepareProgram(ModuleOp module, bool mayGrow) {
   module.getContext()->loadDialect<tfg::TfgDialect, tf_type::TfTypeDialect>();
   FailureOr<func::FuncOp> main = entryOf(module);
@@ -377,8 +432,10 @@ static FailureOr<func::FuncOp> prepareProgram(ModuleOp module, bool mayGrow) {
     return main->emitError("unimplemented: function '")
            << main->getName() << "' has " << main->getBody().getBlocks().size()
            << " blocks, expected one";
-  if (mayGrow)
+  if (mayGrow) {
+    bindTokens(*main);
     bindFeeds(*main);
+  }
   if (failed(widenNarrowTypes(module, *main)))
     return failure();
   if (failed(verifyTypes(*main, main->getArgumentTypes())))

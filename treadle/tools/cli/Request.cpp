@@ -384,7 +384,8 @@ std::vector<Graph::Value> Request::inputs() const {
   return values;
 }
 
-/// The place of a program's argument: `0`, `1`, ..., or `arg0`, `arg1`, ...
+/// The place of a program's argument: `0`, `1`, ..., or `arg0`, `arg1`, ... It counts in the
+/// program's text, where tokens, which nobody gives, are arguments too.
 static std::optional<size_t> placeOf(std::string_view name) {
   if (name.starts_with("arg"))
     name.remove_prefix(3);
@@ -398,11 +399,16 @@ std::string Request::valueName(std::string_view name, bool isInput) const {
   if (!signature)
     return withOutput(name);
   const auto &values = isInput ? signature->inputs : signature->outputs;
-  auto isNamed = [&](const auto &value) { return value.first == name; };
+  auto has = [&](std::string_view key) {
+    return std::ranges::any_of(values, [&](const auto &value) { return value.first == key; });
+  };
   std::optional<size_t> place = placeOf(name);
-  return place && *place < values.size() && std::ranges::none_of(values, isNamed)
-             ? values[*place].first
-             : std::string(name);
+  if (!place || has(name))
+    return std::string(name);
+  std::string inText = str("arg", *place);
+  if (has(inText))
+    return inText;
+  return *place < values.size() ? values[*place].first : std::string(name);
 }
 
 static std::string listInputs(const Request &request) {
