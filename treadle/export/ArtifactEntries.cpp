@@ -418,7 +418,18 @@ EntryWriter::addBuiltinFields(const std::vector<std::pair<std::string, uint64_t>
   return file.addAttribute("builtin", bytes);
 }
 
+/// Whether MLIR's bytecode may have it as text: what it has no form for, or none that is written.
+static bool isText(Attribute value) {
+  auto number = dyn_cast<IntegerAttr>(value);
+  bool hasForm = isa<StringAttr, UnitAttr, DictionaryAttr, ArrayAttr>(value) ||
+                 (number && number.getType().isInteger());
+  return !hasForm && value.getDialect().getNamespace() == "builtin" &&
+         !isa<DenseResourceElementsAttr>(value);
+}
+
 Expected<uint64_t> EntryWriter::addBuiltin(Attribute value) {
+  if (isText(value))
+    return file.addAttributeText("builtin", textOf(value));
   return file.addAttribute("builtin", TREADLE_TRY(builtinBytes(value)));
 }
 

@@ -41,12 +41,12 @@ uint64_t Assembly::Table::add(const std::string &item) {
   return place->second;
 }
 
-uint64_t Assembly::addEntry(EntryTable &table, const std::string &dialect,
-                            const std::string &bytes) {
+uint64_t Assembly::addEntry(EntryTable &table, const std::string &dialect, const std::string &bytes,
+                            bool isEncoded) {
   uint64_t number = dialects.add(dialect);
-  uint64_t place = table.keys.add(varint(number) + bytes);
+  uint64_t place = table.keys.add(varint(number << 1 | (isEncoded ? 1 : 0)) + bytes);
   if (place == table.entries.size())
-    table.entries.emplace_back(number, bytes);
+    table.entries.push_back({number, bytes, isEncoded});
   return place;
 }
 
@@ -81,21 +81,20 @@ std::string Assembly::dialectTable(Table &names) const {
   }
   if (version >= ShortArguments)
     table += varint(ops.entries.size());
-  for (const auto &[dialect, name] : ops.entries)
-    table += varints({dialect, 1}) + name;
+  for (const Entry &op : ops.entries)
+    table += varints({op.dialect, 1}) + op.bytes;
   return table;
 }
 
 void Assembly::writeEntries(const EntryTable &table, std::string &offsets, std::string &content) {
-  constexpr uint64_t isEncoded = 1;
   const auto &entries = table.entries;
   for (size_t begin = 0, end = 0; begin < entries.size(); begin = end) {
-    while (end < entries.size() && entries[end].first == entries[begin].first)
+    while (end < entries.size() && entries[end].dialect == entries[begin].dialect)
       ++end;
-    offsets += varints({entries[begin].first, end - begin});
-    for (const auto &[dialect, bytes] : llvm::ArrayRef(entries).slice(begin, end - begin)) {
-      offsets += varint(bytes.size() << 1 | isEncoded);
-      content += bytes;
+    offsets += varints({entries[begin].dialect, end - begin});
+    for (const Entry &entry : llvm::ArrayRef(entries).slice(begin, end - begin)) {
+      offsets += varint(entry.bytes.size() << 1 | (entry.isEncoded ? 1 : 0));
+      content += entry.bytes;
     }
   }
 }

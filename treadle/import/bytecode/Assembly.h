@@ -26,6 +26,10 @@ public:
   uint64_t addAttribute(const std::string &dialect, const std::string &bytes) {
     return addEntry(attributes, dialect, bytes);
   }
+  /// An attribute as MLIR's parser reads it.
+  uint64_t addAttributeText(const std::string &dialect, const std::string &text) {
+    return addEntry(attributes, dialect, text + '\0', /*isEncoded=*/false);
+  }
   uint64_t addType(const std::string &dialect, const std::string &bytes) {
     return addEntry(types, dialect, bytes);
   }
@@ -50,11 +54,17 @@ private:
     llvm::StringMap<uint64_t> places;
   };
   /// Attributes or types: heads for the table of offsets, and their bytes.
+  struct Entry {
+    uint64_t dialect;
+    std::string bytes;
+    bool isEncoded;
+  };
   struct EntryTable {
     Table keys;
-    std::vector<std::pair<uint64_t, std::string>> entries; // dialects and bytes
+    std::vector<Entry> entries;
   };
-  uint64_t addEntry(EntryTable &table, const std::string &dialect, const std::string &bytes);
+  uint64_t addEntry(EntryTable &table, const std::string &dialect, const std::string &bytes,
+                    bool isEncoded = true);
   static void writeEntries(const EntryTable &table, std::string &offsets, std::string &content);
   std::string dialectTable(Table &names) const;
 
