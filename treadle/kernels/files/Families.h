@@ -9,6 +9,8 @@ namespace treadle {
 
 /// Saving to and restoring from checkpoints.
 std::span<const KernelEntry> checkpointKernels();
+/// DecodeJSONExample: texts in JSON as serialized tf.Example messages.
+std::span<const KernelEntry> exampleJsonKernels();
 /// Files as wholes: reading, writing, and finding them by pattern; and the time of day.
 std::span<const KernelEntry> fileKernels();
 /// Summaries of images.
@@ -26,9 +28,10 @@ std::span<const KernelEntry> summaryKernels();
 std::span<const KernelEntry> summaryWriterKernels();
 
 inline constexpr KernelFamily filesFamilies[] = {
-    TREADLE_FAMILY(checkpointKernels),   TREADLE_FAMILY(fileKernels),
-    TREADLE_FAMILY(imageSummaryKernels), TREADLE_FAMILY(parseExampleKernels),
-    TREADLE_FAMILY(readerKernels),       TREADLE_FAMILY(sliceFileKernels),
-    TREADLE_FAMILY(summaryKernels),      TREADLE_FAMILY(summaryWriterKernels)};
+    TREADLE_FAMILY(checkpointKernels),   TREADLE_FAMILY(exampleJsonKernels),
+    TREADLE_FAMILY(fileKernels),         TREADLE_FAMILY(imageSummaryKernels),
+    TREADLE_FAMILY(parseExampleKernels), TREADLE_FAMILY(readerKernels),
+    TREADLE_FAMILY(sliceFileKernels),    TREADLE_FAMILY(summaryKernels),
+    TREADLE_FAMILY(summaryWriterKernels)};
 
 } // namespace treadle

@@ -27,12 +27,14 @@ std::span<const KernelEntry> matrixKernels();
 std::span<const KernelEntry> matrixFunctionKernels();
 /// XlaCustomCallV2: a routine by its name.
 std::span<const KernelEntry> xlaCustomCallKernels();
+/// Centers that clustering begins with, drawn far from each other.
+std::span<const KernelEntry> clusteringKernels();
 
 inline constexpr KernelFamily linearAlgebraFamilies[] = {
     TREADLE_FAMILY(bandedMatrixKernels),  TREADLE_FAMILY(crossProductKernels),
     TREADLE_FAMILY(decompositionKernels), TREADLE_FAMILY(eigenvalueKernels),
     TREADLE_FAMILY(leastSquaresKernels),  TREADLE_FAMILY(linearAlgebraKernels),
     TREADLE_FAMILY(matrixKernels),        TREADLE_FAMILY(matrixFunctionKernels),
-    TREADLE_FAMILY(xlaCustomCallKernels)};
+    TREADLE_FAMILY(xlaCustomCallKernels), TREADLE_FAMILY(clusteringKernels)};
 
 } // namespace treadle

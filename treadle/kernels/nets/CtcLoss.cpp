@@ -1,6 +1,6 @@
 // CTCLoss: how unlikely a sequence of labels is, summed over all its alignments with the inputs,
 // and the slope of that (A. Graves, "Supervised sequence labelling with recurrent neural networks",
-// chapter 7, whose names the variables have). The last class is the blank.
+// chapter 7, whose names the variables have). The last class is the blank; of CTCLossV2 the first.
 #include "treadle/kernels/Families.h"
 #include "treadle/kernels/nets/Ctc.h"
 #include "treadle/kernels/sparse/Sparse.h"
@@ -11,7 +11,11 @@ namespace treadle {
 namespace {
 
 struct LossOptions {
-  bool collapsesRepeated, mergesRepeated, ignoresLonger;
+  bool collapsesRepeated, mergesRepeated, ignoresLonger, isBlankFirst;
+
+  int32_t blankOf(int64_t classes) const {
+    return isBlankFirst ? 0 : static_cast<int32_t>(classes - 1);
+  }
 };
 
 // --- labels --------------------------------------------------------------------------------------
@@ -45,7 +49,8 @@ std::optional<std::vector<Labels>> readLabels(OpContext &ctx, int64_t batch) {
 }
 
 /// The labels with a blank before each and one at the end.
-Expected<Labels> withBlanks(const Labels &labels, const LossOptions &options, int32_t blank) {
+Expected<Labels> withBlanks(const Labels &labels, const LossOptions &options, int64_t classes) {
+  int32_t blank = options.blankOf(classes);
   Labels out;
   bool hasEnded = false;
   for (size_t i = 0; i < labels.size(); ++i) {
@@ -53,7 +58,10 @@ Expected<Labels> withBlanks(const Labels &labels, const LossOptions &options, in
       continue;
     if (labels[i] < 0)
       return Unexpected(invalidArgument("label ", labels[i], " is negative"));
-    if (labels[i] >= blank) {
+    if (options.isBlankFirst && labels[i] >= classes)
+      return Unexpected(
+          invalidArgument("label ", labels[i], " is outside of ", classes, " classes"));
+    if (options.isBlankFirst ? labels[i] == blank : labels[i] >= blank) {
       hasEnded = true;
       continue;
     }
@@ -71,9 +79,10 @@ Expected<Labels> withBlanks(const Labels &labels, const LossOptions &options, in
 
 template <typename T> class Alignment {
 public:
-  Alignment(const Labels &labels, int64_t steps, int64_t classes, bool mergesRepeated)
+  Alignment(const Labels &labels, int64_t steps, int64_t classes, const LossOptions &options)
       : labels(labels), steps(steps), size(std::ssize(labels)), classes(classes),
-        mergesRepeated(mergesRepeated), y(static_cast<size_t>(steps * classes)),
+        blank(options.blankOf(classes)), mergesRepeated(options.mergesRepeated),
+        y(static_cast<size_t>(steps * classes)),
         alpha(static_cast<size_t>(steps * size), logZero<T>), beta(alpha) {}
 
   void setStep(int64_t t, const T *activations) {
@@ -119,7 +128,7 @@ private:
     return table[static_cast<size_t>(t * size + u)];
   }
   int32_t label(int64_t u) const { return labels[static_cast<size_t>(u)]; }
-  bool isBlank(int64_t u) const { return label(u) == classes - 1; }
+  bool isBlank(int64_t u) const { return label(u) == blank; }
   T logY(int64_t t, int64_t u) const {
     return std::log(y[static_cast<size_t>(t * classes + label(u))]);
   }
@@ -161,6 +170,7 @@ private:
 
   const Labels &labels;
   int64_t steps, size, classes;
+  int32_t blank;
   bool mergesRepeated;
   std::vector<T> y, alpha, beta;
 };
@@ -179,8 +189,8 @@ template <typename T> struct CtcLoss {
       return;
     std::vector<Labels> labels;
     for (int64_t b = 0; b < batch; ++b) {
-      auto row = ctx.check(check(options, (*rows)[static_cast<size_t>(b)], lengths, in.dim(0), b,
-                                 static_cast<int32_t>(classes - 1)));
+      auto row = ctx.check(
+          check(options, (*rows)[static_cast<size_t>(b)], lengths, in.dim(0), b, classes));
       if (!row)
         return;
       labels.push_back(std::move(*row));
@@ -196,16 +206,15 @@ template <typename T> struct CtcLoss {
       for (int64_t b = begin; b < end; ++b) {
         int64_t steps = lengths.data<int32_t>()[b];
         if (steps && std::ssize((*rows)[static_cast<size_t>(b)]) <= steps)
-          solveRow(in, b, steps, labels[static_cast<size_t>(b)], options.mergesRepeated, *loss,
-                   *slopes);
+          solveRow(in, b, steps, labels[static_cast<size_t>(b)], options, *loss, *slopes);
       }
     });
   }
 
   static void solveRow(const Tensor &in, int64_t b, int64_t steps, const Labels &labels,
-                       bool mergesRepeated, Tensor &loss, Tensor &slopes) {
+                       const LossOptions &options, Tensor &loss, Tensor &slopes) {
     int64_t batch = in.dim(1), classes = in.dim(2);
-    Alignment<T> alignment(labels, steps, classes, mergesRepeated);
+    Alignment<T> alignment(labels, steps, classes, options);
     for (int64_t t = 0; t < steps; ++t)
       alignment.setStep(t, in.data<T>() + (t * batch + b) * classes);
     T logProbability = alignment.solve();
@@ -225,34 +234,35 @@ template <typename T> struct CtcLoss {
   }
 
   static Expected<Labels> check(const LossOptions &options, const Labels &labels,
-                                const Tensor &lengths, int64_t time, int64_t b, int32_t blank) {
+                                const Tensor &lengths, int64_t time, int64_t b, int64_t classes) {
     int64_t steps = lengths.data<int32_t>()[b];
     if (steps < 0 || steps > time)
       return Unexpected(
           invalidArgument("sequence_length[", b, "] is ", steps, ", expected 0 to ", time));
-    if (labels.empty())
+    if (labels.empty() && !options.isBlankFirst)
       return Unexpected(invalidArgument("row ", b, " of the batch has no labels"));
     if (!options.ignoresLonger && std::ssize(labels) > steps)
       return Unexpected(
           invalidArgument("row ", b, " of the batch has ", labels.size(), " labels for ", steps,
                           " steps; set "
                           "ignore_longer_outputs_than_inputs to pass over such rows"));
-    return withBlanks(labels, options, blank);
+    return withBlanks(labels, options, classes);
   }
 };
 
-Expected<BoundKernel> bindLoss(const BindContext &node) {
+template <bool isBlankFirst> Expected<BoundKernel> bindLoss(const BindContext &node) {
   auto bound = bindByType<CtcLoss, TypeList<float, double>>(node);
   if (bound)
     bound->state = std::make_shared<const LossOptions>(
         LossOptions{node.attrs.getOr("preprocess_collapse_repeated", false),
                     node.attrs.getOr("ctc_merge_repeated", true),
-                    node.attrs.getOr("ignore_longer_outputs_than_inputs", false)});
+                    node.attrs.getOr("ignore_longer_outputs_than_inputs", false), isBlankFirst});
   return bound;
 }
 
 const KernelEntry ctcLossTable[] = {
-    {"CTCLoss", bindLoss},
+    {"CTCLoss", bindLoss<false>},
+    {"CTCLossV2", bindLoss<true>}, // cuDNN's order of classes
 };
 
 } // namespace

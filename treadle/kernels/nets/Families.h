@@ -23,6 +23,10 @@ std::span<const KernelEntry> ctcDecodeKernels();
 /// and the slope of that (A. Graves, "Supervised sequence labelling with recurrent neural
 /// networks", chapter 7, whose names the variables have).
 std::span<const KernelEntry> ctcLossKernels();
+/// CudnnRNN: recurrent nets of several layers, with parameters as cuDNN lays them out.
+std::span<const KernelEntry> cudnnRnnKernels();
+/// GatherTree: the sequences of a search with a beam, from each step's ids and their parents.
+std::span<const KernelEntry> gatherTreeKernels();
 /// BatchNormWithGlobalNormalization, the first batch normalization, and its gradient: mean and
 /// variance of each channel are given.
 std::span<const KernelEntry> globalNormalizationKernels();
@@ -51,7 +55,8 @@ std::span<const KernelEntry> softmaxKernels();
 inline constexpr KernelFamily netsFamilies[] = {
     TREADLE_FAMILY(attentionKernels), TREADLE_FAMILY(biasKernels),
     TREADLE_FAMILY(blockLstmKernels), TREADLE_FAMILY(ctcDecodeKernels),
-    TREADLE_FAMILY(ctcLossKernels),   TREADLE_FAMILY(globalNormalizationKernels),
+    TREADLE_FAMILY(ctcLossKernels),   TREADLE_FAMILY(gatherTreeKernels),
+    TREADLE_FAMILY(cudnnRnnKernels),  TREADLE_FAMILY(globalNormalizationKernels),
     TREADLE_FAMILY(scaleKernels),     TREADLE_FAMILY(groupNormKernels),
     TREADLE_FAMILY(gruKernels),       TREADLE_FAMILY(layerNormKernels),
     TREADLE_FAMILY(lstmGatesKernels), TREADLE_FAMILY(normalizationKernels),

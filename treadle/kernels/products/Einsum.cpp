@@ -1,10 +1,13 @@
-// Einsum: the operands are copied into the form [batch, free, summed], multiplied as matrices, and
-// the product copied into the order that the equation asks for.
+// Einsum and XlaDot: the operands are copied into the form [batch, free, summed], multiplied as
+// matrices, and the product copied into the order that the equation asks for.
 #include "treadle/kernels/ElementCopy.h"
 #include "treadle/kernels/Families.h"
+#include "treadle/kernels/arrays/DimensionNumbers.h"
 #include "treadle/kernels/elementwise/Elementwise.h"
+#include "treadle/kernels/elementwise/Families.h"
 #include "treadle/kernels/products/EinsumAxes.h"
 #include "treadle/kernels/products/MatMul.h"
+#include "treadle/runtime/RunOp.h"
 
 #include <algorithm>
 #include <string>
@@ -136,10 +139,7 @@ Tensor makeOne(DType dtype) {
   return one;
 }
 
-void runEinsum(OpContext &ctx) {
-  const EinsumState &s = ctx.state<EinsumState>();
-  const Tensor a = ctx.input(0);
-  const Tensor b = s.inputs.size() > 1 ? ctx.input(1) : makeOne(a.dtype());
+void multiply(OpContext &ctx, const EinsumState &s, const Tensor &a, const Tensor &b) {
   Axes axes;
   if (!axes.add(ctx, 0, a, s.inputs[0]) ||
       (s.inputs.size() > 1 && !axes.add(ctx, 1, b, s.inputs[1])))
@@ -175,6 +175,12 @@ void runEinsum(OpContext &ctx) {
     giveResult(*product, lists, *out);
 }
 
+void runEinsum(OpContext &ctx) {
+  const EinsumState &s = ctx.state<EinsumState>();
+  const Tensor a = ctx.input(0);
+  multiply(ctx, s, a, s.inputs.size() > 1 ? ctx.input(1) : makeOne(a.dtype()));
+}
+
 Expected<BoundKernel> bindEinsum(const BindContext &node) {
   Expected<std::string> equation = node.attrs.get<std::string>("equation");
   if (!equation)
@@ -194,8 +200,99 @@ Expected<BoundKernel> bindEinsum(const BindContext &node) {
   return bound;
 }
 
+// --- XlaDot ------------------------------------------------------------------------------------
+
+/// The message DotDimensionNumbers: dimensions that are summed, and those that both have.
+struct DotNumbers {
+  std::vector<int64_t> summed[2], batch[2];
+};
+
+struct DotState {
+  DotNumbers numbers;
+  EinsumState product; // its labels are known when the ranks are
+  DType computed, out;
+};
+
+/// Gives dimensions of both operands one label each. Nothing where they aren't dimensions.
+bool join(const std::vector<int64_t> (&dims)[2], std::string (&labels)[2], char &next) {
+  if (dims[0].size() != dims[1].size())
+    return false;
+  for (size_t i = 0; i < dims[0].size(); ++i, ++next)
+    for (int side = 0; side < 2; ++side) {
+      auto d = static_cast<size_t>(dims[side][i]);
+      if (d >= labels[side].size() || labels[side][d])
+        return false;
+      labels[side][d] = next;
+    }
+  return true;
+}
+
+/// Batch dimensions come first in the result, then those that each operand has alone.
+Expected<EinsumState> labelled(const DotState &s, const Tensor &a, const Tensor &b) {
+  constexpr char first = 'A';
+  if (a.rank() + b.rank() > 'z' - first)
+    return Unexpected(
+        unimplemented("a product of ", tensorTypeText(a), " and ", tensorTypeText(b)));
+  std::string labels[2] = {std::string(static_cast<size_t>(a.rank()), 0),
+                           std::string(static_cast<size_t>(b.rank()), 0)};
+  EinsumState product = s.product;
+  char next = first;
+  bool isGood = join(s.numbers.batch, labels, next);
+  for (char label = first; label < next; ++label)
+    product.output += label;
+  if (!isGood || !join(s.numbers.summed, labels, next))
+    return Unexpected(invalidArgument("dimension_numbers don't go with operands of shapes ",
+                                      dimsText(a.dims()), " and ", dimsText(b.dims())));
+  for (std::string &side : labels)
+    for (char &label : side)
+      if (!label)
+        product.output += label = next++;
+  product.inputs = {labels[0], labels[1]};
+  return product;
+}
+
+std::optional<Tensor> castTo(OpContext &ctx, Tensor x, DType dtype) {
+  if (x.dtype() == dtype)
+    return x;
+  auto out = ctx.check(runOp({castKernels}, "Cast", {}, {std::move(x)}, {dtype}));
+  return out ? std::optional(std::move(out->at(0))) : std::nullopt;
+}
+
+void runDot(OpContext &ctx) {
+  const auto &s = ctx.state<DotState>();
+  auto a = castTo(ctx, ctx.input(0), s.computed), b = castTo(ctx, ctx.input(1), s.computed);
+  if (!a || !b)
+    return;
+  auto product = ctx.check(labelled(s, *a, *b));
+  if (!product)
+    return;
+  multiply(ctx, *product, *a, *b);
+  if (ctx.hasFailed() || s.computed == s.out)
+    return;
+  if (auto out = castTo(ctx, std::move(ctx.output(0)), s.out))
+    ctx.setOutput(0, std::move(*out));
+}
+
+Expected<BoundKernel> bindDot(const BindContext &node) {
+  DType out = node.outputTypes[0];
+  DotState s{{}, {}, productDType(node.inputTypes[0], node.inputTypes[1], out), out};
+  std::vector<int64_t> *fields[] = {&s.numbers.summed[0], &s.numbers.summed[1], &s.numbers.batch[0],
+                                    &s.numbers.batch[1]};
+  std::string bytes = node.attrs.getOr("dimension_numbers", std::string());
+  if (!readDimensionNumbers(bytes, fields))
+    return Unexpected(invalidArgument("dimension_numbers is no message DotDimensionNumbers"));
+  s.product.multiply = findMultiply(s.computed, s.computed, s.computed);
+  if (!s.product.multiply)
+    return unsupportedDType(node, out);
+  BoundKernel bound = boundWith(runDot, std::move(s));
+  bound.isExpensive = true;
+  return bound;
+}
+
 const KernelEntry einsumTable[] = {
     {"Einsum", bindEinsum},
+    {"XlaDot", bindDot},
+    {"XlaDotV2", bindDot},
 };
 
 } // namespace

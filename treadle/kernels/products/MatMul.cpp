@@ -430,6 +430,21 @@ MultiplyFn findMultiply(DType a, DType b, DType out) {
   return nullptr;
 }
 
+DType productDType(DType a, DType b, DType out) {
+  auto any = [&](auto predicate) { return predicate(a) || predicate(b) || predicate(out); };
+  auto hasLongParts = [](DType d) { return d == DType::Float64 || d == DType::Complex128; };
+  auto isLong = [](DType d) {
+    return d == DType::Int64 || d == DType::UInt64 || d == DType::UInt32;
+  };
+  if (a == b && a == out && isFloating(a))
+    return a;
+  if (any(isComplex))
+    return any(hasLongParts) ? DType::Complex128 : DType::Complex64;
+  if (any(isFloating))
+    return any(hasLongParts) ? DType::Float64 : DType::Float32;
+  return any(isLong) ? DType::Int64 : DType::Int32;
+}
+
 std::span<const KernelEntry> matMulKernels() { return matMulTable; }
 
 } // namespace treadle

@@ -24,4 +24,9 @@ using MultiplyFn = void (*)(const Product &, const void *a, const void *b, void 
 /// The function for these dtypes, or null.
 MultiplyFn findMultiply(DType a, DType b, DType out);
 
+/// The dtype in which XLA multiplies numbers of dtypes `a` and `b` for a result of dtype `out`:
+/// that loses nothing of any of them but the digits that sums of small floats and integers don't
+/// need.
+DType productDType(DType a, DType b, DType out);
+
 } // namespace treadle

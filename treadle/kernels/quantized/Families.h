@@ -20,10 +20,18 @@ std::span<const KernelEntry> quantizedMathKernels();
 /// Quantized tensors whose range changes or whose shape does: requantization, joining, reshaping,
 /// rectifying, pooling.
 std::span<const KernelEntry> requantizeKernels();
+/// TensorFlow's Uniform ops, whose integers have a scale and a zero point instead of a range: of
+/// single elements,
+std::span<const KernelEntry> uniformQuantizationKernels();
+/// and products and convolutions.
+std::span<const KernelEntry> uniformProductKernels();
 
-inline constexpr KernelFamily quantizedFamilies[] = {
-    TREADLE_FAMILY(fakeQuantizationKernels), TREADLE_FAMILY(quantizeKernels),
-    TREADLE_FAMILY(quantizeAndDequantizeKernels), TREADLE_FAMILY(quantizedMathKernels),
-    TREADLE_FAMILY(requantizeKernels)};
+inline constexpr KernelFamily quantizedFamilies[] = {TREADLE_FAMILY(fakeQuantizationKernels),
+                                                     TREADLE_FAMILY(quantizeKernels),
+                                                     TREADLE_FAMILY(quantizeAndDequantizeKernels),
+                                                     TREADLE_FAMILY(quantizedMathKernels),
+                                                     TREADLE_FAMILY(requantizeKernels),
+                                                     TREADLE_FAMILY(uniformQuantizationKernels),
+                                                     TREADLE_FAMILY(uniformProductKernels)};
 
 } // namespace treadle

@@ -26,6 +26,8 @@ std::span<const KernelEntry> randomStatefulKernels();
 std::span<const KernelEntry> randomStatelessKernels();
 /// Normal numbers between bounds, with the mean, the deviation and the bounds as tensors.
 std::span<const KernelEntry> randomTruncatedKernels();
+/// SobolSample: points that fill a cube evenly.
+std::span<const KernelEntry> sobolKernels();
 /// XlaRngBitGenerator: bits of Philox 4x32 and ThreeFry 2x32, from a state that goes on.
 std::span<const KernelEntry> xlaRandomKernels();
 
@@ -36,6 +38,7 @@ inline constexpr KernelFamily randomFamilies[] = {TREADLE_FAMILY(candidateSampli
                                                   TREADLE_FAMILY(randomStatefulKernels),
                                                   TREADLE_FAMILY(randomStatelessKernels),
                                                   TREADLE_FAMILY(randomTruncatedKernels),
+                                                  TREADLE_FAMILY(sobolKernels),
                                                   TREADLE_FAMILY(xlaRandomKernels)};
 
 } // namespace treadle

@@ -1,6 +1,7 @@
-// Discrete Fourier transforms of the last one, two or three dimensions, of complex and of real
-// data.
+// Discrete Fourier transforms of the last one, two or three dimensions, or of those that the node
+// names, of complex and of real data.
 #include "treadle/kernels/Families.h"
+#include "treadle/kernels/arrays/Rearrange.h"
 #include "treadle/kernels/elementwise/Elementwise.h"
 #include "treadle/kernels/signals/FourierPlan.h"
 #include "treadle/kernels/signals/KeptPlans.h"
@@ -11,7 +12,7 @@ namespace {
 using namespace fourier;
 
 struct FourierKind {
-  int rank; // dimensions that are transformed
+  int rank; // dimensions that are transformed; 0: those that input 2 names
   bool isInverse;
 };
 
@@ -22,10 +23,27 @@ template <typename Real> struct FourierState : FourierKind {
   explicit FourierState(FourierKind kind) : FourierKind(kind) {}
 };
 
-/// What the inverse of these dimensions is divided by, all at once: as numpy and XLA do it.
-template <typename Real> Real scaleOf(Dims dims, size_t first, bool isInverse) {
-  double count = isInverse ? static_cast<double>(countBetween(dims, first, dims.size())) : 1.0;
-  return static_cast<Real>(1 / count);
+/// The dimensions that are transformed, in order, and how much of each dimension is.
+struct Extent {
+  DimVector axes, dims;
+
+  size_t last() const { return static_cast<size_t>(axes[axes.size() - 1]); }
+  /// All but the last.
+  Dims others() const { return Dims(axes).first(axes.size() - 1); }
+  /// Of the spectrum of real data: the other half tells nothing new.
+  DimVector halved() const {
+    DimVector half = dims;
+    half[last()] = half[last()] ? half[last()] / 2 + 1 : 0;
+    return half;
+  }
+};
+
+/// What an inverse is divided by, all at once: as numpy and XLA do it.
+template <typename Real> Real scaleOf(const Extent &extent, bool isInverse) {
+  double count = 1;
+  for (int64_t axis : extent.axes)
+    count *= static_cast<double>(extent.dims[static_cast<size_t>(axis)]);
+  return static_cast<Real>(isInverse ? 1 / count : 1);
 }
 
 /// Along dimension `d` of complex arrays, of which the first may have more than is meant: `dims`
@@ -49,123 +67,187 @@ bool checkRank(OpContext &ctx, int rank, const Tensor &in) {
   return false;
 }
 
+/// The axes in input 2, each once.
+std::optional<DimVector> readAxes(OpContext &ctx, const Tensor &in) {
+  const Tensor &list = ctx.input(2);
+  DimVector axes;
+  for (int64_t i = 0; i < list.count(); ++i) {
+    int64_t axis = normalizedAxis(indexAt(list, i), in.rank());
+    if (axis < 0 || std::ranges::find(axes, axis) != axes.end())
+      break;
+    axes.push(axis);
+  }
+  if (list.rank() == 1 && list.count() && std::ssize(Dims(axes)) == list.count())
+    return axes;
+  ctx.fail(invalidArgument("axes must be a vector of some of ", in.rank(),
+                           " dimensions, each once, but is ", tensorTypeText(list)));
+  return std::nullopt;
+}
+
+std::optional<DimVector> axesOf(OpContext &ctx, FourierKind kind, const Tensor &in) {
+  if (kind.rank == 0)
+    return readAxes(ctx, in);
+  if (!checkRank(ctx, kind.rank, in))
+    return std::nullopt;
+  DimVector axes;
+  for (int d = in.rank() - kind.rank; d < in.rank(); ++d)
+    axes.push(d);
+  return axes;
+}
+
+/// Input 1, where there is one, says how much of each axis is transformed. Of the last axis of an
+/// inverse that is to be real (`isHalf`) the input has half as much.
+std::optional<Extent> readExtent(OpContext &ctx, FourierKind kind, const Tensor &in, bool isHalf) {
+  std::optional<DimVector> axes = axesOf(ctx, kind, in);
+  if (!axes)
+    return std::nullopt;
+  Extent extent{*axes, in.dims()};
+  if (ctx.numInputs() == 1)
+    return extent;
+  const Tensor &lengths = ctx.input(1);
+  auto count = static_cast<int64_t>(axes->size());
+  if (lengths.rank() != 1 || lengths.dim(0) != count) {
+    ctx.fail(invalidArgument("fft_length must be a vector of ", count, " elements, but has shape ",
+                             dimsText(lengths.dims())));
+    return std::nullopt;
+  }
+  for (int64_t i = 0; i < count; ++i) {
+    auto axis = static_cast<size_t>((*axes)[static_cast<size_t>(i)]);
+    int64_t n = extent.dims[axis] = indexAt(lengths, i);
+    int64_t needed = isHalf && i + 1 == count && n > 0 ? n / 2 + 1 : n;
+    if (n < 0 || in.dims()[axis] < needed) {
+      ctx.fail(invalidArgument("fft_length is ", n, " for dimension ", axis, ", which needs ",
+                               needed, " elements of the input, but it has ", in.dims()[axis]));
+      return std::nullopt;
+    }
+  }
+  return extent;
+}
+
 template <typename Real> struct ComplexFourier {
   using Complex = std::complex<Real>;
+  static constexpr bool isHalf = false, needsLines = false;
 
-  static void run(OpContext &ctx) {
+  static void compute(OpContext &ctx, const Tensor &in, const Extent &extent) {
     const auto &s = ctx.state<FourierState<Real>>();
-    const Tensor in = ctx.input(0);
-    if (!checkRank(ctx, s.rank, in))
-      return;
-    Tensor *out = ctx.allocateOutput(0, in.dtype(), in.dims());
+    const DimVector &dims = extent.dims;
+    Tensor *out = ctx.allocateOutput(0, in.dtype(), dims);
     if (!out || !out->count())
       return;
     const Complex *from = in.data<Complex>();
-    auto first = static_cast<size_t>(in.rank() - s.rank);
-    Real scale = scaleOf<Real>(in.dims(), first, s.isInverse);
-    for (size_t d = first; d < in.dims().size(); ++d) {
-      transformComplex<Real>(ctx, in.dims(), d, from, in.dims(), out->data<Complex>(), s.isInverse,
-                             d == first ? scale : Real(1));
+    DimVector fromDims = in.dims();
+    Real scale = scaleOf<Real>(extent, s.isInverse);
+    for (int64_t axis : extent.axes) {
+      transformComplex<Real>(ctx, dims, static_cast<size_t>(axis), from, fromDims,
+                             out->data<Complex>(), s.isInverse, scale);
       from = out->data<Complex>();
+      fromDims = dims;
+      scale = 1;
     }
   }
 };
 
-// --- real data: input 1 says how much of each dimension is transformed ---------------------------
-
-std::optional<DimVector> readLengths(OpContext &ctx, FourierKind kind, const Tensor &in) {
-  auto [rank, isHalf] = kind; // the last dimension of the input, where the inverse is asked for
-  const Tensor &lengths = ctx.input(1);
-  if (!checkRank(ctx, rank, in))
-    return std::nullopt;
-  if (lengths.rank() != 1 || lengths.dim(0) != rank) {
-    ctx.fail(invalidArgument("fft_length must be a vector of ", rank, " elements, but has shape ",
-                             dimsText(lengths.dims())));
-    return std::nullopt;
-  }
-  DimVector dims(in.dims());
-  for (int i = 0; i < rank; ++i) {
-    int64_t n = dims[dims.size() - static_cast<size_t>(rank - i)] = indexAt(lengths, i);
-    int64_t needed = isHalf && i + 1 == rank && n > 0 ? n / 2 + 1 : n;
-    int64_t found = in.dim(in.rank() - rank + i);
-    if (n < 0 || found < needed) {
-      ctx.fail(invalidArgument("fft_length is ", n, " for dimension ", in.rank() - rank + i,
-                               ", which needs ", needed, " elements of the input, but it has ",
-                               found));
-      return std::nullopt;
-    }
-  }
-  return dims;
-}
-
-// The half of the spectrum that tells all.
+// The half of the spectrum that tells all. The last axis must be the last dimension.
 template <typename Real> struct RealFourier {
   using Complex = std::complex<Real>;
+  static constexpr bool isHalf = false, needsLines = true;
 
-  static void run(OpContext &ctx) {
+  static void compute(OpContext &ctx, const Tensor &in, const Extent &extent) {
     const auto &s = ctx.state<FourierState<Real>>();
-    const Tensor in = ctx.input(0);
-    std::optional<DimVector> dims = readLengths(ctx, s, in);
-    if (!dims)
-      return;
-    size_t last = dims->size() - 1;
-    DimVector half = *dims;
-    half[last] = half[last] ? half[last] / 2 + 1 : 0;
+    size_t last = extent.last();
+    DimVector half = extent.halved();
     Tensor *out = ctx.allocateOutput(0, dtypeOf<Complex>, half);
     if (!out || !out->count())
       return;
     auto *spectrum = out->data<Complex>();
     std::shared_ptr<const RealPlan<Real>> borrowed;
-    s.realPlans.of(static_cast<size_t>((*dims)[last]), borrowed)
-        .forward(ctx, Lines<const Real>::along(in.data<Real>(), in.dims(), *dims, last),
+    s.realPlans.of(static_cast<size_t>(extent.dims[last]), borrowed)
+        .forward(ctx, Lines<const Real>::along(in.data<Real>(), in.dims(), extent.dims, last),
                  Lines<Complex>::along(spectrum, half, half, last));
-    for (size_t d = dims->size() - static_cast<size_t>(s.rank); d < last; ++d)
-      transformComplex<Real>(ctx, half, d, spectrum, half, spectrum, false, Real(1));
+    for (int64_t axis : extent.others())
+      transformComplex<Real>(ctx, half, static_cast<size_t>(axis), spectrum, half, spectrum, false,
+                             Real(1));
   }
 };
 
-// The other half of the last dimension is the conjugate of the first, mirrored; the other
-// dimensions are transformed before it.
+// The other half of the last axis is the conjugate of the first, mirrored; the other axes are
+// transformed before it.
 template <typename Real> struct InverseRealFourier {
   using Complex = std::complex<Real>;
+  static constexpr bool isHalf = true, needsLines = true;
 
-  static void run(OpContext &ctx) {
+  static void compute(OpContext &ctx, const Tensor &in, const Extent &extent) {
     const auto &s = ctx.state<FourierState<Real>>();
-    const Tensor in = ctx.input(0);
-    std::optional<DimVector> dims = readLengths(ctx, s, in);
-    if (!dims)
-      return;
-    size_t last = dims->size() - 1, first = dims->size() - static_cast<size_t>(s.rank);
-    DimVector half = *dims;
-    half[last] = half[last] ? half[last] / 2 + 1 : 0;
-    Tensor *out = ctx.allocateOutput(0, dtypeOf<Real>, *dims);
+    size_t last = extent.last();
+    DimVector half = extent.halved();
+    Tensor *out = ctx.allocateOutput(0, dtypeOf<Real>, extent.dims);
     if (!out || !out->count())
       return;
     std::optional<Tensor> part;
     const auto *spectrum = in.data<Complex>();
     DimVector spectrumDims(in.dims());
-    for (size_t d = first; d < last; ++d) {
+    for (int64_t axis : extent.others()) {
       if (!part && !(part = ctx.check(Tensor::make(dtypeOf<Complex>, half))))
         return;
-      transformComplex<Real>(ctx, half, d, spectrum, spectrumDims, part->data<Complex>(), true,
-                             Real(1));
+      transformComplex<Real>(ctx, half, static_cast<size_t>(axis), spectrum, spectrumDims,
+                             part->data<Complex>(), true, Real(1));
       spectrum = part->data<Complex>();
       spectrumDims = half;
     }
-    int64_t length = (*dims)[last];
+    int64_t length = extent.dims[last];
     std::shared_ptr<const RealPlan<Real>> borrowed;
     s.realPlans.of(static_cast<size_t>(length), borrowed)
         .inverse(ctx, Lines<const Complex>::along(spectrum, spectrumDims, half, last),
-                 Lines<Real>::along(out->data<Real>(), *dims, *dims, last),
-                 scaleOf<Real>(*dims, first, true));
+                 Lines<Real>::along(out->data<Real>(), extent.dims, extent.dims, last),
+                 scaleOf<Real>(extent, true));
   }
 };
+
+/// With dimension `d` and the last in each other's place.
+std::vector<int64_t> swapped(Dims dims, size_t d) {
+  std::vector<int64_t> out(dims.begin(), dims.end());
+  std::swap(out[d], out.back());
+  return out;
+}
+
+/// Output 0, of a kernel that reads along the last dimension.
+template <typename Kernel>
+void computeSwapped(OpContext &ctx, const Tensor &in, const Extent &extent) {
+  size_t last = extent.last();
+  DimVector places;
+  for (int d = 0; d < in.rank(); ++d)
+    places.push(d);
+  std::vector<int64_t> order = swapped(places, last);
+  auto x = ctx.check(rearrange::permuted(in, order));
+  if (!x)
+    return;
+  Extent moved{extent.axes, Dims(swapped(extent.dims, last))};
+  for (int64_t &axis : moved.axes)
+    axis = order[static_cast<size_t>(axis)];
+  Kernel::compute(ctx, *x, moved);
+  if (ctx.hasFailed())
+    return;
+  if (auto out = ctx.check(rearrange::permuted(ctx.output(0), order)))
+    ctx.setOutput(0, std::move(*out));
+}
+
+template <typename Kernel, typename Real> void runFourier(OpContext &ctx) {
+  const Tensor in = ctx.input(0);
+  std::optional<Extent> extent =
+      readExtent(ctx, ctx.state<FourierState<Real>>(), in, Kernel::isHalf);
+  if (!extent)
+    return;
+  if (Kernel::needsLines && extent->last() + 1 != extent->dims.size())
+    computeSwapped<Kernel>(ctx, in, *extent);
+  else
+    Kernel::compute(ctx, in, *extent);
+}
 
 template <template <typename> class Kernel, int rank, bool isInverse>
 Expected<BoundKernel> bindFourier(const BindContext &node) {
   BoundKernel bound;
   auto bind = [&]<typename Real>(Real) {
-    bound.fn = Kernel<Real>::run;
+    bound.fn = runFourier<Kernel<Real>, Real>;
     bound.state = std::make_shared<const FourierState<Real>>(FourierKind{rank, isInverse});
   };
   DType dtype = node.inputTypes[0];
@@ -198,6 +280,10 @@ const KernelEntry fourierTable[] = {
     {"IRFFT", bindFourier<InverseRealFourier, 1, true>},
     {"IRFFT2D", bindFourier<InverseRealFourier, 2, true>},
     {"IRFFT3D", bindFourier<InverseRealFourier, 3, true>},
+    {"FFTND", bindFourier<ComplexFourier, 0, false>},
+    {"IFFTND", bindFourier<ComplexFourier, 0, true>},
+    {"RFFTND", bindFourier<RealFourier, 0, false>},
+    {"IRFFTND", bindFourier<InverseRealFourier, 0, true>},
 };
 
 } // namespace

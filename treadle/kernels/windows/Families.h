@@ -21,10 +21,13 @@ std::span<const KernelEntry> fractionalPoolingKernels();
 std::span<const KernelEntry> fusedPaddingKernels();
 /// Maxima and means under a sliding window, and their gradients.
 std::span<const KernelEntry> poolingKernels();
+/// XlaConv: convolutions whose dimensions come in any order, with holes in input and filter, in
+/// groups of the features or of the batch.
+std::span<const KernelEntry> xlaConvolutionKernels();
 
 inline constexpr KernelFamily windowsFamilies[] = {
-    TREADLE_FAMILY(convolutionKernels), TREADLE_FAMILY(dilationKernels),
+    TREADLE_FAMILY(convolutionKernels),       TREADLE_FAMILY(dilationKernels),
     TREADLE_FAMILY(fractionalPoolingKernels), TREADLE_FAMILY(fusedPaddingKernels),
-    TREADLE_FAMILY(poolingKernels)};
+    TREADLE_FAMILY(poolingKernels),           TREADLE_FAMILY(xlaConvolutionKernels)};
 
 } // namespace treadle

@@ -1,0 +1,86 @@
+// GatherTree: the sequences that a search with a beam found. Each step has an id and a parent for
+// each beam; a sequence is read from its last step back, and ends at its first end token.
+#include "treadle/kernels/Element.h"
+#include "treadle/kernels/Families.h"
+
+#include <algorithm>
+
+namespace treadle {
+namespace {
+
+/// [time, batch, beams] of ids, parents and results, of which one sequence is looked at.
+struct Tree {
+  const int32_t *ids, *parents;
+  int32_t *sequences;
+  int64_t batch, beams;
+
+  int64_t at(int64_t t, int64_t b, int64_t beam) const { return (t * batch + b) * beams + beam; }
+};
+
+/// Writes the sequence of a beam of `length` steps; the parent that isn't a beam, or -1.
+int64_t follow(const Tree &tree, int64_t b, int64_t beam, int64_t length, int64_t &step) {
+  int64_t from = beam;
+  for (step = length - 1; step >= 0; --step) {
+    if (from < 0 || from >= tree.beams)
+      return from;
+    tree.sequences[tree.at(step, b, beam)] = tree.ids[tree.at(step, b, from)];
+    from = tree.parents[tree.at(step, b, from)];
+  }
+  return -1;
+}
+
+/// Nothing follows an end token.
+void endSequence(const Tree &tree, int64_t b, int64_t beam, int64_t length, int32_t end) {
+  bool hasEnded = false;
+  for (int64_t t = 0; t < length; ++t) {
+    int32_t &id = tree.sequences[tree.at(t, b, beam)];
+    id = hasEnded ? end : id;
+    hasEnded |= id == end;
+  }
+}
+
+bool checkInputs(OpContext &ctx) {
+  const Tensor &ids = ctx.input(0), &parents = ctx.input(1), &lengths = ctx.input(2);
+  if (ids.rank() == 3 && std::ranges::equal(ids.dims(), parents.dims()) && lengths.rank() == 1 &&
+      lengths.dim(0) == ids.dim(1) && ctx.input(3).rank() == 0)
+    return true;
+  ctx.fail(invalidArgument("step_ids and parent_ids must be of [time,batch,beams], "
+                           "max_sequence_lengths of [batch] and end_token a scalar, but they are ",
+                           tensorTypeText(ids), ", ", tensorTypeText(parents), ", ",
+                           tensorTypeText(lengths), " and ", tensorTypeText(ctx.input(3))));
+  return false;
+}
+
+void gatherTree(OpContext &ctx) {
+  if (!checkInputs(ctx))
+    return;
+  const Tensor ids = ctx.input(0), parents = ctx.input(1), lengths = ctx.input(2);
+  int32_t end = *ctx.input(3).data<int32_t>();
+  Tensor *out = ctx.allocateOutput(0, DType::Int32, ids.dims());
+  if (!out)
+    return;
+  std::fill_n(out->data<int32_t>(), out->count(), end);
+  Tree tree{ids.data<int32_t>(), parents.data<int32_t>(), out->data<int32_t>(), ids.dim(1),
+            ids.dim(2)};
+  for (int64_t b = 0; b < tree.batch; ++b) {
+    int64_t length = std::min<int64_t>(ids.dim(0), lengths.data<int32_t>()[b]);
+    for (int64_t beam = 0; beam < tree.beams; ++beam) {
+      int64_t step = 0, parent = follow(tree, b, beam, length, step);
+      if (step >= 0)
+        return ctx.fail(invalidArgument("parent_ids[", step + 1, ",", b, "] has ", parent,
+                                        ", expected one of ", tree.beams, " beams"));
+      endSequence(tree, b, beam, length, end);
+    }
+  }
+}
+
+const KernelEntry gatherTreeTable[] = {
+    {"Addons>GatherTree", bindPlain<gatherTree>},
+    {"GatherTree", bindPlain<gatherTree>},
+};
+
+} // namespace
+
+std::span<const KernelEntry> gatherTreeKernels() { return gatherTreeTable; }
+
+} // namespace treadle

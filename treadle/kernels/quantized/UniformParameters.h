@@ -1,0 +1,118 @@
+// Internal to the folder: how integers stand for floats in TensorFlow's Uniform ops, as (integer -
+// zero point) * scale, with one scale and zero point for all or for each slice along an axis.
+#pragma once
+
+#include "treadle/kernels/Element.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace treadle::uniform {
+
+/// The attributes that begin with a prefix (`lhs_`, or nothing).
+struct Range {
+  int64_t axis = -1;
+  int32_t min, max;
+
+  static Expected<Range> of(const BindContext &node, const std::string &prefix) {
+    int64_t min = TREADLE_TRY(node.attrs.get<int64_t>(prefix + "quantization_min_val")),
+            max = TREADLE_TRY(node.attrs.get<int64_t>(prefix + "quantization_max_val"));
+    int64_t axis = node.attrs.getOr<int64_t>(prefix + "quantization_axis", -1);
+    if (min > max || min < INT32_MIN || max > INT32_MAX || axis < -1)
+      return Unexpected(invalidArgument(prefix, "quantization_min_val is ", min, ", _max_val ", max,
+                                        " and _axis ", axis));
+    return Range{axis, static_cast<int32_t>(min), static_cast<int32_t>(max)};
+  }
+
+  int32_t clamped(int32_t x) const { return std::clamp(x, min, max); }
+};
+
+/// Integers wrap around, as TensorFlow's do.
+inline int32_t wrappingSum(int32_t a, int32_t b) {
+  return static_cast<int32_t>(static_cast<uint32_t>(a) + static_cast<uint32_t>(b));
+}
+inline int32_t wrappingDifference(int32_t a, int32_t b) {
+  return static_cast<int32_t>(static_cast<uint32_t>(a) - static_cast<uint32_t>(b));
+}
+
+/// Scales and zero points of a tensor: of the slice that an element is in.
+class Parameters {
+public:
+  /// Those of a tensor of shape `dims` in inputs `i` and `i + 1`; nothing, having failed.
+  static std::optional<Parameters> read(OpContext &ctx, int i, int64_t axis, Dims dims) {
+    const Tensor &scales = ctx.input(i), &zeros = ctx.input(i + 1);
+    bool isWhole = axis == -1;
+    bool fits = isWhole ? scales.rank() == 0 && zeros.rank() == 0
+                        : axis < std::ssize(dims) && scales.rank() == 1 && zeros.rank() == 1 &&
+                              scales.dim(0) == dims[static_cast<size_t>(axis)] &&
+                              zeros.dim(0) == scales.dim(0);
+    if (!fits) {
+      ctx.fail(invalidArgument("scales and zero_points are ", tensorTypeText(scales), " and ",
+                               tensorTypeText(zeros), ", expected ",
+                               isWhole ? "scalars" : "vectors of the size of dimension ",
+                               isWhole ? "" : std::to_string(axis), " of ", dimsText(dims)));
+      return std::nullopt;
+    }
+    Parameters p(scales, zeros);
+    if (!isWhole) {
+      p.count = scales.dim(0);
+      for (size_t d = static_cast<size_t>(axis) + 1; d < dims.size(); ++d)
+        p.stride *= dims[d];
+    }
+    return p;
+  }
+
+  /// The number of the slice of row-major element `i`.
+  int64_t slice(int64_t i) const { return count == 1 ? 0 : i / stride % count; }
+  float scale(int64_t slice) const { return scales.data<float>()[slice]; }
+  int32_t zero(int64_t slice) const { return zeros.data<int32_t>()[slice]; }
+  int64_t slices() const { return count; }
+
+private:
+  Parameters(Tensor scales, Tensor zeros) : scales(std::move(scales)), zeros(std::move(zeros)) {}
+
+  Tensor scales, zeros;
+  int64_t count = 1, stride = 1;
+};
+
+/// The nearest integer, halves up; what no int32 holds becomes the least, as the processor does it.
+inline int32_t roundedUp(float x) {
+  float whole = std::floor(x + 0.5f);
+  return whole >= -0x1p31f && whole < 0x1p31f ? static_cast<int32_t>(whole) : INT32_MIN;
+}
+
+inline int32_t quantized(float x, float inverseScale, int32_t zero, const Range &range) {
+  return range.clamped(wrappingSum(roundedUp(x * inverseScale), zero));
+}
+
+/// Multiplies integers by a float, in whole numbers: TensorFlow Lite's way, which all of its
+/// kernels share.
+class Multiplier {
+public:
+  explicit Multiplier(double factor) {
+    if (!std::isfinite(factor) || factor == 0)
+      return;
+    int exponent;
+    double mantissa = std::frexp(factor, &exponent);
+    auto fixed = static_cast<int64_t>(std::llround(mantissa * 0x1p31));
+    if (fixed == int64_t{1} << 31) {
+      fixed /= 2;
+      ++exponent;
+    }
+    if (exponent < -31 || exponent > 30)
+      return;
+    number = fixed;
+    shift = 31 - exponent;
+  }
+
+  int32_t operator()(int32_t x) const {
+    __int128 product = static_cast<__int128>(x) * number + (__int128{1} << (shift - 1));
+    return static_cast<int32_t>(product >> shift);
+  }
+
+private:
+  int64_t number = 0;
+  int shift = 31;
+};
+
+} // namespace treadle::uniform

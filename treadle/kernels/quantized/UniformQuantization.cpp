@@ -1,0 +1,213 @@
+// TensorFlow's Uniform ops of single elements: floats to integers and back, from one scale to
+// another, sums, and bounds.
+#include "treadle/kernels/Families.h"
+#include "treadle/kernels/elementwise/Broadcast.h"
+#include "treadle/kernels/elementwise/Quantized.h"
+#include "treadle/kernels/quantized/UniformParameters.h"
+
+#include <vector>
+
+namespace treadle {
+namespace {
+
+using namespace uniform;
+
+// --- floats and integers -----------------------------------------------------------------------
+
+struct QuantizeState {
+  Range range;
+  DType out;
+};
+
+void runQuantize(OpContext &ctx) {
+  const auto &s = ctx.state<QuantizeState>();
+  const Tensor in = ctx.input(0);
+  auto p = Parameters::read(ctx, 1, s.range.axis, in.dims());
+  Tensor *out = p ? ctx.allocateOutput(0, s.out, in.dims()) : nullptr;
+  if (!out)
+    return;
+  visitQuantized(s.out, [&]<typename T>() {
+    for (int64_t i = 0; i < in.count(); ++i) {
+      int64_t slice = p->slice(i);
+      out->data<T>()[i] = static_cast<T>(
+          uniform::quantized(in.data<float>()[i], 1.0f / p->scale(slice), p->zero(slice), s.range));
+    }
+  });
+}
+
+void runDequantize(OpContext &ctx) {
+  const auto &s = ctx.state<QuantizeState>();
+  const Tensor in = ctx.input(0);
+  auto p = Parameters::read(ctx, 1, s.range.axis, in.dims());
+  Tensor *out = p ? ctx.allocateOutput(0, DType::Float32, in.dims()) : nullptr;
+  if (!out)
+    return;
+  visitQuantized(in.dtype(), [&]<typename T>() {
+    for (int64_t i = 0; i < in.count(); ++i) {
+      int64_t slice = p->slice(i);
+      out->data<float>()[i] =
+          static_cast<float>(wrappingDifference(in.data<T>()[i], p->zero(slice))) * p->scale(slice);
+    }
+  });
+}
+
+template <KernelFn fn> Expected<BoundKernel> bindQuantize(const BindContext &node) {
+  Range range = TREADLE_TRY(Range::of(node, ""));
+  DType integers = node.inputTypes[0] == DType::Float32 ? node.outputTypes[0] : node.inputTypes[0];
+  if (integers != DType::QInt8 && integers != DType::QUInt8 && integers != DType::QInt32)
+    return unsupportedDType(node, integers);
+  return boundWith(fn, QuantizeState{range, node.outputTypes[0]});
+}
+
+// --- from one scale to another -----------------------------------------------------------------
+
+struct RequantizeState {
+  Range in, out;
+  DType dtype;
+};
+
+/// The factors from slices of one tensor to those of another, of which one may be whole.
+std::vector<Multiplier> multipliers(const Parameters &from, const Parameters &to) {
+  std::vector<Multiplier> list;
+  for (int64_t i = 0; i < std::max(from.slices(), to.slices()); ++i)
+    list.emplace_back(from.scale(from.slices() == 1 ? 0 : i) / to.scale(to.slices() == 1 ? 0 : i));
+  return list;
+}
+
+bool shareAxis(OpContext &ctx, const Range &a, const Range &b) {
+  if (a.axis == -1 || b.axis == -1 || a.axis == b.axis)
+    return true;
+  ctx.fail(
+      invalidArgument("two tensors are quantized along different axes, ", a.axis, " and ", b.axis));
+  return false;
+}
+
+void runRequantize(OpContext &ctx) {
+  const auto &s = ctx.state<RequantizeState>();
+  const Tensor in = ctx.input(0);
+  auto from = Parameters::read(ctx, 1, s.in.axis, in.dims());
+  auto to = from ? Parameters::read(ctx, 3, s.out.axis, in.dims()) : std::nullopt;
+  if (!to || !shareAxis(ctx, s.in, s.out))
+    return;
+  Tensor *out = ctx.allocateOutput(0, s.dtype, in.dims());
+  if (!out)
+    return;
+  std::vector<Multiplier> factors = multipliers(*from, *to);
+  auto convert = [&]<typename From, typename To>() {
+    for (int64_t i = 0; i < in.count(); ++i) {
+      int64_t a = from->slice(i), b = to->slice(i);
+      int32_t x = wrappingDifference(in.data<From>()[i], from->zero(a));
+      x = factors[static_cast<size_t>(std::max(a, b))](x);
+      out->data<To>()[i] = static_cast<To>(s.out.clamped(wrappingSum(x, to->zero(b))));
+    }
+  };
+  visitQuantized(in.dtype(), [&]<typename From>() {
+    visitQuantized(s.dtype, [&]<typename To>() { convert.template operator()<From, To>(); });
+  });
+}
+
+Expected<BoundKernel> bindRequantize(const BindContext &node) {
+  for (DType dtype : {node.inputTypes[0], node.outputTypes[0]})
+    if (dtype != DType::QInt8 && dtype != DType::QInt32)
+      return unsupportedDType(node, dtype);
+  Range in = TREADLE_TRY(Range::of(node, "input_"));
+  return boundWith(runRequantize, RequantizeState{in, TREADLE_TRY(Range::of(node, "output_")),
+                                                  node.outputTypes[0]});
+}
+
+// --- sums and bounds ---------------------------------------------------------------------------
+
+struct AddState {
+  Range lhs, rhs, out;
+};
+
+/// An operand in the scale of the result, whose zero point isn't added yet.
+std::optional<Tensor> rescaled(OpContext &ctx, int operand, const Range &range,
+                               const Parameters &to) {
+  const Tensor in = ctx.input(operand);
+  auto from = Parameters::read(ctx, 2 + 2 * operand, range.axis, in.dims());
+  auto out = from ? ctx.check(Tensor::make(DType::Int32, in.dims())) : std::nullopt;
+  if (!out)
+    return out;
+  if (to.slices() != 1 && to.slices() != from->slices()) {
+    ctx.fail(unimplemented("a sum that is quantized along an axis of operands that aren't"));
+    return std::nullopt;
+  }
+  std::vector<Multiplier> factors = multipliers(*from, to);
+  for (int64_t i = 0; i < in.count(); ++i) {
+    int64_t slice = from->slice(i);
+    out->data<int32_t>()[i] = factors[static_cast<size_t>(slice)](
+        wrappingDifference(in.data<int32_t>()[i], from->zero(slice)));
+  }
+  return out;
+}
+
+void runAdd(OpContext &ctx) {
+  const auto &s = ctx.state<AddState>();
+  BroadcastPlan<2> plan;
+  if (!planBroadcast<2>({ctx.input(0).dims(), ctx.input(1).dims()}, plan))
+    return ctx.fail(invalidArgument("shapes ", dimsText(ctx.input(0).dims()), " and ",
+                                    dimsText(ctx.input(1).dims()), " don't broadcast"));
+  auto to = Parameters::read(ctx, 6, s.out.axis, plan.resultDims());
+  auto lhs = to ? rescaled(ctx, 0, s.lhs, *to) : std::nullopt;
+  auto rhs = lhs ? rescaled(ctx, 1, s.rhs, *to) : std::nullopt;
+  Tensor *out = rhs ? ctx.allocateOutput(0, DType::QInt32, plan.resultDims()) : nullptr;
+  if (!out)
+    return;
+  int64_t steps[2] = {plan.stride[0][plan.loops - 1], plan.stride[1][plan.loops - 1]};
+  forEachRow<2>(plan, [&](const std::array<int64_t, 2> &offsets, int64_t begin) {
+    for (int64_t i = 0; i < plan.size[plan.loops - 1]; ++i) {
+      int32_t sum = wrappingSum(lhs->data<int32_t>()[offsets[0] + i * steps[0]],
+                                rhs->data<int32_t>()[offsets[1] + i * steps[1]]);
+      int32_t zero = to->zero(to->slice(begin + i));
+      out->data<int32_t>()[begin + i] = s.out.clamped(wrappingSum(sum, zero));
+    }
+  });
+}
+
+Expected<BoundKernel> bindAdd(const BindContext &node) {
+  if (node.inputTypes[0] != DType::QInt32)
+    return unsupportedDType(node, node.inputTypes[0]);
+  Range lhs = TREADLE_TRY(Range::of(node, "lhs_")), rhs = TREADLE_TRY(Range::of(node, "rhs_"));
+  return boundWith(runAdd, AddState{lhs, rhs, TREADLE_TRY(Range::of(node, "output_"))});
+}
+
+// Inputs: the operand, the least and the greatest integer of each slice, scales and zero points.
+void runClip(OpContext &ctx) {
+  const auto &range = ctx.state<Range>();
+  const Tensor in = ctx.input(0), least = ctx.input(1), most = ctx.input(2);
+  auto p = Parameters::read(ctx, 3, range.axis, in.dims());
+  if (!p)
+    return;
+  if (least.count() != p->slices() || most.count() != p->slices())
+    return ctx.fail(invalidArgument("min and max are ", tensorTypeText(least), " and ",
+                                    tensorTypeText(most), ", expected ", p->slices(), " elements"));
+  Tensor *out = ctx.allocateOutput(0, DType::QInt32, in.dims());
+  if (!out)
+    return;
+  for (int64_t i = 0; i < in.count(); ++i) {
+    int64_t slice = p->slice(i);
+    out->data<int32_t>()[i] = std::max(std::min(in.data<int32_t>()[i], most.data<int32_t>()[slice]),
+                                       least.data<int32_t>()[slice]);
+  }
+}
+
+Expected<BoundKernel> bindClip(const BindContext &node) {
+  if (node.inputTypes[0] != DType::QInt32)
+    return unsupportedDType(node, node.inputTypes[0]);
+  return boundWith(runClip, TREADLE_TRY(Range::of(node, "")));
+}
+
+const KernelEntry uniformQuantizationTable[] = {
+    {"UniformDequantize", bindQuantize<runDequantize>},
+    {"UniformQuantize", bindQuantize<runQuantize>},
+    {"UniformQuantizedAdd", bindAdd},
+    {"UniformQuantizedClipByValue", bindClip},
+    {"UniformRequantize", bindRequantize},
+};
+
+} // namespace
+
+std::span<const KernelEntry> uniformQuantizationKernels() { return uniformQuantizationTable; }
+
+} // namespace treadle
