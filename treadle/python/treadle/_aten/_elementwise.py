@@ -335,7 +335,7 @@ def _incomplete_gamma(op: str, at_zero: float) -> Binary:
 def _zeta(w: Writer, x: Output, q: Output) -> Output:
     """Infinite where a summand is: at whole numbers from zero down."""
     is_pole = w.op("LogicalAnd", q <= 0.0, w.op("Equal", q, w.op("Floor", q)))
-    is_pole = w.op("LogicalAnd", is_pole, x > 1.0)
+    is_pole = w.op("LogicalAnd", is_pole, w.op("LogicalNot", x <= 1.0))
     return w.op("SelectV2", is_pole, _like(w, math.inf, x), w.op("Zeta", x, q))
 
 

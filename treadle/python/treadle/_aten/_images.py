@@ -15,6 +15,7 @@ from ._dtypes import DType
 from ._reductions import reduce
 from ._rules import rule
 from ._shapes import pad
+from ._values import Meta
 from ._windows import each
 from ._writer import KEEP, Dim, Tensor, Writer, is_static, product, require_small
 
@@ -547,7 +548,7 @@ def _register_adaptive_mean(spatial: int) -> Any:
             return reduce(w, "Mean", x, range(x.rank - spatial, x.rank), True)
         if is_static([*size, *dims]) and not any(d % o for d, o in zip(dims, size, strict=True)):
             window = [d // o for d, o in zip(dims, size, strict=True)]
-            return _means(w, Pool(w, x, window, (), (0,), w.result, spatial))
+            return _means(w, Pool(w, x, window, (), (0,), Meta(x.dtype, tuple(size)), spatial))
         return along_axes(w, x, _all_parts(w, x, size))
 
     return pooled

@@ -25,13 +25,24 @@ def _heads(x: Tensor, heads: int) -> Tensor:
     return x.reshape(batch, length, heads, width // heads).transpose(1, 2)
 
 
-def _attended(
-    parts: tuple[Tensor, ...], heads: int, mask: Tensor | None, mask_type: int | None
+def _shares(
+    query: Tensor, key: Tensor, heads: int, mask: Tensor | None, mask_type: int | None
 ) -> Tensor:
-    q, k, v = (_heads(p, heads) for p in parts)
+    """How much each query takes of each value. Unlike scaled_dot_product_attention, these layers
+    give NaN to a query that sees no key."""
+    q, k = _heads(query, heads), _heads(key, heads)
+    scores = q @ k.transpose(-2, -1) * q.shape[-1] ** -0.5
     seen = _allowed(mask, mask_type, heads)
-    y = functional.scaled_dot_product_attention(q, k, v, attn_mask=seen)
-    return y.transpose(1, 2).flatten(2)
+    if seen is not None:
+        if seen.dtype == torch.bool:
+            nothing = torch.zeros_like(seen, dtype=scores.dtype)
+            seen = nothing.masked_fill(seen.logical_not(), float("-inf"))
+        scores = scores + seen
+    return torch.softmax(scores, -1)
+
+
+def _attended(shares: Tensor, value: Tensor) -> Tensor:
+    return (shares @ _heads(value, shares.shape[1])).transpose(1, 2).flatten(2)
 
 
 def _encoder_layer(
@@ -59,8 +70,8 @@ def _encoder_layer(
     """As torch.nn.TransformerEncoderLayer says."""
 
     def attend(x: Tensor) -> Tensor:
-        parts = functional.linear(x, qkv_weight, qkv_bias).chunk(3, -1)
-        y = _attended(parts, num_heads, mask, mask_type)
+        q, k, v = functional.linear(x, qkv_weight, qkv_bias).chunk(3, -1)
+        y = _attended(_shares(q, k, num_heads, mask, mask_type), v)
         return functional.linear(y, proj_weight, proj_bias)
 
     def feed(x: Tensor) -> Tensor:
@@ -97,20 +108,14 @@ def _multi_head_attention(
     mask_type: int | None = None,
 ) -> tuple[Tensor, Tensor | None]:
     weights, biases = qkv_weight.chunk(3), qkv_bias.chunk(3)
-    parts = tuple(
+    q, k, v = (
         functional.linear(x, w, b)
         for x, w, b in zip((query, key, value), weights, biases, strict=True)
     )
-    out = functional.linear(_attended(parts, num_head, mask, mask_type), proj_weight, proj_bias)
+    shares = _shares(q, k, num_head, mask, mask_type)
+    out = functional.linear(_attended(shares, v), proj_weight, proj_bias)
     if not need_weights:
         return out, None
-    q, k = _heads(parts[0], num_head), _heads(parts[1], num_head)
-    scores = q @ k.transpose(-2, -1) * q.shape[-1] ** -0.5
-    seen = _allowed(mask, mask_type, num_head)
-    if seen is not None:
-        low = torch.zeros_like(scores).masked_fill(seen.logical_not(), float("-inf"))
-        scores = scores + (low if seen.dtype == torch.bool else seen)
-    shares = torch.softmax(scores, -1)
     return out, shares.mean(1) if average_attn_weights else shares
 
 
