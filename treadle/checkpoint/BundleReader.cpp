@@ -3,6 +3,7 @@
 #include "treadle/checkpoint/Crc32c.h"
 #include "treadle/checkpoint/Wire.h"
 #include "treadle/tensor/MemoryBudget.h"
+#include "treadle/tensor/TensorInFile.h"
 
 #include <algorithm>
 
@@ -72,8 +73,7 @@ Expected<Tensor> mapPlain(const InputFile &file, std::string_view name, const Bu
     crc = extendCrc32c(crc, piece.data(), static_cast<size_t>(now));
   }
   TREADLE_TRY(checkSum(name, crc, entry));
-  void *data = elements.get();
-  return Tensor::external(entry.dtype, entry.dims, data, [kept = std::move(elements)] {});
+  return tensorInFile(entry.dtype, entry.dims, std::move(elements));
 }
 
 /// The checksum of strings takes each length as a number of 32 bits, of 64 where it needs them.

@@ -3,6 +3,7 @@
 #include "treadle/ops/OpTable.h"
 #include "treadle/runtime/Execution.h"
 #include "treadle/runtime/Run.h"
+#include "treadle/tensor/TensorInFile.h"
 
 #include <algorithm>
 #include <map>
@@ -203,7 +204,8 @@ bool isWorthKeeping(const Plan &plan, const SettledPart::Values &values) {
   int64_t known = bytesOf(plan.constants);
   for (const auto &guard : values.guards) {
     Tensor value = guard.variable->read();
-    if (value && value.get()->owner) // a caller's own memory, which may change without our knowing
+    // A caller's own memory may change without our knowing.
+    if (value && value.get()->owner && !isInFile(value))
       return false;
     known += bytesOf({&value, 1});
   }

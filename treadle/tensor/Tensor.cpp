@@ -3,6 +3,7 @@
 
 #include "treadle/tensor/MemoryBudget.h"
 #include "treadle/tensor/Resource.h"
+#include "treadle/tensor/TensorInFile.h"
 #include "treadle/tensor/ThreadSlots.h"
 #include "treadle/tensor/Trim.h"
 
@@ -317,7 +318,8 @@ void constructElements(TensorBlock *b) {
 struct ExternalOwner {
   std::function<void()> release;
 };
-constexpr uint8_t externalOwner = 2; // in TensorBlock::isRef
+// In TensorBlock::isRef: elements of anybody's, or of a file.
+constexpr uint8_t externalOwner = 2, fileOwner = 3;
 
 } // namespace
 
@@ -408,6 +410,18 @@ Tensor Tensor::external(DType dtype, Dims dims, void *data, std::function<void()
   return Tensor(b);
 }
 
+Tensor tensorInFile(DType dtype, Dims dims, std::shared_ptr<void> elements) {
+  void *data = elements.get();
+  Tensor tensor = Tensor::external(dtype, dims, data, [kept = std::move(elements)] {});
+  tensor.get()->owner->isRef = fileOwner;
+  return tensor;
+}
+
+bool isInFile(const Tensor &tensor) {
+  const TensorBlock *owner = tensor.get()->owner;
+  return owner && owner->isRef == fileOwner;
+}
+
 static TensorBlock *newView(TensorBlock *of, DType dtype, Dims dims, void *data) {
   TensorBlock *b = newBlock(dtype, dims, countElements(dims).value_or(0), 0);
   b->data = data;
@@ -462,7 +476,7 @@ void Tensor::freeBlock(TensorBlock *b) {
   if (TensorBlock *owner = b->owner) {
     releaseBlock(owner);
   } else if (b->isRef) [[unlikely]] {
-    if (b->isRef == externalOwner) {
+    if (b->isRef == externalOwner || b->isRef == fileOwner) {
       auto *external = static_cast<ExternalOwner *>(b->data);
       external->release();
       external->~ExternalOwner();

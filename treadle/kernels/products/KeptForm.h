@@ -2,6 +2,7 @@
 #pragma once
 
 #include "treadle/kernels/Element.h"
+#include "treadle/tensor/TensorInFile.h"
 #include "treadle/tensor/ThreadSlots.h"
 
 #include <memory>
@@ -85,7 +86,7 @@ private:
   }
 
   // A caller's own memory is behind a view, and may change without our knowing.
-  static bool mayBeKept(const Tensor &t) { return !t.get()->owner && !t.isRef(); }
+  static bool mayBeKept(const Tensor &t) { return (!t.get()->owner && !t.isRef()) || isInFile(t); }
 
   ThreadSlots<Found> slots;
   mutable std::atomic<uint64_t> age{0}; // how many operands were let go of

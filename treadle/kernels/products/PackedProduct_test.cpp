@@ -107,5 +107,15 @@ TEST(PackedWeights, LeavesTheMemoryOfCallersAlone) {
     EXPECT_FALSE(find(view));
 }
 
+TEST(PackedWeights, KeepsWhatIsInAFile) {
+  Finder find;
+  auto memory = std::make_shared<std::vector<float>>(256, 1);
+  const int64_t dims[] = {16, 16};
+  Tensor mapped = tensorInFile(DType::Float32, dims, {memory, memory->data()});
+  EXPECT_FALSE(find(mapped)) << "it may not come again";
+  EXPECT_TRUE(find(mapped));
+  EXPECT_FALSE(mapped.isUnique());
+}
+
 } // namespace
 } // namespace treadle
