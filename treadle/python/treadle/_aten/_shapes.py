@@ -156,7 +156,7 @@ def _as_strided_scatter(
     stride: Sequence[Dim],
     storage_offset: Dim | None = None,
 ) -> Output:
-    if not x.meta.is_contiguous():
+    if not (x.meta.is_contiguous() or is_in_order(x.meta)):
         raise UnimplementedError("elements are put into memory that isn't in order")
     column = w.reshape(_strided(w, x, size, stride, storage_offset), [-1, 1])
     flat = w.op("TensorScatterUpdate", w.reshape(x, [-1]), column, w.reshape(src, [-1]))

@@ -46,6 +46,10 @@ class Program:
         graph = _prepared(imported)
         if own_results is not None:
             _turn_results(graph, imported, own_results)
+        for result in imported.results:
+            if result.fetch is not None and result.order is not None:
+                fetch = _without_transposes(graph, imported.fetches[result.fetch])
+                imported.fetches[result.fetch] = fetch
         # What nothing needs isn't there any more.
         self._sources = [s for s in imported.sources if s.name.split(":")[0] in graph]
         self._takes = [s for s in self._sources if s.argument is not None]
@@ -173,37 +177,60 @@ def _turn_results(graph: Graph, imported: Imported, own: int) -> None:
     others = {r.fetch for r in imported.results[:own]} | {f for _, f in imported.mutations}
     others |= {r.fetch for r in imported.results if r.is_number or r.order}
     for number, fetch in enumerate(imported.fetches):
-        node, _, index = fetch.partition(":")
-        order = _order_of_image(graph, node) if index == "0" and number not in others else None
+        order = _order_of_image(graph, fetch) if number not in others else None
         if order is None:
             continue
-        image = graph._inputs(node)[0]
-        imported.fetches[number] = image if ":" in image else f"{image}:0"
+        imported.fetches[number] = _untransposed(graph, fetch)
         for result in imported.results:
             if result.fetch == number:
                 result.order = order
 
 
-def _order_of_image(graph: Graph, node: str) -> list[int] | None:
+def _order_of_image(graph: Graph, fetch: str) -> list[int] | None:
     """How an image lies in memory before a Transpose puts its channels first, such as one that
     tfg-channels-last has made; None for other nodes."""
-    if graph._op(node) != "Transpose":
+    axes = _transposition(graph, fetch)
+    if axes is None or len(axes) < 4:
+        return None
+    turned = channels_last(len(axes))
+    return turned if axes == inverse(turned) else None
+
+
+def _without_transposes(graph: Graph, fetch: str) -> str:
+    """A value that is the same as a fetch, where Transposes before it undo each other."""
+    value, order = fetch, None
+    while (axes := _transposition(graph, value)) is not None:
+        order = axes if order is None else [axes[axis] for axis in order]
+        value = _untransposed(graph, value)
+        if order == sorted(order):
+            fetch, order = value, None
+    return fetch
+
+
+def _transposition(graph: Graph, value: str) -> list[int] | None:
+    """The order of dimensions that a Transpose gives; None for other nodes."""
+    node = value.removesuffix(":0")
+    if ":" in node or graph._op(node) != "Transpose":
         return None
     order = graph._inputs(node)[1].split(":")[0]
     if graph._op(order) != "Const":
         return None
-    axes = np.asarray(graph.node(order).attrs["value"]).tolist()
-    turned = channels_last(len(axes))
-    return turned if len(axes) >= 4 and axes == inverse(turned) else None
+    return np.asarray(graph.node(order).attrs["value"]).tolist()
+
+
+def _untransposed(graph: Graph, value: str) -> str:
+    given = graph._inputs(value.removesuffix(":0"))[0]
+    return given if ":" in given else f"{given}:0"
 
 
 def _prepared(imported: Imported) -> Graph:
     """The graph as it runs: what no fetch needs is left out, and what belongs together is one."""
-    names = sorted({f.split(":")[0] for f in imported.fetches})
+    values = {*imported.fetches, *(r.name for r in imported.results if r.name)}
+    names = sorted({value.split(":")[0] for value in values})
     if not names:
         return imported.graph
     keep = [*names, *(s.name.split(":")[0] for s in imported.sources)]
-    listed, kept = ",".join(imported.fetches), ",".join(keep)
+    listed, kept = ",".join(sorted(values)), ",".join(keep)
     passes = (
         f"tfg-prune{{fetches={listed}}},tfg-channels-last{{keep={kept}}},tfg-remap{{keep={kept}}}"
     )
