@@ -361,7 +361,7 @@ def treadle_engine(np, dtype, tier="jit", threads=2):
         if dtype != "float64":
             result = g.cast(g.cast(result, dtype), "float64")
         session = treadle.Session(g.build(), tier=tier, threads=threads)
-        return session.run(result.name, {x.name: value for x, value in zip(given, xs)})
+        return session.run(result.name, {x.name: value for x, value in zip(given, xs, strict=True)})
 
     return {name: lambda *xs, f=f: call(f, *xs) for name, f in ops.items()}
 
@@ -435,7 +435,7 @@ def number(error):
 
 
 def table(results, engines):
-    """As Markdown; of each op and dtype the longest input."""
+    """As Markdown."""
     lines = ["| op | dtype | length | " + " | ".join(engines) + " |"]
     lines.append("| --- | --- | ---: |" + " ---: |" * len(engines))
     for row in results:
@@ -444,6 +444,14 @@ def table(results, engines):
             f"| {row['op']} | {row['dtype']} | {row['length']:,} | " + " | ".join(cells) + " |"
         )
     return "\n".join(lines) + "\n"
+
+
+def page(text, results):
+    """The page with the table of the longest inputs of float32 and float64."""
+    rows = [r for r in results if r["length"] == max(LENGTHS) and r["dtype"] in DTYPES[:2]]
+    before, rest = text.split("<!-- table -->\n")
+    after = rest.split("<!-- /table -->")[1]
+    return f"{before}<!-- table -->\n\n{table(rows, ENGINES)}\n<!-- /table -->{after}"
 
 
 def parse():
@@ -499,6 +507,7 @@ def main():
     if args.write:
         RESULTS.parent.mkdir(exist_ok=True)
         RESULTS.write_text("[\n" + ",\n".join(map(json.dumps, results)) + "\n]\n")
+        PAGE.write_text(page(PAGE.read_text(), results))
     sys.exit(bool(worse) and args.check)
 
 

@@ -4,6 +4,7 @@ The inputs and the exact results are those of `./dev bench accuracy`, which has 
 """
 
 import importlib.util
+import json
 import pathlib
 
 import numpy as np
@@ -71,3 +72,8 @@ def test_infinities_and_what_is_no_number_stay(dtype):
             np.testing.assert_equal(engine["cumsum"](x)[-1], total)
             columns = np.repeat(x[:, None], 4, 1)
             np.testing.assert_equal(engine["sum of columns"](columns), np.full(4, total))
+
+
+def test_the_table_of_the_docs_is_that_of_the_results():
+    text = accuracy.PAGE.read_text()
+    assert accuracy.page(text, json.loads(accuracy.RESULTS.read_text())) == text

@@ -598,7 +598,7 @@ private:
     Value begin, end;
   };
   std::optional<LoopBlock> block; // of a loop that reduces
-  IRMapping mapping;             // what the loops use of the code around them
+  IRMapping mapping;              // what the loops use of the code around them
 };
 
 /// Whether an op is the first in its block that reads what another one there gives.

@@ -128,9 +128,9 @@ MaybeValues running(Translator &t, const Typed &from, const Running &how, const 
     return sum.has_value();
   };
   Value written = isAlone ? writeTensor(t, {copy->front(), known}, t.asIndices(loops),
-                                       /*isParallel=*/false, inRegister)
-                         : writeTensor(t, {copy->front(), known}, t.asIndices(loops),
-                                       /*isParallel=*/true, inMemory);
+                                        /*isParallel=*/false, inRegister)
+                          : writeTensor(t, {copy->front(), known}, t.asIndices(loops),
+                                        /*isParallel=*/true, inMemory);
   return written ? MaybeValues(Values{{written, std::move(known)}}) : MaybeValues(std::nullopt);
 }
 

@@ -96,7 +96,8 @@ static RankedTensorType productTypeOf(Body &body, Operation *op) {
     return user->getName().stripDialect() == "convert" && user->getBlock() == op->getBlock() &&
            !user->hasAttr("narrow") && to && to.getWidth() >= 32;
   };
-  bool isHalf = isFloat(type.getElementType()) && type.getElementType().getIntOrFloatBitWidth() == 16;
+  bool isHalf =
+      isFloat(type.getElementType()) && type.getElementType().getIntOrFloatBitWidth() == 16;
   if (!isHalf || op->use_empty() || !llvm::all_of(op->getUsers(), [&](Operation *user) {
         return user->getNumResults() == 1 && widens(user);
       }))

@@ -3,7 +3,6 @@
 #include "treadle/kernels/products/FewRows.h"
 
 #include "treadle/kernels/RunningTotal.h"
-#include "treadle/kernels/products/Tile.h"
 
 #include <algorithm>
 #include <cstring>
@@ -14,6 +13,9 @@
 
 namespace treadle {
 namespace {
+
+/// So many products are added up before they are added to the total.
+constexpr int64_t productsOfSum = 192;
 
 constexpr int vectorBytes = 32;
 constexpr int64_t maxRows = 6;
@@ -31,7 +33,7 @@ template <typename T> struct VectorOf {
   static void store(T *to, Type value) { std::memcpy(to, &value, sizeof value); }
 };
 
-/// Sums of at most `elementsOfSum` products, of `rows` rows of `width` columns.
+/// Sums of at most `productsOfSum` products, of `rows` rows of `width` columns.
 template <typename T, int rows, int width> class Totals {
 public:
   void add(const T (&partial)[rows][width]) {
@@ -55,7 +57,7 @@ void multiplyBlock(const Product &p, const T *a, const T *b, T *out, int64_t j) 
   using V = VectorOf<T>;
   Totals<T, rows, vectors * V::size> totals;
   for (int64_t begin = 0, end; begin < p.k; begin = end) {
-    end = std::min(p.k, begin + elementsOfSum);
+    end = std::min(p.k, begin + productsOfSum);
     typename V::Type sum[rows][vectors] = {};
     for (int64_t l = begin; l < end; ++l) {
       const T *from = b + l * p.n + j;
@@ -84,7 +86,7 @@ template <typename T, int rows>
 void multiplyColumn(const Product &p, const T *a, const T *b, T *out, int64_t j) {
   Totals<T, rows, 1> totals;
   for (int64_t begin = 0, end; begin < p.k; begin = end) {
-    end = std::min(p.k, begin + elementsOfSum);
+    end = std::min(p.k, begin + productsOfSum);
     T sum[rows][1] = {};
     for (int64_t l = begin; l < end; ++l)
       for (int i = 0; i < rows; ++i)

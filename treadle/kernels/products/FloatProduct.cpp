@@ -62,17 +62,21 @@ constexpr int64_t columnsOfBlock = 64;
 /// packed.
 void multiplyByBlocks(OpContext &ctx, const Product &p, const FloatMatrix &left,
                       const FloatMatrix &right, const PackedResult &out) {
-  constexpr int64_t depthOfBlock = 1024;
+  constexpr int64_t depthOfBlock = 3 * elementsOfSum;
   double cost = nsPerTileProduct * static_cast<double>(p.m * columnsOfBlock * p.k);
   ctx.parallelFor(
       (p.n + columnsOfBlock - 1) / columnsOfBlock, cost, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
           int64_t column = i * columnsOfBlock, columns = std::min(columnsOfBlock, p.n - column);
-          for (int64_t k = 0; k < p.k; k += depthOfBlock)
-            multiplyFloats(
-                p.m, columns, std::min(depthOfBlock, p.k - k), from(left, 0, k),
-                from(right, k, column),
-                {.data = out.data + column, .stride = out.stride, .adds = out.adds || k > 0});
+          auto multiply = [&](int64_t first, int64_t last, const PackedResult &to) {
+            for (int64_t k = first; k < last; k += depthOfBlock)
+              multiplyFloats(p.m, columns, std::min(depthOfBlock, last - k), from(left, 0, k),
+                             from(right, k, column),
+                             {.data = to.data, .stride = to.stride, .adds = to.adds || k > first});
+          };
+          multiplyByHalves(0, p.k, p.m, columns,
+                           {.data = out.data + column, .stride = out.stride, .adds = out.adds},
+                           multiply);
           if (out.epilogue)
             out.epilogue->apply(out.data, 0, p.m, column, columns);
         }

@@ -143,8 +143,7 @@ void multiplyStrip(const float *const *left, int64_t step, PanelRows of, int64_t
                    TileOut out, int lastColumns) {
   const float *row[rows];
   std::copy_n(left, rows, row);
-  for (; panels > 2;
-       panels -= 2, of.at += 2 * of.depth * tileColumns, out.at += 2 * tileColumns)
+  for (; panels > 2; panels -= 2, of.at += 2 * of.depth * tileColumns, out.at += 2 * tileColumns)
     multiplyPanels<rows, 2>(row, step, of, out, tileColumns);
   if (panels == 2)
     multiplyPanels<rows, 2>(row, step, of, out, lastColumns);
@@ -263,7 +262,7 @@ public:
   const float *base() const { return elements; }
   const int64_t *rows() const { return starts; }
 
-  static constexpr int64_t most = 2 * elementsOfSum;
+  static constexpr int64_t most = elementsOfSum;
 
 private:
   static bool lieSideBySide(std::span<const float *const> rows) {
@@ -378,10 +377,9 @@ void multiplyPacked(OpContext &ctx, int64_t rows, const RowAt &rowAt, const Pack
     const float *starts[rowsPerBlock];
     for (int64_t r = 0; r < count; ++r)
       starts[r] = rowAt(first + r);
-    multiplyBlock({starts, static_cast<size_t>(count)}, left, right, panel, endPanel,
-                  {.data = out.data + first * out.stride + column,
-                   .stride = out.stride,
-                   .adds = out.adds});
+    multiplyBlock(
+        {starts, static_cast<size_t>(count)}, left, right, panel, endPanel,
+        {.data = out.data + first * out.stride + column, .stride = out.stride, .adds = out.adds});
     if (out.epilogue)
       out.epilogue->apply(out.data, first, count, column,
                           std::min(endPanel * tileColumns, right.columns()) - column);

@@ -89,7 +89,7 @@ void multiplyPacked(OpContext &ctx, int64_t rows, const FloatMatrix &left,
 
 /// The depth of a product in parts of which each is added to the total of those before. A longer
 /// one is halved, so that the error of the sum hardly grows.
-constexpr int64_t longestDepth = int64_t{64} * elementsOfSum;
+constexpr int64_t longestDepth = int64_t{32} * elementsOfSum;
 
 /// `multiply(begin, end, out)` gives a part of the depth, of `rows` x `columns` elements.
 template <typename Multiply>

@@ -34,9 +34,9 @@ constexpr int mostTileRows = 12;
 /// ns that a multiplication takes, about.
 constexpr double nsPerTileProduct = 0.012;
 constexpr int64_t tileStride = 8, cacheLine = 64;
-/// So many products are added up in a register, and then to the total: the error of a sum grows with
-/// the square root of how many numbers are added to it one after the other.
-constexpr int64_t elementsOfSum = 192;
+/// So many products are added up in a register, and then to the total: the error of a sum grows
+/// with the square root of how many numbers are added to it one after the other.
+constexpr int64_t elementsOfSum = 384;
 
 /// A part of each row begins at element `row`; it is multiplied with part `panel` of the panel.
 struct TilePart {

@@ -13,6 +13,9 @@
 namespace treadle {
 namespace {
 
+/// So many products are added up before they are added to the total.
+constexpr int64_t productsOfSum = 192;
+
 /// Rows that are multiplied at a time, and sums of each: as many as registers hold.
 constexpr int rowsAtOnce = tileLanes == 16 ? 4 : 2, sumsOfRow = 4;
 
@@ -104,19 +107,19 @@ void multiplyRowsByVector(const T *matrix, int64_t stride, int64_t rows, int64_t
 template <typename T>
 void multiplyColumnsByVector(const T *matrix, int64_t stride, int64_t rows, int64_t depth,
                              const T *x, T *out) {
-  using Matrix = Eigen::Map<const Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>, 0,
-                            Eigen::OuterStride<>>;
+  using Matrix =
+      Eigen::Map<const Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>, 0, Eigen::OuterStride<>>;
   using Vector = Eigen::Matrix<T, Eigen::Dynamic, 1>;
   auto multiply = [&](int64_t begin, int64_t count, T *to) {
     Eigen::Map<Vector>(to, rows).noalias() =
         Matrix(matrix + begin * stride, rows, count, Eigen::OuterStride<>(stride)) *
         Eigen::Map<const Vector>(x + begin, count);
   };
-  if (depth <= elementsOfSum)
+  if (depth <= productsOfSum)
     return multiply(0, depth, out);
   std::vector<RunningTotal<T>> total(static_cast<size_t>(rows));
-  for (int64_t begin = 0; begin < depth; begin += elementsOfSum) {
-    multiply(begin, std::min(elementsOfSum, depth - begin), out);
+  for (int64_t begin = 0; begin < depth; begin += productsOfSum) {
+    multiply(begin, std::min(productsOfSum, depth - begin), out);
     for (int64_t r = 0; r < rows; ++r)
       total[static_cast<size_t>(r)].add(out[r]);
   }

@@ -54,7 +54,8 @@ template <typename T> struct RunningLogSum {
     }
   }
   T value() const {
-    return static_cast<T>(static_cast<double>(largest) + std::log(static_cast<double>(sum.value())));
+    return static_cast<T>(static_cast<double>(largest) +
+                          std::log(static_cast<double>(sum.value())));
   }
 
   C largest = -std::numeric_limits<C>::infinity();

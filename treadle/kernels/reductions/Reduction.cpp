@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <optional>
 
 namespace treadle {
 namespace {
@@ -162,7 +161,8 @@ template <typename Op, typename T> struct Loops {
   }
 
   static constexpr ReduceLoops loops = {
-      sizeof(T), sizeof(Acc), Op::isIdentity, std::is_same_v<Acc, T>, start, row, rows, merge, finish};
+      sizeof(T), sizeof(Acc), Op::isIdentity, std::is_same_v<Acc, T>, start, row,
+      rows,      merge,       finish};
 };
 
 /// One pass through the input.
@@ -183,11 +183,11 @@ public:
     constexpr int64_t leaf = 128;
     bool isInnermost = level == g.groups - 1;
     if (g.isReduced[level] && !isInnermost && end - begin > leaf)
-      if (std::optional<Tensor> other = begun(below[level])) {
+      if (Accumulators other(loops, below[level]); other.at) {
         int64_t middle = begin + (end - begin) / 2;
         reduce(level, in, acc, begin, middle);
-        reduce(level, in, other->data<char>(), middle, end);
-        return loops.merge(acc, other->raw(), below[level]);
+        reduce(level, in, other.at, middle, end);
+        return loops.merge(acc, other.at, below[level]);
       }
     if (!isInnermost) {
       for (int64_t i = begin; i < end; ++i)
@@ -202,14 +202,26 @@ public:
   }
 
 private:
-  /// So many accumulators of nothing; none where there is no memory.
-  std::optional<Tensor> begun(int64_t n) const {
-    Expected<Tensor> made = Tensor::make(DType::UInt8, {n * loops.accumulatorSize});
-    if (!made)
-      return std::nullopt;
-    loops.start(made->raw(), n);
-    return std::move(*made);
-  }
+  /// Accumulators of nothing; null where there is no memory.
+  struct Accumulators {
+    Accumulators(const ReduceLoops &loops, int64_t n) {
+      int64_t bytes = n * loops.accumulatorSize;
+      if (bytes <= std::ssize(few)) {
+        at = few;
+      } else if (Expected<Tensor> made = Tensor::make(DType::UInt8, {bytes})) {
+        many = std::move(*made);
+        at = many.data<char>();
+      }
+      if (at)
+        loops.start(at, n);
+    }
+
+    char *at = nullptr;
+
+  private:
+    alignas(16) char few[256];
+    Tensor many;
+  };
 
   const ReduceLoops &loops;
   const Groups &g;

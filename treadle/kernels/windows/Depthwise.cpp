@@ -326,24 +326,23 @@ void convolveLine(OpContext &ctx, const PlacedConvolution &c, const T *in, const
   auto isInside = [&](int64_t o) {
     return o * stride >= before && o * stride - before + size <= length;
   };
-  ctx.parallelFor(c.batch * count, costOfProduct * static_cast<double>(size),
-                  [&](int64_t begin, int64_t end) {
-                    for (int64_t i = begin, next; i < end; i = next) {
-                      int64_t o = i % count, first = o * stride - before;
-                      const T *line = in + i / count * length;
-                      next = i + 1;
-                      if (!isInside(o)) {
-                        int64_t low = std::clamp<int64_t>(-first, 0, size);
-                        int64_t high = std::clamp<int64_t>(length - first, low, size);
-                        multiplyRowsByVector(line + first + low, stride, 1, high - low,
-                                             filter + low, out + i);
-                        continue;
-                      }
-                      while (next < end && next / count == i / count && isInside(next % count))
-                        ++next;
-                      multiplyRowsByVector(line + first, stride, next - i, size, filter, out + i);
-                    }
-                  });
+  ctx.parallelFor(
+      c.batch * count, costOfProduct * static_cast<double>(size), [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin, next; i < end; i = next) {
+          int64_t o = i % count, first = o * stride - before;
+          const T *line = in + i / count * length;
+          next = i + 1;
+          if (!isInside(o)) {
+            int64_t low = std::clamp<int64_t>(-first, 0, size);
+            int64_t high = std::clamp<int64_t>(length - first, low, size);
+            multiplyRowsByVector(line + first + low, stride, 1, high - low, filter + low, out + i);
+            continue;
+          }
+          while (next < end && next / count == i / count && isInside(next % count))
+            ++next;
+          multiplyRowsByVector(line + first, stride, next - i, size, filter, out + i);
+        }
+      });
   if (epilogue)
     epilogue->apply(out, 0, c.batch * count, 0, 1);
 }
