@@ -6,7 +6,7 @@ import io
 import numpy as np
 import pytest
 import torch
-import treadle.torch
+import treadle.torch._save
 from torch import nn
 from torch._higher_order_ops import scan, while_loop
 from torch.nn import functional
@@ -462,7 +462,123 @@ def test_random_numbers_differ_from_call_to_call(tmp_path):
         assert set(first) == {0.0, 2.0} and 0 < abs(first - second).sum()
 
 
+class Difference(nn.Module):
+    def forward(self, x, b, *, a):
+        return x - b + a, x + b
+
+
+def test_arguments_and_results_keep_their_order(tmp_path):
+    x, b, a = torch.tensor([10.0]), torch.tensor([1.0]), torch.tensor([0.5])
+    program = torch.export.export(Difference(), (x, b), {"a": a})
+    torch.export.save(program, tmp_path / "net.pt2")
+    treadle.torch.save(program, tmp_path / "net.tfg")
+    for file in ("net.pt2", "net.tfg"):
+        call = treadle.load(tmp_path / file).signatures["serving_default"]
+        assert list(call.inputs) == ["x", "b", "a"]
+        got = call(x.numpy(), b.numpy(), a.numpy())
+        assert list(got) == list(call.outputs) == treadle.torch._save._names(program)
+        assert [v.item() for v in got.values()] == [9.5, 11.0]
+
+
+# ---- ops that PyTorch makes of others
+
+
+class Function(nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, a, b):
+        return self.function(a, b)
+
+
+def normed(a, b):
+    return torch._weight_norm(a, b[:, :1], 0), torch.norm_except_dim(a, 2, 1)
+
+
+def losses(a, b):
+    classes = torch.arange(4) % 6
+    return [
+        functional.cross_entropy(a, classes, label_smoothing=0.1),
+        functional.cross_entropy(a, b.softmax(1), reduction="none"), functional.l1_loss(a, b),
+        functional.nll_loss(a, classes, ignore_index=2), functional.huber_loss(a, b, delta=0.3),
+        functional.binary_cross_entropy_with_logits(a, b), functional.kl_div(a, b.softmax(1)),
+        functional.cosine_similarity(a, b), functional.triplet_margin_loss(a, b, a * b),
+        functional.multi_margin_loss(a, classes), functional.poisson_nll_loss(a, b, full=True),
+    ]  # fmt: skip
+
+
+def stacks(a, b):
+    return [
+        torch.hstack([a[0], b[0]]), torch.vstack([a, b]), torch.dstack([a, b]), torch.kron(a, b),
+        torch.column_stack([a, b[:, 0]]), torch.block_diag(a, b), torch.atleast_3d(a),
+        torch.cartesian_prod(a[0], b[0]), torch.combinations(a[0]), a.rot90(), a.diag(1),
+        torch.tensordot(a, b, dims=([1], [1])), torch.meshgrid(a[0], b[0], indexing="xy")[0],
+        *torch.hsplit(a, 3), torch.take_along_dim(a, a.argsort(1), 1), torch.trapezoid(a),
+    ]  # fmt: skip
+
+
+def matrices(a, b):
+    square = a @ b.T + 9 * torch.eye(4)
+    return [
+        torch.linalg.solve(square, a), torch.linalg.inv(square), torch.linalg.det(square),
+        torch.linalg.matrix_exp(square / 20), torch.linalg.matrix_power(square, -3),
+        torch.linalg.norm(a, "nuc"), torch.linalg.cond(square), torch.linalg.pinv(a),
+        torch.linalg.matrix_rank(square), torch.logdet(square),
+        torch.linalg.cross(a[:, :3], b[:, 3:]), torch.linalg.multi_dot([a, b.T, a]),
+    ]  # fmt: skip
+
+
+def transforms(a, b):
+    shifted = torch.fft.fftshift(torch.fft.fftn(torch.complex(a, b)))
+    window = torch.hann_window(6)
+    return [
+        shifted, torch.fft.irfft2(torch.fft.rfft2(a), s=(4, 6)), torch.fft.hfft(shifted, n=8),
+        torch.fft.ihfft(a, n=4), torch.fft.ifft(shifted, n=9, norm="ortho"),
+        torch.stft(a.reshape(-1), 6, 2, window=window, return_complex=True).abs(),
+    ]  # fmt: skip
+
+
+def quantiles(a, b):
+    q = torch.tensor([0.1, 0.5, 0.9])
+    return [
+        a.quantile(q, dim=1), b.quantile(0.3), a.nanquantile(q), a.logaddexp(b), a.sinc(),
+        a.logit(0.2), torch.isclose(a, b, 0.5), a.nansum(1), torch.isin(a, b[0]),
+    ]  # fmt: skip
+
+
+MADE = {
+    "diff": lambda a, b: a.diff(prepend=b[:, :1], n=2), "weight_norm": normed, "losses": losses,
+    "stacks": stacks, "matrices": matrices, "transforms": transforms, "quantiles": quantiles,
+    "einsum": lambda a, b: torch.einsum("ij,kj,kl,Il->iI", a, b, b, a),
+    "circular": lambda a, b: functional.pad(a[None], (2, 3), mode="circular"),
+    "shared heads": lambda a, b: functional.scaled_dot_product_attention(
+        a.reshape(1, 4, 3, 2), b.reshape(1, 2, 6, 2), b.reshape(1, 2, 6, 2), enable_gqa=True
+    ),
+    "places": lambda a, b: functional.max_pool1d(a, 3, return_indices=True),
+    "adaptive places": lambda a, b: functional.adaptive_max_pool1d(a, 4, return_indices=True),
+    "map": lambda a, b: torch._higher_order_ops.map(lambda row, c: row.sin() * c, a, b[0]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_ops_that_are_made_of_others(name, tmp_path):
+    module, args = Function(MADE[name]), (numbers(4, 6), torch.rand(4, 6))
+    program = torch.export.export(module, args)
+    torch.export.save(program, tmp_path / "net.pt2")
+    require_same(tmp_path / "net.pt2", program, module, args, {})
+
+
 # ---- errors
+
+
+def test_an_argument_that_a_rule_does_not_take_is_named(tmp_path):
+    module = nn.Dropout2d(0.25).train()
+    module.forward = lambda x: functional.alpha_dropout(x, 0.25, True)
+    program = torch.export.export(module, (torch.ones(2, 3),))
+    torch.export.save(program, tmp_path / "net.pt2")
+    with pytest.raises(treadle.UnimplementedError, match="doesn't take p=0.25, train=True"):
+        treadle.load(tmp_path / "net.pt2")
 
 
 class Changes(nn.Module):

@@ -118,6 +118,30 @@ def test_dynamic_shapes_are_kept(kind, model):
         program(torch.randn(2, 5))
 
 
+class Cast(nn.Module):
+    """The conversion leaves an assertion in an exported program."""
+
+    def forward(self, a, b):
+        return a["x"].to(torch.float32) * 2 - b
+
+
+@pytest.mark.parametrize("named", [(), ("b",), ("b", "a")])
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_exported_arguments_in_dicts_and_by_name(named, dynamic):
+    rows = torch.export.Dim("rows")
+    values = {"a": {"x": x}, "b": x + 1}
+    args = tuple(v for name, v in values.items() if name not in named)
+    kwargs = {name: values[name] for name in named}
+    shapes = {"a": {"x": {0: rows}}, "b": {0: rows}} if dynamic else None
+    exported = torch.export.export(Cast(), args, kwargs, dynamic_shapes=shapes)
+    for examples in (None, args or kwargs):
+        program = treadle.from_fx(exported, examples)
+        check(program, Cast(), *args, **kwargs)
+        check(program, Cast(), *args, **dict(reversed(kwargs.items())))
+        if dynamic:
+            check(program, Cast(), a={"x": torch.ones(7, 4)}, b=torch.ones(7, 4))
+
+
 def test_state_changes_and_changes_are_seen():
     norm = nn.BatchNorm1d(4).train()
     exported = torch.export.export(norm, (x,))

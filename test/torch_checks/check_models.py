@@ -540,3 +540,61 @@ def test_a_module_of_a_pass_without_shapes_is_refused_by_name():
 
 def test_the_backend_is_found_by_name():
     assert "treadle" in torch._dynamo.list_backends()
+
+
+# ---- what PyTorch runs itself
+
+
+@torch.library.custom_op("treadle_checks::twice", mutates_args=())
+def twice(x: torch.Tensor) -> torch.Tensor:
+    return x * 2
+
+
+twice.register_fake(torch.empty_like)
+twice.register_autograd(lambda ctx, grad: grad * 2)
+
+
+def test_a_graph_with_an_op_that_is_unknown_is_left_to_pytorch():
+    fast = torch.compile(lambda x: twice(x + 1).relu(), backend="treadle")
+    x = torch.arange(4.0)
+    with pytest.warns(UserWarning, match="treadle_checks.twice.default.*has no rule"):
+        assert fast(x).tolist() == [2, 4, 6, 8]
+    given = x.clone().requires_grad_()
+    with pytest.warns(UserWarning, match="treadle_checks.twice.default"):
+        fast(given).sum().backward()
+    assert given.grad.tolist() == [2] * 4
+
+
+def test_sizes_that_change_are_summed_and_pooled():
+    def ragged(a, b, c):
+        return a.new_ones(torch.sym_sum([a.shape[0], b.shape[0], c.shape[0]]))
+
+    fast = torch.compile(ragged, backend="treadle", dynamic=True)
+    assert fast(torch.ones(3), torch.ones(4), torch.ones(5)).shape == (12,)
+    pool = nn.AvgPool2d(3, stride=2, padding=1, count_include_pad=False)
+    fast = torch.compile(pool, backend="treadle", dynamic=True)
+    for shape in ((2, 3, 8, 8), (3, 3, 9, 7)):
+        x = torch.randn(shape)
+        ours, theirs = (x.clone().requires_grad_() for _ in range(2))
+        assert_close(fast(ours), pool(theirs))
+        fast(ours).square().sum().backward()
+        pool(theirs).square().sum().backward()
+        assert_close(ours.grad, theirs.grad)
+
+
+@pytest.mark.parametrize("pool", [nn.AdaptiveMaxPool2d((3, 2)), nn.AdaptiveMaxPool3d(2)])
+def test_gradients_of_the_largest_of_parts(pool):
+    shape = (2, 3, 5, 4) if isinstance(pool, nn.AdaptiveMaxPool2d) else (2, 3, 5, 4, 3)
+    ours = torch.randn(shape, requires_grad=True)
+    theirs = ours.detach().clone().requires_grad_()
+    torch.compile(pool, backend="treadle")(ours).square().sum().backward()
+    pool(theirs).square().sum().backward()
+    assert_close(ours.grad, theirs.grad)
+
+
+def test_a_number_in_the_state_of_a_loop():
+    def count(x):
+        loop = torch._higher_order_ops.while_loop
+        return loop(lambda i, y: i < 3, lambda i, y: (i + 1, y * 2), (0, x))[1]
+
+    assert_close(torch.compile(count, backend="treadle")(torch.ones(2)), torch.full((2,), 8.0))

@@ -70,7 +70,8 @@ describeAll(const Infos &infos, const llvm::StringMap<size_t> &places) {
     values.emplace_back(name, describe(info));
   auto rank = [&](const auto &entry) {
     auto it = places.find(entry.second.name);
-    return std::pair(it == places.end() ? places.size() : it->second, std::string_view(entry.first));
+    return std::pair(it == places.end() ? places.size() : it->second,
+                     std::string_view(entry.first));
   };
   std::ranges::sort(values, {}, rank);
   return values;

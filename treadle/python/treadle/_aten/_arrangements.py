@@ -6,7 +6,6 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
-from .._errors import UnimplementedError
 from . import _dtypes as dtypes
 from ._operands import (
     Operand,

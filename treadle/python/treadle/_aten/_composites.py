@@ -292,6 +292,28 @@ def _max_pool1d(
         return _from_rows(w, _max_pool(w, _as_rows(w, x), *size, ceil_mode)[0], x)
 
 
+@rule("max_pool1d_with_indices")
+def _max_pool1d_with_places(
+    w: Writer,
+    x: Tensor,
+    kernel_size: Sequence[int],
+    stride: Sequence[int] = (),
+    padding: Sequence[int] = (0,),
+    dilation: Sequence[int] = (1,),
+    ceil_mode: bool = False,
+) -> Any:
+    size = [1, *kernel_size], [1, *stride] if stride else (), [0, *padding], [1, *dilation]
+    with w.giving([_row(meta) for meta in w.result], w.is_used):
+        found = _max_pool(w, _as_rows(w, x), *size, ceil_mode)
+    return [None if out is None else _from_rows(w, out, x) for out in found]
+
+
+@rule("adaptive_max_pool1d")
+def _adaptive_max_pool1d(w: Writer, x: Tensor, output_size: Sequence[Dim]) -> Any:
+    found = RULES["aten.adaptive_max_pool2d"](w, _as_rows(w, x), [1, *output_size])
+    return [_from_rows(w, out, x) for out in found]
+
+
 @rule("avg_pool1d")
 def _avg_pool1d(
     w: Writer,

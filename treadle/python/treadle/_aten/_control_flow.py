@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -9,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._errors import UnimplementedError
+from .._native import Output
 from . import _dtypes as dtypes
 from ._graph import Graph, Node
+from ._values import Expr, Meta
 from ._writer import Tensor
 
 if TYPE_CHECKING:
@@ -52,18 +55,35 @@ def write_while(
     names = [f"v{i}" for i in range(len(carried))]
     first = dict(zip(names, (_output(node, c) for c in carried), strict=True))
 
-    def variables() -> list[Tensor]:
-        now = [Tensor(importer.writer, loop[n], f) for n, f in zip(names, metas, strict=False)]
-        return [*now, *others]
+    def variables(graph: Graph) -> list[Any]:
+        starts = zip(names, metas, graph.placeholders, strict=False)
+        return [*(_variable(importer, loop[n], f, p) for n, f, p in starts), *others]
 
     with importer.writer.builder.while_loop(variables=first) as loop:
         with _own_dims(importer):
-            loop.condition(_output(node, _results(importer, condition, variables())[0]))
+            loop.condition(_output(node, _results(importer, condition, variables(condition))[0]))
         with _own_dims(importer):
-            results = _results(importer, body, variables())
+            results = _results(importer, body, variables(body))
             for name, result in zip(names, results, strict=True):
                 loop[name] = _output(node, result)
     return [loop[name] for name in names]
+
+
+def _variable(importer: _Importer, out: Any, meta: Any, placeholder: Node) -> Any:
+    """A value of a loop's state: a tensor, or a number, which a symbol of the body stands for."""
+    if isinstance(meta, Meta):
+        return Tensor(importer.writer, out, meta)
+    if isinstance(placeholder.value, Expr):
+        importer.writer.bind(placeholder.value, lambda: out)
+    return out
+
+
+def write_map(
+    importer: _Importer, node: Node, step: Graph, rows: Sequence[Any], others: Sequence[Any] = ()
+) -> list[Any]:
+    """map: a scan that hands nothing on."""
+    scan = dataclasses.replace(node, args=(node.args[0], [], *node.args[1:]))
+    return write_scan(importer, scan, step, [], rows, others)
 
 
 def write_scan(
@@ -118,6 +138,7 @@ CONTROL_FLOW: dict[str, Callable[..., list[Any]]] = {
     "cond": write_cond,
     "while_loop": write_while,
     "scan": write_scan,
+    "map_impl": write_map,
 }
 
 
@@ -128,8 +149,10 @@ def _meta(node: Any) -> Any:
 def _output(node: Node, value: Any) -> Any:
     if isinstance(value, Tensor):
         return value.out
-    if isinstance(value, bool):
+    if isinstance(value, bool | Output):
         return value
+    if isinstance(value, int):
+        return np.int64(value)
     raise UnimplementedError(f"'{node.target}' of a {type(value).__name__}; expected a tensor")
 
 

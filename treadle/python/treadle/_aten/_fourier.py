@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
+
+import numpy as np
 
 from .._errors import UnimplementedError
 from .._native import Output
@@ -12,7 +14,7 @@ from ._dtypes import DType
 from ._operands import Operand, call, composed
 from ._rules import rule
 from ._values import Meta
-from ._writer import Dim, Tensor, Writer, axis_of, product
+from ._writer import Dim, Tensor, Writer, axis_of, product, require_small
 
 
 def _factor(kind: int, count: Dim) -> Any:
@@ -337,3 +339,29 @@ def _laid(pieces: Operand, count: int, size: int, hop: int) -> Operand:
     for part in parts[1:]:
         total = total + part
     return total
+
+
+# ---- windows
+
+_WINDOWS: dict[str, Callable[..., np.ndarray]] = {
+    "bartlett": lambda t: 1 - np.abs(2 * t - 1),
+    "blackman": lambda t: 0.42 - 0.5 * np.cos(2 * np.pi * t) + 0.08 * np.cos(4 * np.pi * t),
+    "hamming": lambda t, a=0.54, b=0.46: a - b * np.cos(2 * np.pi * t),
+    "hann": lambda t: 0.5 - 0.5 * np.cos(2 * np.pi * t),
+    "kaiser": lambda t, beta=12.0: np.i0(beta * np.sqrt(1 - (2 * t - 1) ** 2)) / np.i0(beta),
+}
+
+
+def _register_window(name: str, form: Callable[..., np.ndarray]) -> None:
+    @rule(f"{name}_window")
+    def window(w: Writer, length: int, periodic: bool = True, *form_of: float, **_: Any) -> Output:
+        """Over places from 0 to 1; a periodic one leaves out the last."""
+        require_small(length)
+        if length == 1:
+            return w.constant([1], w.result.dtype)
+        places = np.linspace(0, 1, length + periodic)[:length]
+        return w.constant(form(places, *form_of), w.result.dtype)
+
+
+for _name, _form in _WINDOWS.items():
+    _register_window(_name, _form)

@@ -342,27 +342,27 @@ def _register_max(spatial: int) -> Any:
 _max_pool, _max_pool3d = (_register_max(spatial) for spatial in (2, 3))
 
 
-@rule("max_pool2d_with_indices_backward")
-def _max_pool_backward(
-    w: Writer,
-    grad: Tensor,
-    x: Tensor,
-    kernel_size: Sequence[int],
-    stride: Sequence[int],
-    padding: Sequence[int],
-    dilation: Sequence[int],
-    ceil_mode: bool,
-    indices: Tensor,
-) -> Output:
-    """What flows to each place, added up."""
-    planes, area = product(x.shape[:-2]), product(x.shape[-2:])
+def _flow_to_places(w: Writer, grad: Tensor, x: Tensor, indices: Tensor, spatial: int) -> Output:
+    """What flows to each place of an image, added up."""
+    planes, area = product(x.shape[:-spatial]), product(x.shape[-spatial:])
     starts = w.range(planes) * area
-    dims = grad.shape
-    flat = w.reshape(indices, [planes, dims[-2] * dims[-1]])
+    flat = w.reshape(indices, [planes, product(grad.shape[-spatial:])])
     places = w.reshape(flat + w.op("ExpandDims", starts, w.indices(1)), [-1])
     count = w.cast(planes * area, dtypes.int64)
     total = w.op("UnsortedSegmentSum", w.reshape(grad, [-1]), places, count)
     return w.reshape(total, x.shape)
+
+
+def _register_max_backward(spatial: int) -> None:
+    """The places come last, whatever the windows were."""
+
+    @rule(f"max_pool{spatial}d_with_indices_backward", f"adaptive_max_pool{spatial}d_backward")
+    def backward(w: Writer, grad: Tensor, x: Tensor, *window: Any, **named: Any) -> Output:
+        return _flow_to_places(w, grad, x, named.get("indices", window[-1]), spatial)
+
+
+for _spatial in (2, 3):
+    _register_max_backward(_spatial)
 
 
 def _shares(w: Writer, pool: Pool, count_include_pad: bool, divisor: int | None) -> Any:
@@ -371,11 +371,38 @@ def _shares(w: Writer, pool: Pool, count_include_pad: bool, divisor: int | None)
         return 1.0 / divisor
     if not any(a for pair in pool.amounts for a in pair):
         return 1.0 / product(pool.kernel)
-    if not is_static(pool.dims):
-        raise UnimplementedError("a mean over padded windows of an image of symbolic size")
+    if not is_static([*pool.dims[2:], *pool.out]):
+        return _shares_of_open(w, pool, count_include_pad)
     require_small(*pool.out)
     counts = [_window_sizes(pool, axis, count_include_pad) for axis in range(pool.spatial)]
     return 1.0 / functools.reduce(np.multiply.outer, counts)
+
+
+def _shares_of_open(w: Writer, pool: Pool, count_include_pad: bool) -> Output:
+    """The same of an image whose sizes runs decide."""
+    counts: Any = None
+    for axis in range(pool.spatial):
+        k, s, p = (np.int64(v[axis]) for v in (pool.kernel, pool.stride, pool.padding))
+        extent = w.cast(pool.dims[2 + axis], dtypes.int64)
+        begin = w.range(pool.out[axis]) * s - p
+        end = w.op("Minimum", begin + k, extent + p)
+        if not count_include_pad:
+            begin = w.op("Maximum", begin, w.indices(0))
+            end = w.op("Minimum", end, extent)
+        count = w.reshape(end - begin, [-1, *[1] * (pool.spatial - 1 - axis)])
+        counts = count if counts is None else counts * count
+    return w.op("Reciprocal", w.cast(counts, pool.x.dtype))
+
+
+def _times_shares(w: Writer, pool: Pool, means: Output, share: Any, dtype: DType) -> Output:
+    """Means over all of each window as sums that are multiplied with shares."""
+    count = product(pool.kernel)
+    if isinstance(share, Output):
+        return means * (share * w.cast(count, dtype))
+    factor = share * count
+    if np.ndim(factor) == 0 and abs(factor - 1) < 1e-12:
+        return means
+    return means * w.constant(factor, dtype)
 
 
 def _window_sizes(pool: Pool, axis: int, count_include_pad: bool) -> np.ndarray:
@@ -391,10 +418,7 @@ def _window_sizes(pool: Pool, axis: int, count_include_pad: bool) -> np.ndarray:
 
 def _window_means(w: Writer, pool: Pool, x: Output, dtype: DType, share: Any) -> Output:
     means = w.op(pool.op("AvgPool"), x, padding="VALID", **pool.channels_first)
-    factor = share * product(pool.kernel)
-    if np.ndim(factor) == 0 and abs(factor - 1) < 1e-12:
-        return means
-    return means * w.constant(factor, dtype)
+    return _times_shares(w, pool, means, share, dtype)
 
 
 def _means(
@@ -442,10 +466,7 @@ def _avg_pool_backward(
 ) -> Output:
     pool = Pool(w, x, kernel_size, stride, padding, grad.meta)
     share = _shares(w, pool, count_include_pad, divisor_override)
-    flow = pool.batch(grad)
-    factor = share * product(pool.kernel)
-    if np.ndim(factor) or abs(factor - 1) > 1e-12:
-        flow = flow * w.constant(factor, x.dtype)
+    flow = _times_shares(w, pool, pool.batch(grad), share, x.dtype)
     padded = [d + b + a for d, (b, a) in zip(pool.dims, pool.amounts, strict=True)]
     sizes = w.cast(w.integers(padded), dtypes.int32)
     out = w.op("AvgPoolGrad", sizes, flow, padding="VALID", **pool.channels_first)

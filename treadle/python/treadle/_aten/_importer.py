@@ -38,7 +38,7 @@ from . import _dtypes as dtypes
 from ._border import Border, Result, Source, graph_name
 from ._control_flow import CONTROL_FLOW
 from ._graph import SCALAR_OPS, Graph, Node, mapped
-from ._rules import find
+from ._rules import find, refusal
 from ._values import Expr, Meta, OtherNumber
 from ._writer import Tensor, Writer
 
@@ -71,9 +71,10 @@ class Alone:
         return tensor
 
     def parts(self, node: Node, values: dict[Node, Any]) -> tuple[Graph, list[Tensor]]:
+        given = mapped((node.args, node.kwargs), lambda n: values[n])
         raise UnimplementedError(
-            "this op has no rule; ExportedProgram.run_decompositions() may take it apart before "
-            "the program is saved"
+            f"{refusal(node.target, *given)}; ExportedProgram.run_decompositions() may take it"
+            " apart before the program is saved"
         )
 
     def flat(self, out: Any) -> tuple[list[Any], Any]:

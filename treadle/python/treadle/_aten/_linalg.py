@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from .._errors import UnimplementedError
 from .._native import Output
 from . import _dtypes as dtypes

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from . import _dtypes as dtypes
 from ._operands import Operand, call, composed, counted, stretched, where

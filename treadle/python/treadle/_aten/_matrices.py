@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from .._errors import UnimplementedError
 from .._native import Output
 from . import _dtypes as dtypes
 from ._rules import rule
+from ._values import Meta
 from ._writer import Dim, Scalar, Tensor, Value, Writer
 
 
@@ -308,6 +311,17 @@ def _attention_backward(
     return w.op("BatchMatMulV2", ds, keys), _unshared(w, dk, k, q), _unshared(w, dv, v, q)
 
 
+def _with_heads(w: Writer, part: Tensor, q: Tensor) -> Tensor:
+    """Each head of keys or values as often as the queries have one for it."""
+    heads, queries = part.meta.shape[-3], q.meta.shape[-3]
+    if not isinstance(heads, int) or not isinstance(queries, int):
+        raise UnimplementedError("enable_gqa=True with as many heads as a symbol says")
+    places = w.indices(np.arange(queries) // max(queries // heads, 1))
+    wide = w.op("GatherV2", part, places, w.indices(part.rank - 3))
+    shape = (*part.meta.shape[:-3], queries, *part.meta.shape[-2:])
+    return Tensor(w, wide, Meta(part.dtype, shape))
+
+
 @rule("scaled_dot_product_attention")
 def _whole_attention(
     w: Writer,
@@ -321,8 +335,10 @@ def _whole_attention(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> Output:
-    if dropout_p or enable_gqa or is_causal and attn_mask is not None:
+    if dropout_p or is_causal and attn_mask is not None:
         return NotImplemented  # as PyTorch takes it apart
+    if enable_gqa:
+        k, v = (_with_heads(w, part, q) for part in (k, v))
     q, scale = _scaled_queries(w, q, scale)
     if q.dtype in _IN_FLOATS and q.shape[:-2] == k.shape[:-2] == v.shape[:-2]:
         given = (*_floats(w, q, k, v), _summands(w, attn_mask))

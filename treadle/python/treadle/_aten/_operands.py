@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from .._errors import UnimplementedError
-from .._native import Output
 from . import _dtypes as dtypes
 from ._dtypes import DType
 from ._rules import find, rule

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 #: A rule gets the writer and the op's arguments as its schema orders and names them, with values of
@@ -40,6 +41,21 @@ _NAMESPACES = ("prims.", "_c10d_functional.", "torch.", "math.")
 def find(target: str) -> Rule | None:
     """The rule of an op with its overload: `aten.add.Tensor`."""
     return RULES.get(target) or RULES.get(target.rsplit(".", 1)[0])
+
+
+def refusal(target: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
+    """Why an op can't be written: it has no rule, or has one that doesn't take these arguments.
+    Those are named that differ from what they are where nothing is said."""
+    found = find(target)
+    if found is None:
+        return "this op has no rule"
+    _, *parameters = inspect.signature(found).parameters.values()
+    given = {p.name: a for p, a in zip(parameters, args, strict=False)} | dict(kwargs)
+    usual = {p.name: p.default for p in parameters}
+    told = {n: v for n, v in given.items() if isinstance(v, bool | int | float | str)}
+    other = {n: v for n, v in told.items() if usual.get(n) != v or isinstance(usual.get(n), type)}
+    named = ", ".join(f"{name}={value!r}" for name, value in other.items())
+    return f"the rule of this op doesn't take {named or 'these arguments'}"
 
 
 def draws(target: str) -> bool:

@@ -26,8 +26,8 @@ class Value:
 def message(
     graph: bytes, inputs: Mapping[str, Value], outputs: Mapping[str, Value], has_init: bool = False
 ) -> bytes:
-    """A SavedModel of one meta graph. Its signature keeps the order of its inputs and outputs, which
-    a map of protobuf's doesn't: a collection lists them.
+    """A SavedModel of one meta graph. A collection keeps the order of inputs and outputs, which a
+    map of protobuf's doesn't.
 
     Args:
         graph: a GraphDef.

@@ -678,6 +678,14 @@ _register_choice("torch.sym_max", "Maximum")
 _register_choice("torch.sym_min", "Minimum")
 
 
+@rule("torch.sym_sum")
+def _sym_sum(w: Writer, numbers: Sequence[Dim]) -> Dim:
+    total: Dim = 0
+    for number in numbers:
+        total = total + number
+    return total
+
+
 @rule("torch.sym_float")
 def _sym_float(w: Writer, x: Any) -> Output:
     return w.cast(x, dtypes.float64)

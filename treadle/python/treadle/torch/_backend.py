@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ from torch._dynamo.backends.common import aot_autograd
 from torch._guards import TracingContext
 
 from .._aten._values import channels_last
+from .._errors import UnimplementedError
 from .._native import Communicator
 from ._importer import import_graph
 from ._memory import Views, split_views
@@ -25,14 +27,24 @@ def _compiled(
     views: Views, turned: Collection[str] = (), *, turns: bool = False
 ) -> Callable[..., Any]:
     """One graph of PyTorch's as something that is called with a list."""
-    imported = import_graph(views.core, views=True, turned=turned, own_results=views.own)
+    try:
+        imported = import_graph(views.core, views=True, turned=turned, own_results=views.own)
+    except UnimplementedError as error:
+        warnings.warn(f"PyTorch runs this graph, since Treadle can't: {error}", stacklevel=2)
+        return _boxed(views, lambda args: list(views.core(*args)))
     communicator = Communicator.world() if imported.has_collectives else None
     threads = torch.get_num_threads()
     own = views.own if turns else None
     program = Program(imported, threads=threads, communicator=communicator, own_results=own)
 
+    call = _boxed(views, program.call_flat)
+    call.program = program  # type: ignore[attr-defined]
+    return call
+
+
+def _boxed(views: Views, run: Callable[[list[Any]], list[Any]]) -> Callable[..., Any]:
     def call(args: list[Any]) -> list[Any]:
-        out = program.call_flat(args)
+        out = run(args)
         if views.make:
             out = views.make(args, out)
         # The caller gave the list away: activations can go as soon as they were used.
@@ -40,7 +52,6 @@ def _compiled(
         return out
 
     call._boxed_call = True  # type: ignore[attr-defined]
-    call.program = program  # type: ignore[attr-defined]
     return call
 
 
@@ -49,7 +60,7 @@ def _forward(module: fx.GraphModule, example_inputs: Sequence[Any]) -> Callable[
     metadata = context.fw_metadata if context else None
     views = split_views(module, metadata.num_forward_returns if metadata else None)
     call = _compiled(views, turns=metadata is not None)
-    if context:
+    if context and hasattr(call, "program"):
         (values,) = next(n for n in views.core.graph.nodes if n.op == "output").args
         results = call.program._imported.results  # type: ignore[attr-defined]
         orders = {v.name: r.order for v, r in zip(values, results, strict=True) if r.order}

@@ -16,6 +16,7 @@ from .._aten import _dtypes as dtypes
 from .._aten import _importer as aten
 from .._aten._graph import Graph, Node, connect
 from .._aten._importer import Imported
+from .._aten._rules import refusal
 from .._aten._values import Expr, Meta, OtherNumber
 from .._aten._writer import Tensor
 from .._errors import InvalidArgumentError, UnimplementedError
@@ -130,7 +131,9 @@ class PyTorch:
         """What PyTorch says that an op is made of."""
         whole = _decomposition(node.source.target)
         if whole is None:
-            raise UnimplementedError("this op has no rule, and PyTorch doesn't take it apart")
+            arguments = node.source.args, node.source.kwargs
+            why = refusal(node.target, *arguments)
+            raise UnimplementedError(f"{why}, and PyTorch doesn't take it apart")
         given, structure = pytree.tree_flatten((node.source.args, node.source.kwargs))
         leaves = [values[self._twins[g]] if isinstance(g, fx.Node) else g for g in given]
         tensors = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
@@ -169,6 +172,7 @@ _OPERANDS: dict[str, Callable[[Any], list[Any]]] = {
     "cond": lambda args: [*args[3]],
     "while_loop": lambda args: [*args[2], *args[3]],
     "scan": lambda args: [*args[1], *map(_Row, args[2]), *args[3]],
+    "map_impl": lambda args: [*map(_Row, args[1]), *args[2]],
     "control_deps": lambda args: [*args[2:]],
 }
 

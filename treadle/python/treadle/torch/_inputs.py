@@ -24,7 +24,10 @@ def traced(given: Any, example_inputs: Any, *, dynamic: bool) -> Traced:
     """What from_fx was given as a functional graph."""
     module, args, kwargs = _module(given), *_arguments(given, example_inputs)
     exported = isinstance(given, torch.export.ExportedProgram)
-    if not exported or example_inputs is not None:
+    if exported and example_inputs is not None:
+        _in_places(module, args, kwargs, is_partial=True)
+        args, kwargs = _arguments(given, None)  # it was made for them
+    elif not exported:
         args, kwargs = _in_places(module, args, kwargs)
     return _traced(given, module, args, kwargs, dynamic)
 
@@ -122,14 +125,16 @@ def _as_tensors(value: Any) -> Any:
 
 
 def _in_places(
-    module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], *, is_partial: bool = False
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Named arguments in their places, where they have one; TypeError for those that don't fit."""
+    """Named arguments in their places, where they have one; TypeError for those that don't fit.
+    is_partial: whether some may be left out."""
     signature = signature_of(module)
     if signature is None:
         return args, kwargs
     try:
-        bound = signature.bind(*args, **kwargs)
+        bind = signature.bind_partial if is_partial else signature.bind
+        bound = bind(*args, **kwargs)
         return bound.args, bound.kwargs
     except TypeError as error:
         plain = [p.replace(annotation=p.empty) for p in signature.parameters.values()]

@@ -47,7 +47,7 @@ _SECRETIVE = {"aten.native_batch_norm.default"}
 
 
 # Ops that graphs are arguments of.
-_LOOPS = {"while_loop", "scan"}
+_LOOPS = {"while_loop", "scan", "map_impl"}
 _WITH_BODIES = {"control_deps", "cond"} | _LOOPS
 
 
@@ -98,7 +98,7 @@ class Traced:
                 bound = self.signature.bind(*args, **kwargs)
             except TypeError as error:
                 raise TypeError(f"{error}; expected {_layout_text(self.takes)}") from None
-            args, kwargs = bound.args, bound.kwargs
+            args, kwargs = self._by_name(len(args), bound)
             leaves, layout = pytree.tree_flatten((args, kwargs))
         if self.takes is None and not kwargs:
             return args
@@ -107,6 +107,26 @@ class Traced:
                 f"the arguments are {_layout_text(layout)}, expected {_layout_text(self.takes)}"
             )
         return leaves
+
+    def _by_name(
+        self, given: int, bound: inspect.BoundArguments
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Arguments in their places, or by name where the graph has them so; of those, none of the
+        first `given` may be one."""
+        args, kwargs = bound.args, dict(bound.kwargs)
+        if self.takes is None or self.takes.is_leaf():
+            return args, kwargs
+        places, named = self.takes.children()
+        count = places.num_children
+        if given <= count < len(args):
+            kwargs |= dict(zip(list(bound.arguments)[count:], args[count:], strict=False))
+            args = args[:count]
+        order = named.context or []
+        return args, {name: kwargs[name] for name in sorted(kwargs, key=_place_in(order))}
+
+
+def _place_in(order: Sequence[str]) -> Callable[[str], int]:
+    return lambda name: order.index(name) if name in order else len(order)
 
 
 # A function that captures more makes them itself, others in each call.
