@@ -12,8 +12,12 @@ Body::Body(Conversion &conversion, Block &block)
   std::vector<Operation *> sorted = topologicalOrder(block);
   if (llvm::any_of(sorted, [](Operation *op) {
         return Node::isNode(op) && v1Kind(Node(op)) == "NextIteration";
-      }))
+      })) {
     deadness.emplace(sorted);
+    for (const std::unique_ptr<Loop> &loop : findLoops(sorted))
+      if (loop->hasFeedback)
+        loop->forEachNode([&](Operation *op) { inFeedback.insert(op); });
+  }
   order.resize(sorted.size() + 1);
   for (auto [index, op] : llvm::enumerate(sorted))
     place(op, index + 1);
@@ -54,7 +58,8 @@ bool Body::mayLookAt(unsigned positions) {
 }
 
 /// What has to run: nodes outside of all branches, and what they need. In a branch of a graph other
-/// nodes run only if someone fetches them, which `keep` would say.
+/// nodes run only if someone fetches them, which `keep` would say. Of a conditional that has to run
+/// all Merges do: what uses them may stay, if the conditional around it does.
 void Body::findNeeded() {
   SmallVector<Operation *> pending;
   auto push = [&](Operation *op) {
@@ -70,9 +75,13 @@ void Body::findNeeded() {
     if (isRoot)
       push(&op);
   }
-  while (!pending.empty())
-    for (Value input : pending.pop_back_val()->getOperands())
+  while (!pending.empty()) {
+    Operation *op = pending.pop_back_val();
+    if (Branch *branch = branches.branchOf(op))
+      llvm::for_each(branch->conditional->merges, push);
+    for (Value input : op->getOperands())
       push(input.getDefiningOp());
+  }
 }
 
 } // namespace treadle::tfg

@@ -28,6 +28,9 @@ public:
     order[slot] = op;
     position[op] = slot;
   }
+  /// Whether a node is in a loop that stays because what enters it depends on what leaves it: there
+  /// one node can't have the inputs of several.
+  bool isInFeedback(mlir::Operation *op) const { return inFeedback.contains(op); }
   void clear(unsigned slot) { order[slot] = nullptr; }
   /// The node that gives a value, or the one whose result that hands on; null for arguments.
   mlir::Operation *sourceOf(mlir::Value value) const {
@@ -57,7 +60,7 @@ private:
   std::vector<mlir::Operation *> order;
   llvm::DenseMap<mlir::Operation *, unsigned> position;
   llvm::DenseMap<mlir::Operation *, mlir::Operation *> handedOn;
-  llvm::DenseSet<mlir::Operation *> needed, dead;
+  llvm::DenseSet<mlir::Operation *> needed, dead, inFeedback;
   size_t looksLeft;
 };
 

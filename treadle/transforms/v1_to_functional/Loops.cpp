@@ -2,9 +2,11 @@
 
 #include "treadle/runtime/FrameTree.h"
 
+#include "llvm/ADT/SCCIterator.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
+#include <deque>
 
 using namespace mlir;
 
@@ -97,10 +99,103 @@ private:
   llvm::DenseMap<Operation *, FrameTree::Index> frames; // of what nodes give
 };
 
+/// A node, or a loop as the one node that it would become, and what uses it within one iteration
+/// of the frame around it.
+struct Unit {
+  Loop *loop = nullptr;
+  std::vector<Unit *> users;
+};
+
+} // namespace
+} // namespace treadle::tfg
+
+template <> struct llvm::GraphTraits<treadle::tfg::Unit *> {
+  using NodeRef = treadle::tfg::Unit *;
+  using ChildIteratorType = std::vector<NodeRef>::iterator;
+  static NodeRef getEntryNode(NodeRef unit) { return unit; }
+  static ChildIteratorType child_begin(NodeRef unit) { return unit->users.begin(); }
+  static ChildIteratorType child_end(NodeRef unit) { return unit->users.end(); }
+};
+
+namespace treadle::tfg {
+namespace {
+
+/// Finds loops that, as one node each, would wait for themselves: in v1 control flow a value may
+/// leave a frame before another one enters it.
+class FeedbackFinder {
+public:
+  void refuseFeedback(ArrayRef<std::unique_ptr<Loop>> loops, ArrayRef<Operation *> order) {
+    for (const std::unique_ptr<Loop> &loop : loops)
+      addLoop(*loop);
+    for (Operation *op : order)
+      addEdges(op);
+    for (auto scc = llvm::scc_begin(&root); !scc.isAtEnd(); ++scc)
+      if (scc.hasCycle())
+        for (Unit *unit : *scc)
+          if (unit->loop) {
+            unit->loop->refuse(unit->loop->enters.front(),
+                               "it takes what depends on what it gives");
+            unit->loop->hasFeedback = true;
+          }
+  }
+
+private:
+  struct Place {
+    Unit *unit = nullptr;
+    const Loop *frame = nullptr; // that the unit is in
+  };
+
+  void addLoop(Loop &loop) {
+    Unit *unit = add();
+    unit->loop = &loop;
+    for (Operation *op : loop.nodes)
+      places.try_emplace(op).first->second.frame = &loop;
+    for (ArrayRef<Operation *> border : {ArrayRef(loop.enters), ArrayRef(loop.exits)})
+      for (Operation *op : border)
+        places[op] = {unit, loop.parent};
+  }
+
+  Unit *add() {
+    root.users.push_back(&units.emplace_back());
+    return root.users.back();
+  }
+
+  Place placeOf(Operation *op) {
+    Place &place = places[op];
+    if (!place.unit)
+      place.unit = add();
+    return place;
+  }
+
+  void addEdges(Operation *user) {
+    Place to = placeOf(user);
+    user->walk([&](Operation *op) { // what its regions use, it uses
+      for (Value operand : op->getOperands())
+        if (Operation *from = operand.getDefiningOp(); from && from->getBlock() == user->getBlock())
+          addEdge(from, to);
+    });
+  }
+
+  void addEdge(Operation *op, Place to) {
+    StringRef kind = Node::isNode(op) ? v1Kind(Node(op)) : StringRef();
+    Place from = placeOf(op);
+    bool staysInside = from.unit == to.unit && kind == "Enter";
+    if (kind != "NextIteration" && from.frame == to.frame && !staysInside)
+      from.unit->users.push_back(to.unit);
+  }
+
+  std::deque<Unit> units;
+  Unit root; // uses all of them
+  llvm::DenseMap<Operation *, Place> places;
+};
+
 } // namespace
 
 std::vector<std::unique_ptr<Loop>> findLoops(ArrayRef<Operation *> order) {
-  return LoopFinder().find(order);
+  std::vector<std::unique_ptr<Loop>> loops = LoopFinder().find(order);
+  if (!loops.empty())
+    FeedbackFinder().refuseFeedback(loops, order);
+  return loops;
 }
 
 } // namespace treadle::tfg

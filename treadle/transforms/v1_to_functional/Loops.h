@@ -21,6 +21,8 @@ struct Loop {
   /// Why it can't be understood, and the node that shows it.
   std::string problem;
   mlir::Operation *culprit = nullptr;
+  /// What enters it may depend on what leaves it.
+  bool hasFeedback = false;
 
   void refuse(mlir::Operation *op, std::string why) {
     if (problem.empty())
@@ -34,7 +36,8 @@ struct Loop {
 /// The op without "Ref" in front: what it does to control flow.
 llvm::StringRef v1Kind(Node node);
 
-/// The loops of a body, given in the order of its edges, each after those that stand in it.
+/// The loops of a body, given in the order of its edges, each after those that stand in it. A loop
+/// that can't be one node has its problem.
 std::vector<std::unique_ptr<Loop>> findLoops(llvm::ArrayRef<mlir::Operation *> order);
 
 } // namespace treadle::tfg

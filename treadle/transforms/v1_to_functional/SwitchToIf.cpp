@@ -14,6 +14,13 @@ public:
       : body(body), conversion(body.conversion), conditional(conditional),
         stages(body, conditional) {}
 
+  /// Whether any of it has to run. If not, it goes with the branch that it stands in, or stays with
+  /// it.
+  bool isNeeded() const {
+    return !conditional.parent || !stages.members.empty() ||
+           llvm::any_of(conditional.merges, [&](Operation *op) { return body.isLive(op); });
+  }
+
   /// False, with the reason in the conditional; then nothing has changed.
   bool convert() {
     if (conditional.merges.empty() && stages.members.empty())
@@ -80,6 +87,8 @@ bool ConditionalConverter::check() {
       return refuse(op, quoted(op) + " is to be kept");
   for (Operation *op : conditional.switches) {
     Node node(op);
+    if (body.isInFeedback(op))
+      return refuse(op, "it is in a loop that takes what depends on what it gives");
     if (conversion.isKept(node))
       return refuse(op, quoted(op) + " is to be kept");
     if (v1Kind(node) == "Switch" && !mayBePredicate(node.data()[1]))
@@ -177,8 +186,11 @@ void convertConditionals(Conversion &conversion, Block &block) {
     return;
   Body body(conversion, block);
   for (Conditional *conditional : body.branches.innermostFirst()) {
+    ConditionalConverter converter(body, *conditional);
+    if (!converter.isNeeded())
+      continue;
     ++conversion.counts.conditionals;
-    if (ConditionalConverter(body, *conditional).convert()) {
+    if (converter.convert()) {
       ++conversion.counts.convertedConditionals;
       continue;
     }

@@ -103,3 +103,23 @@ tfg.func @dead_in_part(%no: tensor<i1> {tfg.name = "no"}, %n: tensor<i32> {tfg.n
   %sums, %14 = Exit(%ts#0) name("sums") {T = i32} : (tensor<i32>) -> (tensor<i32>)
   return(%count) : tensor<i32>
 }
+
+// One node would wait for itself: the bound of the sum enters after the count has left.
+tfg.func @feedback(%n: tensor<i32> {tfg.name = "n"}) -> (tensor<i32> {tfg.name = "sum"}) {
+  // expected-remark @+1 {{loop 'f' stays as it is: it takes what depends on what it gives}}
+  %start, %1 = Enter(%n) name("start") {T = i32, frame_name = "f"} : (tensor<i32>) -> (tensor<i32>)
+  %i:2, %2 = Merge(%start, %inext) name("i") {N = 2 : i64, T = i32} : (tensor<i32>, tensor<i32>) -> (tensor<i32>, tensor<i32>)
+  %less, %3 = Less(%i#0, %i#0) name("less") {T = i32} : (tensor<i32>, tensor<i32>) -> (tensor<i1>)
+  %cond, %4 = LoopCond(%less) name("cond") : (tensor<i1>) -> (tensor<i1>)
+  %is:2, %5 = Switch(%i#0, %cond) name("is") {T = i32} : (tensor<i32>, tensor<i1>) -> (tensor<i32>, tensor<i32>)
+  %inext, %6 = NextIteration(%is#1) name("inext") {T = i32} : (tensor<i32>) -> (tensor<i32>)
+  %count, %7 = Exit(%is#0) name("count") {T = i32} : (tensor<i32>) -> (tensor<i32>)
+  %zero, %8 = Const [%7] name("zero") {dtype = i32, value = dense<0> : tensor<i32>} : () -> (tensor<i32>)
+  %total, %9 = Enter(%zero) name("total") {T = i32, frame_name = "f"} : (tensor<i32>) -> (tensor<i32>)
+  %t:2, %10 = Merge(%total, %tnext) name("t") {N = 2 : i64, T = i32} : (tensor<i32>, tensor<i32>) -> (tensor<i32>, tensor<i32>)
+  %ts:2, %11 = Switch(%t#0, %cond) name("ts") {T = i32} : (tensor<i32>, tensor<i1>) -> (tensor<i32>, tensor<i32>)
+  %sum, %12 = AddV2(%ts#1, %is#1) name("sum") {T = i32} : (tensor<i32>, tensor<i32>) -> (tensor<i32>)
+  %tnext, %13 = NextIteration(%sum) name("tnext") {T = i32} : (tensor<i32>) -> (tensor<i32>)
+  %sums, %14 = Exit(%ts#0) name("sums") {T = i32} : (tensor<i32>) -> (tensor<i32>)
+  return(%sums) : tensor<i32>
+}
