@@ -179,13 +179,17 @@ void Runner::propagateExit(Site site, Tensor value) {
   deliver(frame->parent, plan, controlOutput(node), Tensor(), false);
 }
 
+static bool hasRoom(const Frame &frame) {
+  return frame.live.size() < static_cast<size_t>(frame.shape().parallelIterations);
+}
+
 void Runner::propagateNext(Site site, Tensor value) {
   Frame *frame = site.iteration->frame;
   const Plan &plan = frame->plan();
   const PlanNode &node = plan.nodes[site.node];
   int64_t number = site.iteration->number + 1;
   if (number == frame->nextNumber) {
-    if (frame->live.size() >= static_cast<size_t>(frame->shape().parallelIterations)) {
+    if (!hasRoom(*frame)) {
       frame->carried.push_back({site.node, std::move(value)});
       return;
     }
@@ -226,7 +230,7 @@ void Runner::finished(Iteration *iteration) {
     oldest->children.clear();
     frame->live.pop_front();
     frame->spare.push_back(oldest);
-    if (!frame->carried.empty())
+    if (!frame->carried.empty() && hasRoom(*frame))
       startCarried(frame);
   }
   if (frame->live.empty())
@@ -250,15 +254,23 @@ void Runner::finishFrame(Frame *frame) {
   finished(parent);
 }
 
-// A frame waits for all its Enters, but one whose input is a loop variable that died in an earlier
-// iteration never comes. When nothing else moves, such a frame goes on without, innermost first.
+// A frame waits for all its Enters. One may wait for what leaves the frame: when nothing else
+// moves, more iterations begin than should be under way. One whose input is a loop variable that
+// died in an earlier iteration never comes: then the frame ends without. Innermost first.
 bool Runner::endStuckFrame() {
   Frame *stuck = nullptr;
+  auto rank = [](const Frame &frame) {
+    return std::pair(!frame.carried.empty(), frame.shape().depth);
+  };
   for (auto &[frame, owner] : frames)
-    if (frame->pendingEnters > 0 && (!stuck || frame->shape().depth > stuck->shape().depth))
+    if (frame->pendingEnters > 0 && (!stuck || rank(*frame) > rank(*stuck)))
       stuck = frame;
   if (!stuck)
     return false;
+  if (!stuck->carried.empty()) {
+    startCarried(stuck);
+    return true;
+  }
   stuck->pendingEnters = 0;
   Iteration *first = stuck->live.front();
   ++first->outstanding;
