@@ -130,7 +130,7 @@ bool runAll(const Plan &plan, const NodeList &list, Tensor *slots, RunState &run
     ctx.boundState = node->state;
     bool dead = false;
     if constexpr (hasDeadness) {
-      size_t n = static_cast<size_t>(node - plan.nodes.data());
+      size_t n = node->info;
       // A control trigger runs dead or alive.
       dead = isDead(plan, n, ctx, deadNodes) && plan.infos[node->info].op != "ControlTrigger";
       deadNodes[n] = dead;
@@ -156,6 +156,9 @@ bool runAll(const Plan &plan, const NodeList &list, Tensor *slots, RunState &run
 
 bool runNodes(const Plan &plan, const NodeList &list, Tensor *slots, RunState &run,
               std::unique_ptr<Error> &error) {
+  if (plan.hasDeadness)
+    return isWatched(run) ? runAll<true, true>(plan, list, slots, run, error)
+                          : runAll<true, false>(plan, list, slots, run, error);
   return isWatched(run) ? runAll<false, true>(plan, list, slots, run, error)
                         : runAll<false, false>(plan, list, slots, run, error);
 }
@@ -167,14 +170,11 @@ bool runNodes(const Plan &plan, Tensor *slots, RunState &run, std::unique_ptr<Er
   }
   if (plan.settled)
     if (auto values = plan.settled->values(plan, slots, run)) {
-      plan.settled->placeResults(*values, slots);
-      return runNodes(plan, plan.settled->rest(*values), slots, run, error);
+      SettledPart::placeResults(*values, slots);
+      return runNodes(plan, SettledPart::rest(*values), slots, run, error);
     }
-  const NodeList all{plan.nodes, plan.inputIndices.data(), plan.constants.data()};
-  if (!plan.hasDeadness)
-    return runNodes(plan, all, slots, run, error);
-  return isWatched(run) ? runAll<true, true>(plan, all, slots, run, error)
-                        : runAll<true, false>(plan, all, slots, run, error);
+  return runNodes(plan, {plan.nodes, plan.inputIndices.data(), plan.constants.data()}, slots, run,
+                  error);
 }
 
 // --- v1 conditionals ---------------------------------------------------------------------------

@@ -51,7 +51,7 @@ struct NodeList {
   const Tensor *constants;
 };
 
-/// Runs nodes of a plan without deadness over its slots; false with `error` set.
+/// Runs nodes of a plan, in its order, over its slots; false with `error` set.
 bool runNodes(const Plan &plan, const NodeList &list, Tensor *slots, RunState &run,
               std::unique_ptr<Error> &error);
 

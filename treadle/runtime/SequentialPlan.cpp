@@ -229,8 +229,7 @@ Expected<std::unique_ptr<Plan>> Layout::build() {
   }
   markPassThrough();
   markLastUses();
-  if (options.argMode == ArgMode::Owned && !plan->hasDeadness)
-    plan->settled = SettledPart::find(graph, *plan, options.traits);
+  plan->settled = SettledPart::find(graph, *plan, options);
   return std::move(plan);
 }
 

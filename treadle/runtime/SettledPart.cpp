@@ -10,29 +10,41 @@
 
 namespace treadle {
 
+struct SettledPart::Layout {
+  /// A variable that the part reads.
+  struct Read {
+    uint32_t node; // of the plan
+    uint32_t handleSlot;
+    bool isArgument; // else the handle is one of the part's own values
+  };
+
+  std::vector<PlanNode> handleNodes, settledNodes, restNodes;
+  std::vector<uint32_t> indices;      // of all inputs, where PlanNode::inputBegin says
+  std::vector<uint32_t> ownSlots;     // of all of the part's values
+  std::vector<uint32_t> givenSlots;   // of the values that others use, by number
+  std::vector<uint32_t> resultSlots;  // of those that are results, ...
+  std::vector<uint32_t> resultValues; // ... by their numbers
+  std::vector<Read> reads;
+};
+
 struct SettledPart::Values {
   struct Guard {
     Ref<Variable> variable;
     uint64_t version;
   };
+  std::shared_ptr<const Layout> layout;
   std::vector<Tensor> constants; // the plan's, then the part's
   std::vector<Guard> guards;     // by read
   const ResourceManager *resources;
   uint64_t generation; // of these
+
+  bool hold(const Tensor *slots, const RunState &run) const;
+  bool lookUpVariables(const Tensor *slots);
 };
 
 // --- what the part is --------------------------------------------------------------------------
 
 namespace {
-
-/// What a node is to the part.
-enum class Role : uint8_t {
-  Pure,     // gives the same for the same inputs
-  Handle,   // gives a handle to a variable
-  Reads,    // reads a variable
-  Harmless, // does something, but writes no variable
-  Foreign,  // may write variables
-};
 
 /// Whether it writes nothing but, at most, a state that it has to itself.
 bool onlyReads(const OpDef &op) {
@@ -45,6 +57,9 @@ bool onlyReads(const OpDef &op) {
 
 bool isPure(const OpDef &op) {
   const OpEffects &effects = op.facts().effects;
+  if (op.kind() == OpKind::Placeholder &&
+      !op.inputs().empty()) // what isn't fed hands its default on
+    return true;
   return onlyReads(op) && !op.isStateful() && effects.handles.kind == Access::None &&
          effects.reach == OpEffects::Reach::Nothing;
 }
@@ -53,8 +68,10 @@ bool isObject(ValueType type) {
   return type.isRef || type.dtype == DType::Resource || type.dtype == DType::Variant;
 }
 
-Role roleOf(const NodeSpec &spec, const PlanNode &node, const NodeInfo &info,
-            const OpTraitsTable *traits) {
+} // namespace
+
+SettledPart::Role SettledPart::roleOf(const NodeSpec &spec, const PlanNode &node,
+                                      const NodeInfo &info, const OpTraitsTable *traits) {
   if (traits && traits->find(info.op, spec.attrs.getOr<std::string>("token", "")))
     return Role::Foreign;
   bool takesObjects = std::ranges::any_of(spec.inputTypes, isObject);
@@ -75,21 +92,18 @@ Role roleOf(const NodeSpec &spec, const PlanNode &node, const NodeInfo &info,
   return op->facts().checks || onlyReads(*op) ? Role::Harmless : Role::Foreign;
 }
 
-} // namespace
-
 class SettledPart::Finder {
 public:
-  Finder(const GraphSpec &graph, const Plan &plan, const OpTraitsTable *traits)
-      : graph(graph), plan(plan), traits(traits), isSettled(plan.numSlots),
-        isHandle(plan.numSlots) {}
+  Finder(const Plan &plan, const std::vector<Role> &roles)
+      : plan(plan), roles(roles), isSettled(plan.numSlots), isHandle(plan.numSlots) {}
 
-  std::shared_ptr<const SettledPart> run() {
+  /// Null if the part is empty.
+  std::shared_ptr<const Layout> run() {
     for (uint32_t a = 0; a < plan.argTypes.size(); ++a)
       isHandle[a] = plan.argTypes[a].dtype == DType::Resource && !plan.argTypes[a].isRef;
     part->indices = plan.inputIndices;
     for (const PlanNode &node : plan.nodes)
-      if (!place(node))
-        return nullptr;
+      place(node);
     if (part->settledNodes.empty())
       return nullptr;
     giveValues();
@@ -101,29 +115,24 @@ private:
     return {part->indices.data() + node.inputBegin, node.inputCount};
   }
 
-  bool place(const PlanNode &node) {
-    const NodeInfo &info = plan.infos[node.info];
-    switch (roleOf(graph.nodes[info.programOrder], node, info, traits)) {
-    case Role::Foreign:
-      return false;
-    case Role::Handle:
+  void place(const PlanNode &node) {
+    Role role = roles[node.info];
+    if (role == Role::Handle) {
       isHandle[node.outputBegin] = 1;
       settle(node, part->handleNodes);
-      return true;
-    case Role::Reads:
+    } else if (role == Role::Reads) {
       placeRead(node);
-      return true;
-    case Role::Pure:
-      if (std::ranges::all_of(inputsOf(node), [&](uint32_t i) { return isKnown(i); })) {
-        settle(node, part->settledNodes);
-        return true;
-      }
-      [[fallthrough]];
-    case Role::Harmless:
+    } else if (role == Role::Pure && !mayBeDead(node) &&
+               std::ranges::all_of(inputsOf(node), [&](uint32_t i) { return isKnown(i); })) {
+      settle(node, part->settledNodes);
+    } else {
       part->restNodes.push_back(node);
-      return true;
     }
-    return false;
+  }
+
+  /// Though its inputs are known.
+  bool mayBeDead(const PlanNode &node) const {
+    return plan.hasDeadness && plan.controlBegin[node.info] != plan.controlBegin[node.info + 1];
   }
 
   // The first input is the handle.
@@ -136,7 +145,7 @@ private:
       part->restNodes.push_back(node);
       return;
     }
-    part->reads.push_back({handle, handle < plan.argTypes.size()});
+    part->reads.push_back({node.info, handle, handle < plan.argTypes.size()});
     settle(node, part->settledNodes);
   }
 
@@ -178,17 +187,26 @@ private:
       }
   }
 
-  const GraphSpec &graph;
   const Plan &plan;
-  const OpTraitsTable *traits;
+  const std::vector<Role> &roles;
   std::vector<uint8_t> isSettled, isHandle; // by slot
   std::map<uint32_t, uint32_t> numbers;     // of values, by slot
-  std::shared_ptr<SettledPart> part = std::make_shared<SettledPart>();
+  std::shared_ptr<Layout> part = std::make_shared<Layout>();
 };
 
 std::shared_ptr<const SettledPart> SettledPart::find(const GraphSpec &graph, const Plan &plan,
-                                                     const OpTraitsTable *traits) {
-  return Finder(graph, plan, traits).run();
+                                                     const PlanOptions &options) {
+  auto part = std::make_shared<SettledPart>();
+  for (const PlanNode &node : plan.nodes) {
+    const NodeInfo &info = plan.infos[node.info];
+    part->roles.push_back(roleOf(graph.nodes[info.programOrder], node, info, options.traits));
+  }
+  bool mayWrite = std::ranges::find(part->roles, Role::Foreign) != part->roles.end();
+  if (mayWrite || plan.hasDeadness || options.argMode != ArgMode::Owned)
+    for (Role &role : part->roles)
+      role = role == Role::Pure ? role : Role::Harmless;
+  part->layout = Finder(plan, part->roles).run();
+  return part->layout ? part : nullptr;
 }
 
 // --- its values --------------------------------------------------------------------------------
@@ -196,39 +214,30 @@ std::shared_ptr<const SettledPart> SettledPart::find(const GraphSpec &graph, con
 namespace {
 
 constexpr int maxDisappointments = 3;
+/// Values that take so many bytes are kept whatever they are made of.
+constexpr int64_t alwaysKept = 1 << 16;
 /// Values that served fewer runs were not worth computing.
 constexpr uint64_t enoughUses = 16;
 
-/// Whether it stays what it is, and is no larger than what it is made of (which it may be, too).
-bool isWorthKeeping(const Plan &plan, const SettledPart::Values &values) {
-  int64_t known = bytesOf(plan.constants);
-  for (const auto &guard : values.guards) {
-    Tensor value = guard.variable->read();
-    // A caller's own memory may change without our knowing.
-    if (value && value.get()->owner && !isInFile(value))
-      return false;
-    known += bytesOf({&value, 1});
-  }
-  return bytesOf(std::span(values.constants).subspan(plan.constants.size())) <= 2 * known;
-}
-
 } // namespace
 
-NodeList SettledPart::rest(const Values &values) const {
-  return {restNodes, indices.data(), values.constants.data()};
+NodeList SettledPart::rest(const Values &values) {
+  const Layout &layout = *values.layout;
+  return {layout.restNodes, layout.indices.data(), values.constants.data()};
 }
 
-void SettledPart::placeResults(const Values &values, Tensor *slots) const {
-  size_t first = values.constants.size() - givenSlots.size();
-  for (size_t r = 0; r < resultSlots.size(); ++r)
-    slots[resultSlots[r]] = values.constants[first + resultValues[r]];
+void SettledPart::placeResults(const Values &values, Tensor *slots) {
+  const Layout &layout = *values.layout;
+  size_t first = values.constants.size() - layout.givenSlots.size();
+  for (size_t r = 0; r < layout.resultSlots.size(); ++r)
+    slots[layout.resultSlots[r]] = values.constants[first + layout.resultValues[r]];
 }
 
 std::shared_ptr<const SettledPart::Values> SettledPart::values(const Plan &plan, Tensor *slots,
                                                                RunState &run) const {
   if (isHopeless.load(std::memory_order_relaxed))
     return nullptr;
-  if (auto own = found.tryTake(); own && own->values && hold(*own->values, slots, run)) {
+  if (auto own = found.tryTake(); own && own->values && own->values->hold(slots, run)) {
     ++own->uses;
     return own->values;
   }
@@ -248,7 +257,7 @@ std::shared_ptr<const SettledPart::Values> SettledPart::renew(const Plan &plan, 
   std::unique_lock lock(mutex, std::try_to_lock);
   if (!lock)
     return nullptr; // somebody computes them
-  if (kept && hold(*kept, slots, run))
+  if (kept && kept->hold(slots, run))
     return kept;
   uint64_t uses = 0;
   found.forEach([&](Found &of) {
@@ -265,54 +274,122 @@ std::shared_ptr<const SettledPart::Values> SettledPart::renew(const Plan &plan, 
   return kept;
 }
 
-bool SettledPart::hold(const Values &values, const Tensor *slots, const RunState &run) const {
-  if (!handleNodes.empty() &&
-      (values.resources != &run.resources || values.generation != run.resources.generation()))
+bool SettledPart::Values::hold(const Tensor *slots, const RunState &run) const {
+  if (!layout->handleNodes.empty() &&
+      (resources != &run.resources || generation != run.resources.generation()))
     return false;
-  for (size_t i = 0; i < reads.size(); ++i) {
-    const Values::Guard &guard = values.guards[i];
-    if (reads[i].isArgument && handledVariable(slots[reads[i].handleSlot]) != guard.variable.get())
+  for (size_t i = 0; i < guards.size(); ++i) {
+    const Layout::Read &read = layout->reads[i];
+    if (read.isArgument && handledVariable(slots[read.handleSlot]) != guards[i].variable.get())
       return false;
-    if (guard.variable->version() != guard.version)
+    if (guards[i].variable->version() != guards[i].version)
       return false;
   }
   return true;
 }
 
-bool SettledPart::lookUpVariables(const Tensor *slots, Values &made) const {
-  for (const Read &read : reads) {
+bool SettledPart::Values::lookUpVariables(const Tensor *slots) {
+  for (const Layout::Read &read : layout->reads) {
     Variable *variable = handledVariable(slots[read.handleSlot]);
     if (!variable)
       return false;
-    made.guards.push_back({Ref<Variable>::share(variable), variable->version()});
+    guards.push_back({Ref<Variable>::share(variable), variable->version()});
   }
   return true;
 }
 
-std::shared_ptr<const SettledPart::Values> SettledPart::compute(const Plan &plan, Tensor *slots,
-                                                                RunState &run) const {
+/// With the slots of the part full; null, with them as they are, if a node failed.
+std::shared_ptr<SettledPart::Values> SettledPart::evaluate(const Plan &plan, Tensor *slots,
+                                                           RunState &run) const {
   auto made = std::make_shared<Values>();
+  made->layout = layout;
   made->resources = &run.resources;
   made->generation = run.resources.generation();
   std::unique_ptr<Error> error;
   auto runAll = [&](std::span<const PlanNode> nodes) {
-    return runNodes(plan, {nodes, indices.data(), plan.constants.data()}, slots, run, error);
+    return runNodes(plan, {nodes, layout->indices.data(), plan.constants.data()}, slots, run,
+                    error);
   };
-  bool isDone = runAll(handleNodes) && lookUpVariables(slots, *made) && runAll(settledNodes);
-  if (isDone) {
-    made->constants = plan.constants;
-    for (uint32_t slot : givenSlots)
-      made->constants.push_back(slots[slot]);
-  }
-  for (uint32_t slot : ownSlots)
-    slots[slot].reset();
-  if (!isDone)
+  if (!runAll(layout->handleNodes) || !made->lookUpVariables(slots) ||
+      !runAll(layout->settledNodes))
     return nullptr;
-  if (!isWorthKeeping(plan, *made)) {
-    giveUp();
-    return nullptr;
-  }
+  made->constants = plan.constants;
+  for (uint32_t slot : layout->givenSlots)
+    made->constants.push_back(slots[slot]);
   return made;
+}
+
+/// Leaves reads of variables to the runs whose values may change without our knowing: they are in a
+/// caller's own memory. False if there is none.
+bool SettledPart::leaveOutForeign(const Values &values) const {
+  bool isLeft = false;
+  for (size_t i = 0; i < values.guards.size(); ++i)
+    if (Tensor value = values.guards[i].variable->read();
+        value && value.get()->owner && !isInFile(value)) {
+      roles[layout->reads[i].node] = Role::Harmless;
+      isLeft = true;
+    }
+  return isLeft;
+}
+
+/// Where the values take much more memory than what they are made of: leaves those nodes to the
+/// runs that give far more than they take, or else those that give the most. False if there is
+/// none.
+bool SettledPart::leaveOutLarge(const Plan &plan, const Values &values, const Tensor *slots) const {
+  int64_t known = bytesOf(plan.constants);
+  for (const Values::Guard &guard : values.guards) {
+    Tensor value = guard.variable->read();
+    known += bytesOf({&value, 1});
+  }
+  const int64_t most = 2 * known + alwaysKept;
+  if (bytesOf(std::span(values.constants).subspan(plan.constants.size())) <= most)
+    return false;
+  std::vector<uint8_t> isGiven(plan.numSlots);
+  for (uint32_t slot : layout->givenSlots)
+    isGiven[slot] = 1;
+  auto bytesGiven = [&](const PlanNode &node) {
+    int64_t bytes = 0;
+    for (uint32_t o = node.outputBegin; o < node.outputBegin + node.outputCount; ++o)
+      bytes += isGiven[o] ? bytesOf({slots + o, 1}) : 0;
+    return bytes;
+  };
+  auto bytesTaken = [&](const PlanNode &node) {
+    int64_t bytes = 0;
+    for (uint32_t index : std::span(layout->indices).subspan(node.inputBegin, node.inputCount))
+      bytes += bytesOf({(index & InputIndex::constantBit ? plan.constants.data() : slots) +
+                            (index & InputIndex::slotMask),
+                        1});
+    return bytes;
+  };
+  bool isLeft = false;
+  auto leaveWhere = [&](auto isTooMuch) {
+    for (const PlanNode &node : layout->settledNodes)
+      if (isTooMuch(node)) {
+        roles[node.info] = Role::Harmless;
+        isLeft = true;
+      }
+  };
+  leaveWhere(
+      [&](const PlanNode &node) { return bytesGiven(node) > 2 * bytesTaken(node) + alwaysKept; });
+  const auto share = most / static_cast<int64_t>(layout->givenSlots.size());
+  if (!isLeft)
+    leaveWhere([&](const PlanNode &node) { return bytesGiven(node) >= share; });
+  return isLeft;
+}
+
+std::shared_ptr<const SettledPart::Values> SettledPart::compute(const Plan &plan, Tensor *slots,
+                                                                RunState &run) const {
+  for (bool isLarge = true; isLarge && layout;) {
+    std::shared_ptr<Values> made = evaluate(plan, slots, run);
+    isLarge = made && (leaveOutForeign(*made) || leaveOutLarge(plan, *made, slots));
+    for (uint32_t slot : layout->ownSlots)
+      slots[slot].reset();
+    if (!isLarge)
+      return made;
+    layout = Finder(plan, roles).run();
+  }
+  giveUp();
+  return nullptr;
 }
 
 } // namespace treadle

@@ -12,14 +12,15 @@ namespace treadle {
 
 /// The nodes of a sequential plan that depend on constants and variables alone, as the factors of a
 /// batch norm do. They run once; their values are then constants of the runs that follow, until one
-/// of the variables is written. Plans that may write variables themselves have no such part.
+/// of the variables is written. In a plan that may write variables itself, and in the body of a
+/// loop, only what depends on constants alone is of the part.
 ///
 /// Runs are right without it. So it gives up (each run computes everything) where variables change
-/// all the time, where the values would take more memory than what they are made of, and in a run
-/// in which one of its nodes fails: that one is to fail in its own place.
+/// all the time, and in a run in which one of its nodes fails: that one is to fail in its own
+/// place. Values that would take more memory than what they are made of are left to the runs.
 ///
-/// Immutable but for what it keeps. Thread-safe: a thread that finds the values that it found
-/// before takes no lock, and counts no references that others do.
+/// Thread-safe: a thread that finds the values that it found before takes no lock, and counts no
+/// references that others do.
 class SettledPart {
 public:
   /// What the nodes gave, and when that holds.
@@ -28,23 +29,28 @@ public:
   /// The part of a plan that is laid out; null if there is nothing to gain. `graph`: what the plan
   /// was made of, whose nodes the plan's `programOrder` numbers.
   static std::shared_ptr<const SettledPart> find(const GraphSpec &graph, const Plan &plan,
-                                                 const OpTraitsTable *traits);
+                                                 const PlanOptions &options);
 
   /// The values for a run with these arguments; null if the run has to compute everything. `slots`
   /// are the run's; those of the part are empty, before and after.
   std::shared_ptr<const Values> values(const Plan &plan, Tensor *slots, RunState &run) const;
 
   /// The rest of the plan, to which the values are constants.
-  NodeList rest(const Values &values) const;
+  static NodeList rest(const Values &values);
   /// Puts the values that are results of the plan into their slots.
-  void placeResults(const Values &values, Tensor *slots) const;
+  static void placeResults(const Values &values, Tensor *slots);
 
 private:
-  /// A variable that the part reads.
-  struct Read {
-    uint32_t handleSlot;
-    bool isArgument; // else the handle is one of the part's own values
+  /// What a node is to the part.
+  enum class Role : uint8_t {
+    Pure,     // gives the same for the same inputs
+    Handle,   // gives a handle to a variable
+    Reads,    // reads a variable
+    Harmless, // does something, but writes no variable
+    Foreign,  // may write variables
   };
+  /// Which nodes are of the part, and how the others refer to what they give.
+  struct Layout;
   /// What a thread found, and how often it served.
   struct Found {
     std::shared_ptr<const Values> values;
@@ -52,23 +58,20 @@ private:
   };
   class Finder;
 
+  static Role roleOf(const NodeSpec &spec, const PlanNode &node, const NodeInfo &info,
+                     const OpTraitsTable *traits);
   std::shared_ptr<const Values> renew(const Plan &plan, Tensor *slots, RunState &run) const;
   std::shared_ptr<const Values> compute(const Plan &plan, Tensor *slots, RunState &run) const;
-  bool lookUpVariables(const Tensor *slots, Values &made) const;
-  bool hold(const Values &values, const Tensor *slots, const RunState &run) const;
+  std::shared_ptr<Values> evaluate(const Plan &plan, Tensor *slots, RunState &run) const;
+  bool leaveOutForeign(const Values &values) const;
+  bool leaveOutLarge(const Plan &plan, const Values &values, const Tensor *slots) const;
   void giveUp() const { isHopeless.store(true, std::memory_order_relaxed); }
-
-  std::vector<PlanNode> handleNodes, settledNodes, restNodes;
-  std::vector<uint32_t> indices;      // of all inputs, where PlanNode::inputBegin says
-  std::vector<uint32_t> ownSlots;     // of all of the part's values
-  std::vector<uint32_t> givenSlots;   // of the values that others use, by number
-  std::vector<uint32_t> resultSlots;  // of those that are results, ...
-  std::vector<uint32_t> resultValues; // ... by their numbers
-  std::vector<Read> reads;
 
   ThreadSlots<Found> found;
   mutable std::atomic<bool> isAskedAgain{false}, isHopeless{false};
-  mutable std::mutex mutex; // guards what follows
+  mutable std::mutex mutex;        // guards what follows
+  mutable std::vector<Role> roles; // by node
+  mutable std::shared_ptr<const Layout> layout;
   mutable std::shared_ptr<const Values> kept;
   mutable int disappointments = 0;
 };
