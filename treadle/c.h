@@ -173,7 +173,11 @@ TREADLE_API const char *treadle_op_node(const treadle_op_call *call); /* its nam
 TREADLE_API int32_t treadle_op_num_inputs(const treadle_op_call *call);
 /* Null if there is no such input. */
 TREADLE_API const treadle_array *treadle_op_input(treadle_op_call *call, int32_t index);
+/* Of an op that Treadle doesn't know: as many as are used. Setting more is no error. */
 TREADLE_API int32_t treadle_op_num_outputs(const treadle_op_call *call);
+/* "output:0": which output of such an op it is, where the node stands in a function, which calls
+   outputs by name: there the index says nothing. Null elsewhere. */
+TREADLE_API const char *treadle_op_output_name(const treadle_op_call *call, int32_t index);
 /* 0 if the graph doesn't say. */
 TREADLE_API int32_t treadle_op_output_dtype(const treadle_op_call *call, int32_t index);
 /* The array stays the caller's, who may free it. An output that isn't set, or is of another dtype

@@ -1,5 +1,6 @@
 // Ops whose kernels are functions in C.
 #include "treadle/c/Handles.h"
+#include "treadle/ops/OpTable.h"
 
 #include <utility>
 
@@ -29,6 +30,8 @@ struct BoundFunction {
   std::string node;
   AttrMap attrs;
   std::vector<DType> outputTypes;
+  bool isDefined; // else the node has those outputs of its op that are used
+  std::vector<std::string> outputNames;
 };
 
 } // namespace
@@ -99,11 +102,14 @@ treadle_status *treadle_ops_add(treadle_ops *ops, const char *name, treadle_op_f
       ops->traits->add(name, {});
     }
     ops->kernels->add(name, [added](const BindContext &node) -> Expected<BoundKernel> {
-      BoundKernel bound = boundWith(
-          callFunction, BoundFunction{added,
-                                      std::string(node.node),
-                                      node.attrs,
-                                      {node.outputTypes.begin(), node.outputTypes.end()}});
+      BoundKernel bound =
+          boundWith(callFunction,
+                    BoundFunction{added,
+                                  std::string(node.node),
+                                  node.attrs,
+                                  {node.outputTypes.begin(), node.outputTypes.end()},
+                                  lookupOp(node.op) != nullptr,
+                                  node.attrs.getOr(outputNamesAttr, std::vector<std::string>())});
       bound.isExpensive = true;
       return bound;
     });
@@ -126,7 +132,13 @@ int32_t treadle_op_output_dtype(const treadle_op_call *call, int32_t index) {
   bool isThere = hasOutput(call, index);
   return isThere ? static_cast<int32_t>(call->bound.outputTypes[static_cast<size_t>(index)]) : 0;
 }
+const char *treadle_op_output_name(const treadle_op_call *call, int32_t index) {
+  bool isNamed = index >= 0 && static_cast<size_t>(index) < call->bound.outputNames.size();
+  return isNamed ? call->bound.outputNames[static_cast<size_t>(index)].c_str() : nullptr;
+}
 void treadle_op_set_output(treadle_op_call *call, int32_t index, const treadle_array *array) {
+  if (index >= call->ctx.numOutputs() && !call->bound.isDefined)
+    return; // nobody uses it
   if (!hasOutput(call, index))
     return call->ctx.fail(
         invalidArgument("its function in C set output ", index, " of ", call->ctx.numOutputs()));

@@ -40,7 +40,10 @@ public:
     nodes = std::make_unique<NodeImporter>(state, *graph.getBody(), Scope::Graph);
   }
 
-  Expected<void> begin() {
+  Expected<void> begin(const pb::OpList &ops) {
+    for (const pb::OpDef &op : ops.op())
+      if (!lookupOp(op.name()))
+        state.signatures.addOp(op);
     for (const pb::FunctionDef &function : header.library().function()) {
       if (!functionNames.insert(function.signature().name()).second)
         return Unexpected(invalidArgument("function '", function.signature().name(),
@@ -146,9 +149,9 @@ Expected<void> split(std::string_view bytes, Parts &parts) {
   return {};
 }
 
-ImportedModule importParts(MLIRContext &context, const Parts &parts) {
+ImportedModule importParts(MLIRContext &context, const Parts &parts, const pb::OpList &ops) {
   GraphImporter importer(context, parts.header);
-  TREADLE_TRY(importer.begin());
+  TREADLE_TRY(importer.begin(ops));
   importer.reserve(parts.nodes.size());
   // One message for all nodes: it keeps its memory.
   pb::NodeDef node;
@@ -162,23 +165,25 @@ ImportedModule importParts(MLIRContext &context, const Parts &parts) {
 
 } // namespace
 
-ImportedModule treadle::importGraphDef(MLIRContext &context, std::string_view bytes) {
+ImportedModule treadle::importGraphDef(MLIRContext &context, std::string_view bytes,
+                                       const pb::OpList &ops) {
   google::protobuf::LogSilencer silencer;
   Parts parts;
   TREADLE_TRY(split(bytes, parts));
-  return importParts(context, parts);
+  return importParts(context, parts, ops);
 }
 
 ImportedModule treadle::importGraphDef(MLIRContext &context, const pb::GraphDef &graph) {
   return importGraphDef(context, pb::GraphDef(graph));
 }
 
-ImportedModule treadle::importGraphDef(MLIRContext &context, pb::GraphDef &&graph) {
+ImportedModule treadle::importGraphDef(MLIRContext &context, pb::GraphDef &&graph,
+                                       const pb::OpList &ops) {
   google::protobuf::LogSilencer silencer;
   google::protobuf::RepeatedPtrField<pb::NodeDef> nodes;
   nodes.Swap(graph.mutable_node());
   GraphImporter importer(context, graph);
-  TREADLE_TRY(importer.begin());
+  TREADLE_TRY(importer.begin(ops));
   importer.reserve(nodes.size());
   for (pb::NodeDef &node : nodes) {
     TREADLE_TRY(importer.addNode(node));

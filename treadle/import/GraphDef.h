@@ -5,6 +5,7 @@
 #pragma once
 
 #include "treadle/proto/graph.pb.h"
+#include "treadle/proto/op_def.pb.h"
 #include "treadle/tensor/Error.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -16,9 +17,10 @@ namespace treadle {
 
 /// Reads a serialized GraphDef. Needs memory for the result and one node at a time.
 /// Errors are InvalidArgument: bytes that are no GraphDef, or a graph that makes no sense, in which
-/// case the message begins with the node. Loads the dialects it needs into the context.
-Expected<mlir::OwningOpRef<mlir::ModuleOp>> importGraphDef(mlir::MLIRContext &context,
-                                                           std::string_view bytes);
+/// case the message begins with the node. Loads the dialects it needs into the context. `ops`
+/// defines ops that the op table doesn't have.
+Expected<mlir::OwningOpRef<mlir::ModuleOp>>
+importGraphDef(mlir::MLIRContext &context, std::string_view bytes, const pb::OpList &ops = {});
 
 /// The same for protobuf's text form. Errors of syntax state line and column.
 Expected<mlir::OwningOpRef<mlir::ModuleOp>> importGraphDefText(mlir::MLIRContext &context,
@@ -30,7 +32,7 @@ Expected<mlir::OwningOpRef<mlir::ModuleOp>> importGraphDef(mlir::MLIRContext &co
 
 /// The same for a message that is no longer needed: each part is freed once it is converted, so
 /// that large constants aren't there twice.
-Expected<mlir::OwningOpRef<mlir::ModuleOp>> importGraphDef(mlir::MLIRContext &context,
-                                                           pb::GraphDef &&graph);
+Expected<mlir::OwningOpRef<mlir::ModuleOp>>
+importGraphDef(mlir::MLIRContext &context, pb::GraphDef &&graph, const pb::OpList &ops = {});
 
 } // namespace treadle

@@ -13,8 +13,11 @@ inline constexpr llvm::StringLiteral reservedPrefix = "_mlir_";
 /// GraphDef that have no other place, and inputs as they were spelled where that isn't canonical.
 inline constexpr llvm::StringLiteral restKey = "_mlir_rest";
 
-/// On a node of a function whose op nobody defines: its results' names, "output:0" and so on.
+/// On a node of a function whose op isn't in the op table: its results' names, "output:0" and so
+/// on.
 inline constexpr llvm::StringLiteral outputsKey = "_mlir_outputs";
+/// On such a node, where the file defines its op: these are all of the op's outputs, in its order.
+inline constexpr llvm::StringLiteral allOutputsKey = "_mlir_all_outputs";
 
 /// Attributes of a FunctionDef's attribute map, and of its arguments, have this in front.
 inline constexpr llvm::StringLiteral attrPrefix = "tf.";

@@ -270,6 +270,7 @@ Expected<Value> NodeImporter::resolveUnknown(const Endpoint &endpoint, const Pro
     return Unexpected(invalidArgument("is output ", index, " of '", text(endpoint.node),
                                       "', expected at most ", maxUnknownResults - 1));
   outputs.numResults = std::max(outputs.numResults, static_cast<unsigned>(index + 1));
+  outputs.types.resize(outputs.numResults);
   if (index + 1 < producer.op->getNumResults())
     return producer.op->getResult(index);
   return Value();
@@ -435,7 +436,19 @@ Expected<void> NodeImporter::importNode(const pb::NodeDef &node) {
   TREADLE_TRY(addName(tfg::Node(op).name(), producer));
   if (!signature.isKnown() && scope != Scope::GenericFunction)
     unknownOutputs[producers.size() - 1];
+  if (signature.origin == OpSignature::Origin::Model && scope == Scope::Function)
+    nameOutputs(op, signature);
   return {};
+}
+
+/// Only this file knows what the op's outputs are called.
+void NodeImporter::nameOutputs(Operation *op, const OpSignature &signature) {
+  SmallVector<Attribute> outputNames;
+  for (unsigned i = 0; i + 1 < op->getNumResults(); ++i)
+    if (auto place = state.signatures.outputAt(signature, tfg::Node(op).attrs(), i))
+      outputNames.push_back(state.attributes.string(str(place->output.str(), ":", place->index)));
+  op->setDiscardableAttr(state.outputsKey, ArrayAttr::get(state.context, outputNames));
+  op->setDiscardableAttr(allOutputsKey, UnitAttr::get(state.context));
 }
 
 Expected<void> NodeImporter::addReturn(ArrayRef<Return> data, ArrayRef<Return> control,
@@ -462,7 +475,9 @@ void NodeImporter::rebuild(unsigned id, const UnknownOutputs &outputs) {
   if (outputs.numResults == 0)
     return;
   Operation *old = producers[id].op;
-  SmallVector<Type> types(outputs.numResults, state.types.tensor(UnknownType::get(state.context)));
+  SmallVector<Type> types;
+  for (Type type : outputs.types)
+    types.push_back(type ? type : state.types.tensor(UnknownType::get(state.context)));
   types.push_back(state.dialect->controlType);
   Operation *op = Operation::create(old->getLoc(), old->getName(), types, old->getOperands(),
                                     old->getDiscardableAttrDictionary(), nullptr, {}, 0);
@@ -475,13 +490,33 @@ void NodeImporter::rebuild(unsigned id, const UnknownOutputs &outputs) {
   old->erase();
 }
 
+/// An output of an unknown op is of the type that its first user wants; kernels rely on it.
+void NodeImporter::noteType(StringRef source, Type wanted) {
+  auto tensor = dyn_cast_or_null<TensorType>(wanted);
+  std::optional<Endpoint> endpoint = parseEndpoint(source);
+  if (!tensor || !endpoint || endpoint->isControl || tf_type::isReference(tensor.getElementType()))
+    return;
+  auto it = names.find(llvm::CachedHashStringRef(endpoint->node));
+  auto unknown = it == names.end() ? unknownOutputs.end() : unknownOutputs.find(it->second);
+  if (unknown == unknownOutputs.end())
+    return;
+  UnknownOutputs &outputs = unknown->second;
+  uint64_t index = scope == Scope::Function
+                       ? outputs.indices.lookup(str(text(endpoint->output), ":", endpoint->index))
+                       : endpoint->index;
+  if (index < outputs.types.size() && !outputs.types[index])
+    outputs.types[index] = state.types.tensor(tensor.getElementType());
+}
+
 Expected<void> NodeImporter::countUnknownOutputs() {
   if (unknownOutputs.empty())
     return {};
   // Each resolution notes what it asks for.
   for (const Pending &entry : pending) {
     Expected<Value> value = resolve(entry.source, /*isLast=*/true);
-    if (!value)
+    if (value)
+      noteType(entry.source, entry.expected);
+    else
       TREADLE_TRY(noted(atUser(entry.user, entry.operand, value.error())));
   }
   for (const auto &[id, outputs] : unknownOutputs)

@@ -90,6 +90,7 @@ private:
     unsigned numResults = 0;
     llvm::StringMap<unsigned> indices; // in functions
     llvm::SmallVector<mlir::Attribute> names;
+    llvm::SmallVector<mlir::Type> types; // null, or what the first user wants that says so
   };
 
   Expected<mlir::DictionaryAttr> convertAttrs(const pb::NodeDef &node);
@@ -107,7 +108,9 @@ private:
   Expected<unsigned> resultIndex(const Endpoint &endpoint, const Producer &producer);
   Expected<void> checkType(mlir::Value value, mlir::Type expected);
 
+  void nameOutputs(mlir::Operation *op, const OpSignature &signature);
   Expected<void> countUnknownOutputs();
+  void noteType(llvm::StringRef source, mlir::Type wanted);
   void rebuild(unsigned producer, const UnknownOutputs &outputs);
   Expected<void> connect(const Pending &pending);
   Error atUser(mlir::Operation *user, unsigned operand, Error error);

@@ -181,9 +181,13 @@ static void takeDefault(TypeTable &types, const pb::AttrValue &value, AttrSpec &
     spec.defaultTypes.clear();
 }
 
-void OpSignatures::addFunction(const pb::OpDef &def) {
-  auto signature = std::make_unique<OpSignature>(OperationName("tfg." + def.name(), context),
-                                                 OpSignature::Origin::Library);
+void OpSignatures::addFunction(const pb::OpDef &def) { add(def, OpSignature::Origin::Library); }
+
+void OpSignatures::addOp(const pb::OpDef &op) { add(op, OpSignature::Origin::Model); }
+
+void OpSignatures::add(const pb::OpDef &def, OpSignature::Origin origin) {
+  auto signature =
+      std::make_unique<OpSignature>(OperationName("tfg." + def.name(), context), origin);
   for (const pb::OpDef::AttrDef &attr : def.attr()) {
     AttrSpec spec;
     spec.name = StringAttr::get(context, attr.name());

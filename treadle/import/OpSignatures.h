@@ -47,7 +47,8 @@ struct ArgSpec {
 
 /// An op or function as nodes use it.
 struct OpSignature {
-  enum class Origin { Table, Library, Unknown };
+  /// Model: its definition stands in the file.
+  enum class Origin { Table, Library, Model, Unknown };
 
   OpSignature(mlir::OperationName name, Origin origin) : name(name), origin(origin) {}
 
@@ -69,6 +70,8 @@ public:
   /// Makes a function of the library known.
   void addFunction(const pb::OpDef &signature);
   void addFunction(tfg::FuncOp func);
+  /// Makes an op known that the op table doesn't have.
+  void addOp(const pb::OpDef &op);
 
   /// The op's signature; one of origin Unknown if nobody knows it. Functions hide ops.
   const OpSignature &lookup(llvm::StringRef op);
@@ -98,6 +101,7 @@ public:
   std::optional<Place> outputAt(const OpSignature &signature, Attrs attrs, unsigned index);
 
 private:
+  void add(const pb::OpDef &def, OpSignature::Origin origin);
   /// Nullopt where an attribute that states it is missing.
   std::optional<unsigned> outputSize(const OpSignature &signature, const ArgSpec &arg, Attrs attrs);
   std::unique_ptr<OpSignature> make(llvm::StringRef op);

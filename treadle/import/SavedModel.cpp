@@ -32,11 +32,12 @@ struct MetaGraph {
 };
 
 ImportedModule importGraph(MLIRContext &context, MetaGraph &meta) {
+  const pb::OpList &ops = meta.message.meta_info_def().stripped_op_list();
   if (meta.graphBytes.empty())
-    return importGraphDef(context, std::move(*meta.message.mutable_graph_def()));
+    return importGraphDef(context, std::move(*meta.message.mutable_graph_def()), ops);
   if (meta.graphBytes.size() == 1)
-    return importGraphDef(context, meta.graphBytes[0]);
-  return importGraphDef(context, llvm::join(meta.graphBytes, ""));
+    return importGraphDef(context, meta.graphBytes[0], ops);
+  return importGraphDef(context, llvm::join(meta.graphBytes, ""), ops);
 }
 
 /// Takes the graph and the signatures out.

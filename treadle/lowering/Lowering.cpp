@@ -1,6 +1,7 @@
 #include "treadle/lowering/NeededPart.h"
 
 #include "treadle/dialect/Regions.h"
+#include "treadle/import/Keywords.h"
 #include "treadle/ops/OpTable.h"
 #include "treadle/rewriting/LoopVariables.h"
 #include "treadle/runtime/FunctionOps.h"
@@ -137,6 +138,17 @@ static bool isForTheRuntime(llvm::StringRef key) {
   return names.contains(key) || key.starts_with("_key");
 }
 
+// Of an op whose definition stands in the file the outputs are all there, in their order.
+static void addOutputNames(tfg::Node node, NodeSpec &out) {
+  auto list = node.attr<mlir::ArrayAttr>(graphdef::outputsKey);
+  if (!list || node->hasAttr(graphdef::allOutputsKey))
+    return;
+  std::vector<std::string> names;
+  for (auto name : list.getAsRange<mlir::StringAttr>())
+    names.push_back(name.str());
+  out.attrs.set(outputNamesAttr, std::move(names));
+}
+
 Expected<void> Lowering::addAttributes(tfg::Node node, NodeSpec &out) {
   for (mlir::NamedAttribute named : node.attrs()) {
     llvm::StringRef key = named.getName().getValue();
@@ -151,6 +163,7 @@ Expected<void> Lowering::addAttributes(tfg::Node node, NodeSpec &out) {
               .atNode(out.name, out.op));
     out.attrs.set(key, std::move(*value));
   }
+  addOutputNames(node, out);
   if (!out.isFunctionCall)
     addDefaults(out.op, out.attrs);
   return {};

@@ -4,8 +4,12 @@
 #include "treadle/python/Errors.h"
 #include "treadle/python/Module.h"
 
-#include <nanobind/stl/string.h>
+#include "treadle/ops/OpTable.h"
 
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <charconv>
 #include <map>
 
 namespace nb = nanobind;
@@ -36,6 +40,7 @@ private:
 struct Registered {
   std::shared_ptr<SharedObject> function;
   OpTraits traits;
+  std::vector<std::string> outputs; // of the op, by name; empty: nobody said
 };
 using Functions = std::map<std::string, Registered, std::less<>>;
 std::shared_ptr<const Functions> &registered() {
@@ -60,10 +65,19 @@ nb::dict attrDict(const AttrMap &attrs) {
 
 // --- the kernel --------------------------------------------------------------------------------
 
+/// Which of the function's results an output of the node is.
+struct Pick {
+  size_t result;
+  std::optional<size_t> element; // of a list; none: the result itself
+};
+
 struct PythonKernel {
   std::shared_ptr<SharedObject> function;
   std::shared_ptr<SharedObject> attrs; // a dict
   std::vector<DType> outputTypes;
+  bool isDefined = true;   // else the node has those outputs of its op that are used
+  bool hasLists = false;   // a list among the results is several outputs
+  std::vector<Pick> picks; // by output; empty: the results in their order
 };
 
 nb::object callFunction(OpContext &ctx, const PythonKernel &kernel) {
@@ -87,16 +101,49 @@ nb::tuple resultTuple(nb::object result) {
   return nb::make_tuple(std::move(result));
 }
 
+/// Null if the function returned no such value.
+nb::object picked(const nb::tuple &results, Pick pick) {
+  if (pick.result >= results.size())
+    return {};
+  nb::object result = results[pick.result];
+  if (!pick.element)
+    return result;
+  if (!nb::isinstance<nb::list>(result))
+    return *pick.element == 0 ? result : nb::object();
+  auto list = nb::borrow<nb::list>(result);
+  return *pick.element < list.size() ? nb::object(list[*pick.element]) : nb::object();
+}
+
+nb::tuple flat(const nb::tuple &results) {
+  nb::list values;
+  for (nb::handle result : results)
+    if (nb::isinstance<nb::list>(result))
+      values.extend(result);
+    else
+      values.append(result);
+  return nb::tuple(values);
+}
+
 void setOutputs(OpContext &ctx, const PythonKernel &kernel, nb::object result) {
-  bool isOneTuple = ctx.numOutputs() == 1 && nb::isinstance<nb::list>(result);
+  size_t count = kernel.outputTypes.size();
+  bool isOneTuple =
+      count == 1 && !kernel.hasLists && kernel.picks.empty() && nb::isinstance<nb::list>(result);
   nb::tuple results = isOneTuple ? nb::make_tuple(result) : resultTuple(std::move(result));
-  if (results.size() != kernel.outputTypes.size())
+  if (kernel.hasLists && kernel.picks.empty())
+    results = flat(results);
+  if (kernel.isDefined ? results.size() != count : results.size() < count && kernel.picks.empty())
     return ctx.fail(invalidArgument("its Python function returned ", results.size(),
-                                    " values, expected ", kernel.outputTypes.size(),
+                                    " values, expected ", count,
                                     ": a tuple of one array per output"));
-  for (size_t i = 0; i < results.size(); ++i) {
-    TensorRequest request{str("result ", i, " of its Python function"), kernel.outputTypes[i]};
-    ctx.setOutput(static_cast<int>(i), toTensor(results[i], request));
+  for (size_t i = 0; i < count; ++i) {
+    DType wanted = kernel.outputTypes[i];
+    TensorRequest request{str("result ", i, " of its Python function")};
+    if (wanted != DType::Invalid)
+      request.want = wanted;
+    nb::object value = picked(results, kernel.picks.empty() ? Pick{i, {}} : kernel.picks[i]);
+    if (!value)
+      return ctx.fail(invalidArgument("its Python function returned no value for output ", i));
+    ctx.setOutput(static_cast<int>(i), toTensor(value, request));
   }
 }
 
@@ -110,15 +157,47 @@ void callPython(OpContext &ctx) {
   }
 }
 
-Expected<BoundKernel> bindPython(const std::shared_ptr<SharedObject> &function,
-                                 const BindContext &node) {
+/// The results that are the node's outputs, where these have names of a definition that nobody
+/// here has. Of one output, which may be a list, no one has to know the place.
+Expected<std::vector<Pick>> picksOf(const BindContext &node,
+                                    const std::vector<std::string> &outputs) {
+  std::vector<Pick> picks;
+  auto names = node.attrs.getOr(outputNamesAttr, std::vector<std::string>());
+  std::string_view first = names.empty() ? std::string_view() : names[0];
+  first = first.substr(0, first.find(':'));
+  for (std::string_view name : names) {
+    std::string_view output = name.substr(0, name.find(':'));
+    size_t number = 0;
+    std::from_chars(name.data() + output.size() + 1, name.data() + name.size(), number);
+    if (outputs.empty() && output != first)
+      return Unexpected(
+          invalidArgument("it has outputs '", first, "' and '", output,
+                          "', and nobody says which comes first; "
+                          "give register_op the names of the op's outputs in their order"));
+    auto found = std::ranges::find(outputs, output);
+    if (outputs.empty())
+      picks.push_back({number, {}});
+    else if (found == outputs.end())
+      return Unexpected(
+          invalidArgument("its output '", output, "' is none of those that register_op was given"));
+    else
+      picks.push_back({static_cast<size_t>(found - outputs.begin()), number});
+  }
+  return picks;
+}
+
+Expected<BoundKernel> bindPython(const Registered &registered, const BindContext &node) {
+  std::vector<Pick> picks = TREADLE_TRY(picksOf(node, registered.outputs));
   nb::gil_scoped_acquire gil;
   try {
     auto attrs = std::make_shared<SharedObject>(attrDict(node.attrs));
     BoundKernel bound =
-        boundWith(callPython, PythonKernel{function,
+        boundWith(callPython, PythonKernel{registered.function,
                                            std::move(attrs),
-                                           {node.outputTypes.begin(), node.outputTypes.end()}});
+                                           {node.outputTypes.begin(), node.outputTypes.end()},
+                                           lookupOp(node.op) != nullptr,
+                                           !registered.outputs.empty(),
+                                           std::move(picks)});
     bound.isExpensive = true;
     return bound;
   } catch (nb::python_error &raised) {
@@ -137,8 +216,8 @@ Expected<BoundKernel> bindToken(const std::shared_ptr<const Functions> &function
                                     "', fn) before the session is made"));
   BindContext bare = node;
   static const AttrMap none;
-  return bindPython(found->second.function, BindContext{bare.node, bare.op, none, bare.inputTypes,
-                                                        bare.outputTypes, bare.device});
+  return bindPython(found->second, BindContext{bare.node, bare.op, none, bare.inputTypes,
+                                               bare.outputTypes, bare.device});
 }
 
 std::shared_ptr<const RegisteredOps> makeOps() {
@@ -148,9 +227,8 @@ std::shared_ptr<const RegisteredOps> makeOps() {
   for (const char *op : {"PyFunc", "PyFuncStateless", "EagerPyFunc"})
     kernels->add(op, [functions](const BindContext &node) { return bindToken(functions, node); });
   for (const auto &[op, entry] : *functions)
-    kernels->add(op, [function = entry.function](const BindContext &node) {
-      return bindPython(function, node);
-    });
+    kernels->add(op,
+                 [functions, &entry](const BindContext &node) { return bindPython(entry, node); });
   for (const auto &[op, entry] : *functions)
     ops->traits.add(op, entry.traits);
   return ops;
@@ -161,14 +239,15 @@ void replaceFunctions(std::shared_ptr<const Functions> functions) {
   newestOps().reset();
 }
 
-void registerFunction(nb::handle name, nb::object function, nb::dict effects, bool touchesWorld) {
+void registerFunction(nb::handle name, nb::object function, nb::dict effects, bool touchesWorld,
+                      std::vector<std::string> outputs) {
   OpTraits traits;
   traits.touchesWorld = touchesWorld;
   for (auto [resource, writes] : effects)
     traits.effects.push_back({toName(resource, "effects"), nb::cast<bool>(writes)});
   auto functions = std::make_shared<Functions>(*registered());
   (*functions)[toName(name, "register_op")] = {std::make_shared<SharedObject>(std::move(function)),
-                                               std::move(traits)};
+                                               std::move(traits), std::move(outputs)};
   replaceFunctions(std::move(functions));
 }
 
@@ -190,7 +269,7 @@ std::shared_ptr<const RegisteredOps> currentOps() {
 
 void bindOps(nb::module_ &module) {
   module.def("_register_function", registerFunction, nb::arg("name"), nb::arg("fn"),
-             nb::arg("effects"), nb::arg("world"));
+             nb::arg("effects"), nb::arg("world"), nb::arg("outputs"));
   module.def("_forget_function", forgetFunction, nb::arg("name"));
 }
 

@@ -6,7 +6,7 @@
 array([2., 3.], dtype=float32)
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from . import _deepbind as _deepbind  # before all that imports the native module
@@ -153,8 +153,12 @@ def register_op(
     name: str,
     fn: Callable[..., Any],
     effects: Literal["none", "world"] | Mapping[str, Literal["read", "write"]] = "world",
+    outputs: Sequence[str] = (),
 ) -> None:
     """Makes a Python function the kernel of an op, in the sessions that are made from now on.
+
+    The op may be one that Treadle doesn't know. A SavedModel has its definition; elsewhere its
+    outputs are those that are used, of the dtypes that their users want.
 
     Args:
         name: the op, as a node's `op` field gives it, or the token of a PyFunc node.
@@ -166,12 +170,17 @@ def register_op(
             dict of resource names, each "read" or "write": {"counter": "write"}. In a function,
             nodes that access one resource run in order if one of them writes it, those of a loop's
             iterations too; in a graph, nodes run in the order that its edges ask for.
+        outputs: the names of the op's outputs in their order. Needed only where a function of a
+            GraphDef uses several outputs of an op that Treadle doesn't know: it calls them by
+            name. An output that is a list of values is then a list in the tuple that fn returns.
     """
     if not isinstance(name, str) or not name:
         raise TypeError(f"name is {name!r}, expected the name of an op")
     if not callable(fn):
         raise TypeError(f"fn is a {type(fn).__name__}, expected a function")
-    _register_function(name, fn, _writes_of(effects), effects == "world")
+    if isinstance(outputs, str) or not all(isinstance(output, str) for output in outputs):
+        raise TypeError(f"outputs is {outputs!r}, expected the names of the op's outputs")
+    _register_function(name, fn, _writes_of(effects), effects == "world", list(outputs))
 
 
 def unregister_op(name: str) -> None:
