@@ -1,6 +1,7 @@
 """`treadle check`, as somebody types it."""
 
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -231,3 +232,104 @@ def test_all_malformed_nodes_are_reported(check):
         assert name in line
     status, out, err = check(MALFORMED, "--limit", "2")
     assert status == 1 and len(err.splitlines()) == 2
+
+
+PLACEHOLDER = 'node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_INT32 } } }'
+LIBRARY = """
+library { function { signature { name: "f" input_arg { name: "x" type: DT_INT32 }
+    output_arg { name: "y" type: DT_FLOAT } }
+  node_def { name: "c" op: "Cast" input: "x" attr { key: "SrcT" value { type: DT_INT32 } }
+    attr { key: "DstT" value { type: DT_FLOAT } } }
+  ret { key: "y" value: "c:y:0" } } }
+"""
+IF = """
+node { name: "w" op: "If" input: "x" input: "x" attr { key: "Tcond" value { type: DT_INT32 } }
+  attr { key: "Tin" value { list { type: DT_INT32 } } }
+  attr { key: "Tout" value { list { type: %s } } }
+  attr { key: "then_branch" value { func { name: "f" } } }
+  attr { key: "else_branch" value { func { name: "%s" } } } }
+"""
+WHILE = """
+node { name: "w" op: "While" input: "x" attr { key: "T" value { list { type: DT_INT32 } } }
+  attr { key: "cond" value { func { name: "g" } } }
+  attr { key: "body" value { func { name: "g" } } } }
+"""
+ENTER = """
+node { name: "e" op: "Enter" input: "x" attr { key: "T" value { type: DT_INT32 } }
+  attr { key: "frame_name" value { s: "f" } }
+  attr { key: "parallel_iterations" value { i: %d } } }
+"""
+EXIT = 'node { name: "o" op: "Exit" input: "%s" attr { key: "T" value { type: DT_INT32 } } }'
+MIXED = (
+    'node { name: "z" op: "Neg" input: "x" input: "^e" attr { key: "T" value { type: DT_INT32 } } }'
+)
+CONST = """
+node { name: "c" op: "Const" attr { key: "dtype" value { type: DT_FLOAT } } attr { key: "value"
+  value { tensor { dtype: DT_INT32 tensor_shape {} int_val: 1 } } } }
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (WHILE, "node 'w' (While): function 'g' is not in the graph's library"),
+        (
+            IF % ("DT_INT32", "f") + LIBRARY,
+            "function 'f' gives float32 as result 0, expected int32",
+        ),
+        (ENTER % 0, "parallel_iterations is 0, expected at least 1"),
+        (EXIT % "x", "it is not inside a frame"),
+        (ENTER % 1 + MIXED, "its inputs 'x' and 'e' are in different frames"),
+        (CONST, "its value is int32[], but its dtype is float32"),
+    ],
+)
+def test_what_every_run_refuses_is_an_error(check, text, message):
+    status, out, _ = check(PLACEHOLDER + text)
+    assert status == 1 and message in out and out.endswith("1 error, 0 races\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", ""),
+        (IF % ("DT_FLOAT", "f") + LIBRARY, ""),
+        (IF % ("DT_FLOAT", "h") + LIBRARY, "function 'h' is not in the graph's library"),
+        ('node { name: "u" op: "Unheard" input: "x" }', "op 'Unheard' is neither known nor"),
+    ],
+)
+def test_what_some_run_takes_is_none(check, text, message):
+    status, out, _ = check(PLACEHOLDER + text)
+    assert status == 0 and message in out and ("note: " in out) == bool(message)
+
+
+ARRAY = """
+node { name: "a" op: "TensorArrayV3" input: "x" attr { key: "dtype" value { type: DT_INT32 } } }
+node { name: "w" op: "TensorArrayWriteV3" input: "a" input: "x" input: "x" input: "a:1"
+  attr { key: "T" value { type: DT_INT32 } } }
+node { name: "v" op: "TensorArrayWriteV3" input: "a" input: "x" input: "x" input: "a:1"
+  attr { key: "T" value { type: DT_INT32 } } }
+node { name: "r" op: "TensorArrayReadV3" input: "a" input: "x" input: "%s"
+  attr { key: "dtype" value { type: DT_INT32 } } }
+"""
+
+
+def test_elements_of_arrays_are_written_in_any_order(check):
+    flow = 'v" input: "^w'
+    assert check(PLACEHOLDER + ARRAY % flow, "--fetch", "r") == (0, "0 errors, 0 races\n", "")
+    status, out, _ = check(PLACEHOLDER + ARRAY % "w", "--target", "r,v")
+    assert status == 1 and out.endswith("0 errors, 1 race\n")
+
+
+REPORTS = (
+    pathlib.Path(os.environ.get("TREADLE_SHARED", ROOT.parent / "shared"))
+    / "reports/tensorflow/false_races"
+)
+
+
+@pytest.mark.skipif(not REPORTS.is_dir(), reason="needs ../shared/reports")
+def test_loops_of_arrays_do_not_race():
+    for path in sorted(REPORTS.glob("*.pb")):
+        out = subprocess.run(
+            [command_line.BINARY, "check", path, "--fetch", "y"], capture_output=True, text=True
+        )
+        assert (out.returncode, out.stdout) == (0, "0 errors, 0 races\n")

@@ -6,6 +6,7 @@
 #include "treadle/export/SavedModel.h"
 #include "treadle/graph/GraphImpl.h"
 #include "treadle/graph/Needed.h"
+#include "treadle/graph/RunFaults.h"
 #include "treadle/graph/Runs.h"
 #include "treadle/graph/SavedModel.h"
 #include "treadle/import/SavedModel.h"
@@ -14,6 +15,7 @@
 #include "treadle/transforms/shape_inference/ShapeAnalysis.h"
 
 #include "mlir/IR/Verifier.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 
@@ -83,15 +85,43 @@ void addSoftEdgeProblems(ModuleOp module, size_t limit, std::vector<Problem> &pr
 
 namespace {
 
+std::vector<std::string> namesOf(ArrayRef<Operation *> nodes) {
+  std::vector<std::string> names;
+  for (Operation *op : nodes)
+    names.push_back(tfg::Node(op).name().str());
+  return names;
+}
+
+std::vector<std::string> allNames(ModuleOp module) {
+  std::vector<std::string> names;
+  for (tfg::GraphOp graph : module.getOps<tfg::GraphOp>())
+    for (Operation &op : graph.getNodes().front())
+      names.push_back(tfg::Node(&op).name().str());
+  return names;
+}
+
+/// What runs fail at that isn't wrong with a node by itself.
+void addRunFaults(std::vector<Problem> faults, std::vector<Problem> &problems) {
+  llvm::StringSet<> known;
+  for (const Problem &problem : problems)
+    for (const std::string &node : problem.nodes)
+      known.insert(node);
+  for (Problem &fault : faults)
+    if (fault.nodes.empty() || !known.contains(fault.nodes[0]))
+      problems.push_back(std::move(fault));
+}
+
 /// What a model's callers can run: each signature, and what initializes, saves and restores it. A
 /// signature that asks for what isn't there is a problem.
-Runs runsOf(ModuleOp metaGraph, const pb::MetaGraphDef &meta, std::vector<Problem> &problems) {
+Runs runsOf(ModuleOp metaGraph, const pb::MetaGraphDef &meta, std::vector<std::string> &needed,
+            std::vector<Problem> &problems) {
   ModuleIndex index(metaGraph);
   Runs runs;
   auto add = [&](const std::vector<std::string> &names, const std::string &what) {
-    if (Expected<std::vector<Operation *>> asked = nodesNamed(index, names))
+    if (Expected<std::vector<Operation *>> asked = nodesNamed(index, names)) {
       runs.add(what, *asked);
-    else
+      llvm::append_range(needed, namesOf(*asked));
+    } else
       problems.push_back({"error", {}, str(what, ": ", asked.error().message)});
   };
   for (const Graph::Signature &signature : signaturesOf(meta)) {
@@ -212,13 +242,20 @@ Expected<std::vector<Problem>> check(const Graph &graph, const std::vector<std::
   if (!asked.empty()) {
     Runs one;
     one.add("the run", roots);
+    addRunFaults(findRunFaults(graph, namesOf(roots), limit), problems);
     addRaces(*graph.impl->module, one, limit, problems);
   } else if (models.empty()) {
+    addRunFaults(findRunFaults(graph, allNames(*graph.impl->module), limit), problems);
     addRacesOfEnds(*graph.impl->module, limit, problems);
   } else
     for (ModuleOp model : models) {
       pb::MetaGraphDef meta = TREADLE_TRY(exportMetaGraphHeader(model));
-      addRaces(model, runsOf(model, meta, problems), limit, problems);
+      std::vector<std::string> needed;
+      Runs runs = runsOf(model, meta, needed, problems);
+      addRunFaults(models.size() == 1 ? findRunFaults(graph, needed, limit)
+                                      : findRunFaults(model, needed, limit),
+                   problems);
+      addRaces(model, runs, limit, problems);
     }
   return problems;
 }

@@ -477,6 +477,16 @@ Expected<BoundKernel> bindFor(const NodeSpec &spec, FunctionLibrary *library) {
 
 } // namespace
 
+const CallState *callStateOf(const PlanNode &node) {
+  return node.fn == runCall ? static_cast<const CallState *>(node.state) : nullptr;
+}
+const WhileState *whileStateOf(const PlanNode &node) {
+  return node.fn == runWhile ? static_cast<const WhileState *>(node.state) : nullptr;
+}
+const ForState *forStateOf(const PlanNode &node) {
+  return node.fn == runFor ? static_cast<const ForState *>(node.state) : nullptr;
+}
+
 void plan::bindFunctionNode(const NodeSpec &spec, const PlanOptions &options, PlanNode &node,
                             NodeInfo &info) {
   const FunctionKernelEntry *entry = options.kernels->findFunctionKernel(spec.op);
@@ -487,6 +497,7 @@ void plan::bindFunctionNode(const NodeSpec &spec, const PlanOptions &options, Pl
   Expected<BoundKernel> kernel = bind(spec, options.functions);
   if (!kernel) {
     kernel = failingKernel(std::move(kernel.error()));
+    info.isUnbound = true;
     node.kind = NodeKind::Kernel; // calls nothing, and its error is its own
   }
   node.fn = kernel->fn;

@@ -89,6 +89,11 @@ struct ForState {
   Callee body;
 };
 
+/// The state of a node of a plan that calls functions so; null for others.
+const CallState *callStateOf(const PlanNode &node);
+const WhileState *whileStateOf(const PlanNode &node);
+const ForState *forStateOf(const PlanNode &node);
+
 /// InvalidArgument unless `value` has the dtype that argument `i` of the plan wants. A reference is
 /// read where the plan wants a value.
 Expected<void> acceptArgument(const Plan &plan, size_t i, Tensor &value);

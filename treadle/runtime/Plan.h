@@ -97,6 +97,7 @@ struct NodeInfo {
   std::string op;
   std::shared_ptr<const void> state; // keeps PlanNode::state alive
   uint32_t programOrder = 0;
+  bool isUnbound = false; // it has no kernel: its state is the Error that it fails with
 };
 
 /// Whether the node runs functions: an error in one names a node of its own.

@@ -154,11 +154,13 @@ Expected<BoundKernel> bindWithinMemory(const NodeSpec &spec, const PlanOptions &
 
 void bindNode(const NodeSpec &spec, const PlanOptions &options, PlanNode &node, NodeInfo &info) {
   Expected<BoundKernel> kernel = bindWithinMemory(spec, options);
-  if (!kernel)
+  if (!kernel) {
     kernel = failingKernel(std::move(kernel.error()));
+    info.isUnbound = true;
+  }
   bool hasRefInputs = std::any_of(spec.inputTypes.begin(), spec.inputTypes.end(),
                                   [](ValueType t) { return t.isRef; });
-  if (hasRefInputs && !kernel->takesRefs)
+  if (hasRefInputs && !kernel->takesRefs && !info.isUnbound)
     kernel = dereferencing(std::move(*kernel), spec.inputs.size());
   node.fn = kernel->fn;
   node.state = kernel->state.get();

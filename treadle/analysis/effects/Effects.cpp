@@ -121,9 +121,12 @@ ResourceId EffectAnalysis::made(Node node, StringRef family) {
   StringRef name = text(node, "shared_name"), container = text(node, "container");
   bool canBeShared = node.attr<StringAttr>("shared_name") != nullptr;
   if (!canBeShared || name == anonymousName || node.opType().starts_with("Anonymous") ||
-      family == "stack" || family == "tensor array")
-    return originating(Resource::Created, node.getOperation(), 0,
-                       (family + " made by '" + node.name() + "'" + where(node)).str());
+      family == "stack" || family == "tensor array") {
+    ResourceId id = originating(Resource::Created, node.getOperation(), 0,
+                                (family + " made by '" + node.name() + "'" + where(node)).str());
+    resources[id].hasPlaces = family == "tensor array";
+    return id;
+  }
   if (name.empty())
     name = node.name();
   std::string key = (family + " '" + name + "'").str();
@@ -132,6 +135,17 @@ ResourceId EffectAnalysis::made(Node node, StringRef family) {
   Resource resource{Resource::Named, key};
   resource.isFifo = family == "queue";
   return intern(std::move(resource), key);
+}
+
+/// The array of the gradients of an array's elements: another one, which lives as long.
+ResourceId EffectAnalysis::gradientsOf(ResourceId array) {
+  Resource made = resources[array];
+  if (made.kind != Resource::Created || !made.hasPlaces)
+    return array;
+  ResourceId id =
+      originating(made.kind, made.origin, made.argument + 1, "gradients of " + made.text);
+  resources[id].hasPlaces = true;
+  return id;
 }
 
 bool EffectAnalysis::mayAlias(ResourceId a, ResourceId b) const {
@@ -150,6 +164,9 @@ bool EffectAnalysis::mayAlias(ResourceId a, ResourceId b) const {
 
 bool EffectAnalysis::conflict(Effect a, Effect b) const {
   if (!(a.writes || b.writes) || !mayAlias(a.resource, b.resource))
+    return false;
+  bool arePuts = a.part == Part::In && b.part == Part::In;
+  if (arePuts && a.resource == b.resource && resources[a.resource].hasPlaces)
     return false;
   bool meets = static_cast<unsigned>(a.part) & static_cast<unsigned>(b.part);
   return meets || a.resource != b.resource || !resources[a.resource].isFifo;
@@ -273,9 +290,11 @@ EffectAnalysis::IdSet EffectAnalysis::resultHandles(Node node, unsigned index,
                     !node.opType().starts_with("TensorArrayGrad")))
     add(out, originating(Resource::Unknown, node.getOperation(), 0,
                          ("what '" + node.name() + "' gives a handle to" + where(node)).str()));
+  bool isOfGradients = node.opType().starts_with("TensorArrayGrad");
   if (isUnknown || calls.empty() || isDeferred)
     for (Value input : node.data())
-      add(out, handles(input));
+      for (ResourceId id : SmallVector<ResourceId>(handles(input)))
+        add(out, isOfGradients ? gradientsOf(id) : id);
   return out;
 }
 

@@ -35,6 +35,8 @@ struct Resource {
   unsigned argument = 0;
   /// What is put into it comes out in order: see Part.
   bool isFifo = false;
+  /// What is put into it has a place of its own, and may be put there in any order.
+  bool hasPlaces = false;
 };
 
 struct Effect {
@@ -97,6 +99,7 @@ private:
                          std::string text);
   ResourceId argument(FuncOp function, unsigned index);
   ResourceId made(Node node, llvm::StringRef family);
+  ResourceId gradientsOf(ResourceId array);
 
   std::vector<mlir::Block *> bodiesCalleesFirst(mlir::ModuleOp module);
   void summarizeAll(llvm::ArrayRef<mlir::Block *> bodies);

@@ -19,6 +19,7 @@ public:
 
   size_t size() const { return nodes.size(); }
   Node node(Index index) const { return nodes[index]; }
+  bool contains(mlir::Operation *op) const { return indices.contains(op); }
   Index indexOf(Node node) const { return indices.lookup(node.getOperation()); }
 
   struct Frame {

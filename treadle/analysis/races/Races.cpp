@@ -91,10 +91,24 @@ private:
 
   void reportUnordered(Index source, Index target) {
     if (position[source] < position[target] && !graph.areExclusive(source, target))
-      report(source, target, "");
+      report(source, target, FrameGraph::none);
   }
 
-  void report(Index a, Index b, StringRef frame) {
+  /// Whether each iteration of the frame has an object of its own, and hands none on to the next.
+  bool isOfOneIteration(ResourceId id, Index frame) const {
+    const Resource &resource = effects.resource(id);
+    if (resource.kind != Resource::Created || !graph.contains(resource.origin))
+      return false;
+    Index origin = graph.indexOf(Node(resource.origin));
+    return graph.frameOf(origin) != FrameGraph::none && graph.isInside(origin, frame) &&
+           llvm::none_of(graph.backEdges(), [&](std::pair<Index, Index> edge) {
+             return graph.frameOf(edge.second) == frame &&
+                    llvm::is_contained(effects.handles(graph.node(edge.first).results()[0]), id);
+           });
+  }
+
+  /// `frame`: whose iterations a and b are of, one of each; none: they are of one.
+  void report(Index a, Index b, Index frame) {
     if (isOver())
       return;
     ++looked;
@@ -103,11 +117,14 @@ private:
       std::swap(a, b);
     for (Effect first : effects.of(graph.node(a)))
       for (Effect second : effects.of(graph.node(b)))
-        if (effects.conflict(first, second)) {
+        if (effects.conflict(first, second) &&
+            !(frame != FrameGraph::none && first.resource == second.resource &&
+              isOfOneIteration(first.resource, frame))) {
           bool isCounted = !counts || counts(graph.node(a), graph.node(b));
           if (isCounted && reported.insert({a, b}).second)
             races.push_back({graph.node(a), graph.node(b), first.resource, first.writes,
-                             second.writes, frame.str()});
+                             second.writes,
+                             frame == FrameGraph::none ? "" : graph.frames()[frame].name});
           return;
         }
   }
@@ -124,7 +141,7 @@ private:
     for (size_t i = 0; i < inside.size() && !isOver(); ++i)
       for (size_t j = i; j < inside.size(); ++j)
         if (component[inside[i]] != component[inside[j]] || component[inside[i]] == 0)
-          report(inside[i], inside[j], graph.frames()[f].name);
+          report(inside[i], inside[j], f);
   }
 
   /// Numbers of the cycles through f's back edges that nodes are on; 0: on none.
