@@ -28,6 +28,7 @@ struct Room {
   std::span<const KernelFamily> families;
 };
 constexpr Room rooms[] = {{"arrays", arraysFamilies},
+                          {"datasets", datasetsFamilies},
                           {"elementwise", elementwiseFamilies},
                           {"exchange", exchangeFamilies},
                           {"files", filesFamilies},

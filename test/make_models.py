@@ -4,6 +4,8 @@
 
 functions: no signatures; functions with captured variables, tables, an asset and constants, several
 traces, nested arguments and results.
+composites: signatures and functions that take and give ragged and sparse tensors.
+datasets: functions that compute by datasets and iterators.
 """
 
 import contextlib
@@ -116,5 +118,102 @@ def write_functions(folder):
     (folder / "functions" / "fingerprint.pb").unlink()
 
 
+class Composites(tf.Module):
+    @tf.function(input_signature=[spec(None, dtype=tf.string)])
+    def split(self, text):
+        words = tf.strings.split(text)
+        return {"words": words, "count": words.row_lengths(), "bytes": tf.strings.length(words)}
+
+    @tf.function(input_signature=[tf.RaggedTensorSpec([None, None, None], tf.int32)])
+    def deep(self, x):
+        return {"y": x + 1, "sum": tf.reduce_sum(x)}
+
+    @tf.function(input_signature=[tf.SparseTensorSpec([None, 3], tf.float32)])
+    def doubled(self, x):
+        return {"dense": tf.sparse.to_dense(x) * 2, "sparse": x * 2.0}
+
+    @tf.function
+    def nested(self, values, twice=True):
+        rows, cells = values["rows"], values["cells"]
+        return [rows * (2.0 if twice else 1.0), {"both": (cells, rows.row_lengths())}]
+
+    @tf.function
+    def rows(self, slices):
+        return slices.values, slices.indices
+
+
+def write_composites(folder):
+    model = Composites()
+    model.nested.get_concrete_function(
+        {
+            "rows": tf.RaggedTensorSpec([None, None], tf.float32),
+            "cells": tf.SparseTensorSpec([2, 2], tf.float32),
+        }
+    )
+    model.rows.get_concrete_function(tf.IndexedSlicesSpec([4, 2], tf.float32))
+    signatures = {
+        name: getattr(model, name).get_concrete_function() for name in ("split", "deep", "doubled")
+    }
+    tf.saved_model.save(model, str(folder / "composites"), signatures=signatures)
+    (folder / "composites" / "fingerprint.pb").unlink()
+
+
+class Datasets(tf.Module):
+    def __init__(self):
+        super().__init__()
+        self.scale = tf.Variable(2.0, name="scale")
+
+    @tf.function(input_signature=[spec(None)])
+    def total(self, x):
+        rows = tf.data.Dataset.from_tensor_slices(x).map(lambda one: one * self.scale)
+        return rows.reduce(0.0, lambda sum, one: sum + one)
+
+    @tf.function(input_signature=[spec(dtype=tf.int64)])
+    def shapes(self, n):
+        numbers = tf.data.Dataset.range(n)
+        windows = numbers.window(3, shift=2).flat_map(lambda window: window.batch(3))
+        padded = numbers.map(lambda i: tf.fill([i], i)).padded_batch(4)
+        mixed = numbers.interleave(lambda i: tf.data.Dataset.range(i), 2, 2)
+        return {
+            "windows": windows.map(tf.reduce_sum).batch(99).get_single_element(),
+            "padded": padded.map(tf.shape).batch(99).get_single_element(),
+            "mixed": mixed.batch(99).get_single_element(),
+            "cardinality": numbers.skip(1).batch(2).repeat(3).cardinality(),
+        }
+
+    @tf.function(input_signature=[spec(None)])
+    def until(self, x):
+        sum = tf.constant(0.0)
+        for i, one in tf.data.Dataset.from_tensor_slices(x).enumerate():
+            if one < 0:
+                break
+            sum += one * tf.cast(i, tf.float32)
+        return sum
+
+    @tf.function(input_signature=[spec(None)])
+    def by_iterator(self, x):
+        rows = iter(tf.data.Dataset.from_tensor_slices(x).filter(lambda one: one > 1))
+        first = next(rows)
+        rest = 0.0
+        for one in rows:
+            rest += one
+        return first, rest
+
+    @tf.function(input_signature=[spec(None)])
+    def only(self, x):
+        return tf.data.Dataset.from_tensor_slices(x).get_single_element()
+
+    @tf.function(input_signature=[spec(dtype=tf.int64)])
+    def shuffled(self, n):
+        return tf.data.Dataset.range(n).shuffle(2).reduce(n, lambda a, b: a + b)
+
+
+def write_datasets(folder):
+    tf.saved_model.save(Datasets(), str(folder / "datasets"))
+    (folder / "datasets" / "fingerprint.pb").unlink()
+
+
 if __name__ == "__main__":
     write_functions(Path(sys.argv[1]))
+    write_composites(Path(sys.argv[1]))
+    write_datasets(Path(sys.argv[1]))

@@ -48,6 +48,9 @@ public:
     DType dtype = DType::Invalid;
     bool hasRank = false;
     std::vector<int64_t> dims; // -1: unknown
+    /// Of a component of a composite tensor `x`, which has the key `x.values` or the like: `x`, and
+    /// the kind of tensor: `ragged`, `sparse`. Components stand together, in TensorFlow's order.
+    std::string composite = {}, compositeKind = {};
   };
   /// Placeholders, in order.
   std::vector<Value> inputs() const;
@@ -60,7 +63,8 @@ public:
     std::string name;      // `serving_default`
     std::string method;    // `tensorflow/serving/predict`
     std::string metaGraph; // the tags of the meta graph that it is of: `serve`, `serve,gpu`
-    /// By key; `name` of a value is the tensor in the graph, several of a composite one.
+    /// By key; `name` of a value is the tensor in the graph. Of a composite tensor (ragged, sparse)
+    /// each component has a key: `x.values`, `x.row_splits`.
     std::vector<std::pair<std::string, Value>> inputs, outputs;
   };
   /// True if the graph was read from a SavedModel, with or without signatures.

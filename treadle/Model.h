@@ -7,7 +7,8 @@ namespace treadle {
 
 /// A function of a SavedModel's objects, such as a `tf.function` that is an attribute of a module.
 struct ModelFunction {
-  /// How the parts of a result nest in Python. A Value is the next of the variant's outputs.
+  /// How the parts of a result nest in Python. A Value is the next of the variant's
+  /// outputs: of a composite tensor all components.
   struct Structure {
     enum Kind { None, Value, Tuple, List, Dict } kind;
     std::vector<std::string> keys; // of a Dict

@@ -10,12 +10,16 @@ static Expected<void> watch(const char *path) {
   Model model = TREADLE_TRY(Model::load(path));
   for (const std::vector<float> &chunk : {std::vector<float>{4, 8, 8, 8}, {8, 16}, {0, 0, 0}}) {
     Tensor samples = Tensor::vector<float>(DType::Float32, chunk);
+    std::vector<float> smooth;
+    bool isHigh = false;
     for (auto &[key, value] : TREADLE_TRY(model.call("serving_default", {{"samples", samples}})))
       if (key == "is_high")
-        std::printf("%s", value.scalarValue<bool>() ? "high:" : "ok:");
+        isHigh = value.scalarValue<bool>();
       else
-        for (float level : value.values<float>())
-          std::printf(" %g", level);
+        smooth.assign(value.values<float>().begin(), value.values<float>().end());
+    std::printf("%s", isHigh ? "high:" : "ok:");
+    for (float level : smooth)
+      std::printf(" %g", level);
     std::printf("\n");
   }
   return {};

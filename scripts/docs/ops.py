@@ -18,6 +18,7 @@ import table_format  # noqa: E402
 TITLES = {
     "arrays": "Ops that move elements",
     "control_flow": "Control flow, calls and constants",
+    "datasets": "Datasets and iterators",
     "elementwise": "Functions of single elements",
     "exchange": "Queues and collectives",
     "files": "Files: checkpoints, records, summaries",

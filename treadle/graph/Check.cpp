@@ -125,10 +125,11 @@ Runs runsOf(ModuleOp metaGraph, const pb::MetaGraphDef &meta, std::vector<std::s
       problems.push_back({"error", {}, str(what, ": ", asked.error().message)});
   };
   for (const Graph::Signature &signature : signaturesOf(meta)) {
-    SmallVector<StringRef> names;
+    std::vector<std::string> names;
     for (const auto &[key, value] : signature.outputs)
-      StringRef(value.name).split(names, ',', -1, /*KeepEmpty=*/false);
-    add({names.begin(), names.end()}, str("signature '", signature.name, "'"));
+      if (!value.name.empty())
+        names.push_back(value.name);
+    add(names, str("signature '", signature.name, "'"));
   }
   SavedModelFiles files;
   files.meta = meta;

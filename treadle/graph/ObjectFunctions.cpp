@@ -2,12 +2,14 @@
 #include "treadle/graph/ObjectFunctions.h"
 
 #include "treadle/export/SavedModel.h"
+#include "treadle/graph/CompositeTensors.h"
 #include "treadle/graph/GraphImpl.h"
 #include "treadle/import/SavedModel.h"
 #include "treadle/tensor/Suggestions.h"
 
 #include <algorithm>
 #include <cstdio>
+#include <iterator>
 #include <set>
 
 namespace treadle {
@@ -56,13 +58,18 @@ std::string fixedText(const Value &value) {
   }
 }
 
-template <typename Spec> Graph::Value valueOf(const Spec &spec) {
-  Graph::Value value;
-  value.dtype = static_cast<DType>(spec.dtype());
-  value.hasRank = !spec.shape().unknown_rank();
-  for (const auto &dim : spec.shape().dim())
-    value.dims.push_back(dim.size());
-  return value;
+/// What a leaf of a signature is made of: one tensor, or the components of a composite one. Nothing
+/// if it is no tensor.
+std::optional<NamedValues> tensorsOf(const std::string &name, const Value &value) {
+  if (value.has_tensor_spec_value())
+    return NamedValues{
+        {name, typedValue(value.tensor_spec_value(), value.tensor_spec_value().shape())}};
+  if (value.has_bounded_tensor_spec_value())
+    return NamedValues{{name, typedValue(value.bounded_tensor_spec_value(),
+                                         value.bounded_tensor_spec_value().shape())}};
+  if (value.has_type_spec_value())
+    return componentsOf(name, value.type_spec_value());
+  return std::nullopt;
 }
 
 /// The parts of a nested value with their keys, in the order in which TensorFlow flattens them.
@@ -190,10 +197,8 @@ private:
         readInput(name + "_" + key, *part);
       return;
     }
-    if (value.has_tensor_spec_value())
-      return addInput(name, valueOf(value.tensor_spec_value()));
-    if (value.has_bounded_tensor_spec_value())
-      return addInput(name, valueOf(value.bounded_tensor_spec_value()));
+    if (std::optional<NamedValues> tensors = tensorsOf(name, value))
+      return std::ranges::move(*tensors, std::back_inserter(variant.signature.inputs)), void();
     if (value.has_type_spec_value())
       return fail(str("argument '", name, "' is a ", specName(value.type_spec_value()),
                       ", which can't be given yet"));
@@ -203,10 +208,6 @@ private:
     auto stated = arguments.defaults.find(name);
     variant.fixed.push_back(
         {name, text, stated != arguments.defaults.end() && stated->second == text});
-  }
-
-  void addInput(const std::string &name, Graph::Value value) {
-    variant.signature.inputs.emplace_back(name, std::move(value));
   }
 
   static std::string specName(const pb::TypeSpecProto &spec) {
@@ -226,15 +227,11 @@ private:
       }
       return structure;
     }
-    if (value.has_type_spec_value())
+    if (auto tensors = tensorsOf(name.empty() ? "result" : name, value)) {
+      structure.kind = Structure::Value;
+      std::ranges::move(*tensors, std::back_inserter(variant.signature.outputs));
+    } else if (value.has_type_spec_value())
       fail(str("it gives a ", specName(value.type_spec_value()), ", which can't be had yet"));
-    bool isBounded = value.has_bounded_tensor_spec_value();
-    if (!isBounded && !value.has_tensor_spec_value())
-      return structure;
-    structure.kind = Structure::Value;
-    variant.signature.outputs.emplace_back(name.empty() ? "result" : name,
-                                           isBounded ? valueOf(value.bounded_tensor_spec_value())
-                                                     : valueOf(value.tensor_spec_value()));
     return structure;
   }
 

@@ -1,4 +1,5 @@
 // Graph::signatures: what a SavedModel offers to callers.
+#include "treadle/graph/CompositeTensors.h"
 #include "treadle/graph/GraphImpl.h"
 #include "treadle/graph/SavedModel.h"
 #include "treadle/graph/Shown.h"
@@ -6,50 +7,19 @@
 #include "treadle/export/SavedModel.h"
 #include "treadle/import/Keywords.h"
 #include "treadle/import/SavedModel.h"
+#include "treadle/runtime/ValueName.h"
 #include "treadle/tensor/Suggestions.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 
 #include <algorithm>
+#include <map>
 
 namespace treadle {
 namespace {
 
 using Signature = Graph::Signature;
-
-/// The tensors in the graph, joined by commas where there are several.
-std::string tensorName(const pb::TensorInfo &info) {
-  switch (info.encoding_case()) {
-  case pb::TensorInfo::kCooSparse:
-    return str(info.coo_sparse().indices_tensor_name(), ",", info.coo_sparse().values_tensor_name(),
-               ",", info.coo_sparse().dense_shape_tensor_name());
-  case pb::TensorInfo::kCompositeTensor: {
-    std::vector<std::string> names;
-    for (const pb::TensorInfo &component : info.composite_tensor().components())
-      names.push_back(tensorName(component));
-    return llvm::join(names, ",");
-  }
-  default:
-    return info.name();
-  }
-}
-
-/// Of a reference it is that of what it refers to.
-DType valueDType(int dtype) {
-  constexpr int firstReference = 100;
-  return static_cast<DType>(dtype > firstReference ? dtype - firstReference : dtype);
-}
-
-Graph::Value describe(const pb::TensorInfo &info) {
-  Graph::Value value;
-  value.name = tensorName(info);
-  value.dtype = valueDType(info.dtype());
-  value.hasRank = info.has_tensor_shape() && !info.tensor_shape().unknown_rank();
-  for (const auto &dim : info.tensor_shape().dim())
-    value.dims.push_back(dim.size());
-  return value;
-}
 
 /// The place of each tensor that the meta graph lists in order.
 llvm::StringMap<size_t> listedPlaces(const pb::MetaGraphDef &meta) {
@@ -63,17 +33,14 @@ llvm::StringMap<size_t> listedPlaces(const pb::MetaGraphDef &meta) {
 
 /// Values in the order of their places, then those without one by key.
 template <typename Infos>
-std::vector<std::pair<std::string, Graph::Value>>
-describeAll(const Infos &infos, const llvm::StringMap<size_t> &places) {
-  std::vector<std::pair<std::string, Graph::Value>> values;
-  for (const auto &[name, info] : infos)
-    values.emplace_back(name, describe(info));
-  auto rank = [&](const auto &entry) {
+NamedValues describeAll(const Infos &infos, const llvm::StringMap<size_t> &places) {
+  NamedValues values;
+  for (const auto &[name, info] : std::map(infos.begin(), infos.end()))
+    llvm::append_range(values, componentsOf(name, info));
+  std::ranges::stable_sort(values, {}, [&](const auto &entry) {
     auto it = places.find(entry.second.name);
-    return std::pair(it == places.end() ? places.size() : it->second,
-                     std::string_view(entry.first));
-  };
-  std::ranges::sort(values, {}, rank);
+    return it == places.end() ? places.size() : it->second;
+  });
   return values;
 }
 
@@ -165,9 +132,8 @@ Expected<std::vector<std::string>> Graph::signatureFetches(std::string_view name
                                                    "their signatures can't be looked at alone"));
   for (const Signature &signature : all)
     for (const auto &[key, value] : signature.outputs)
-      for (llvm::StringRef tensor : llvm::split(value.name, ','))
-        if (!name.empty() || impl->index().node(tensor.split(':').first))
-          fetches.push_back(tensor.str());
+      if (!name.empty() || impl->index().node(nodeOf(value.name)))
+        fetches.push_back(value.name);
   return fetches;
 }
 

@@ -160,7 +160,7 @@ void FunctionReader::convertFuncAttrs(tfg::FuncOp target) {
     StringRef key = attr.getName().getValue();
     if (key == isStatefulKey)
       target.setIsStateful(true);
-    else if (key != controlResultsKey)
+    else if (key != controlResultsKey && key != entryFunctionKey)
       target->setAttr(fieldOfFunc(key), attr.getValue());
   }
 }
@@ -322,6 +322,16 @@ LogicalResult FunctionReader::readMain() {
 
 } // namespace
 
+/// The function that is the graph: @main, or else the only one with `tf.entry_function`.
+static func::FuncOp mainOf(ModuleOp module) {
+  if (auto main = module.lookupSymbol<func::FuncOp>(mainName))
+    return main;
+  auto entries = llvm::make_filter_range(module.getOps<func::FuncOp>(), [](func::FuncOp func) {
+    return func->hasAttrOfType<DictionaryAttr>(entryFunctionKey);
+  });
+  return llvm::hasSingleElement(entries) ? *entries.begin() : func::FuncOp();
+}
+
 bool treadle::hasTfExecutor(ModuleOp module) { return !module.getOps<func::FuncOp>().empty(); }
 
 LogicalResult treadle::importTfExecutor(ModuleOp module) {
@@ -330,10 +340,10 @@ LogicalResult treadle::importTfExecutor(ModuleOp module) {
   for (Operation &op : *module.getBody())
     if (auto symbol = dyn_cast<SymbolOpInterface>(op))
       functions.insert(symbol.getName());
+  func::FuncOp main = mainOf(module);
   for (auto func : llvm::make_early_inc_range(module.getOps<func::FuncOp>())) {
-    bool isMain = func.getName() == mainName;
     FunctionReader reader(func, functions);
-    if (failed(isMain ? reader.readMain() : reader.readFunction()))
+    if (failed(func == main ? reader.readMain() : reader.readFunction()))
       return failure();
     func.erase();
   }

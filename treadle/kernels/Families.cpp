@@ -69,6 +69,7 @@ const KernelRegistry &builtinKernels() {
       all->add(family);
     all->add(tensorFunctionKernels());
     all->add(rowFunctionKernels());
+    all->add(datasetFunctionKernels());
     return all;
   }();
   return *registry;

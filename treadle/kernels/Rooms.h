@@ -2,6 +2,7 @@
 #pragma once
 
 #include "treadle/kernels/arrays/Families.h"
+#include "treadle/kernels/datasets/Families.h"
 #include "treadle/kernels/elementwise/Families.h"
 #include "treadle/kernels/exchange/Families.h"
 #include "treadle/kernels/files/Families.h"
@@ -27,11 +28,11 @@ namespace treadle {
 using KernelFamilies = std::vector<std::span<const KernelEntry>>;
 
 inline constexpr std::span<const KernelFamily> kernelRooms[] = {
-    arraysFamilies,     elementwiseFamilies, exchangeFamilies,      filesFamilies,
-    functionsFamilies,  imagesFamilies,      linearAlgebraFamilies, listsFamilies,
-    netsFamilies,       productsFamilies,    quantizedFamilies,     randomFamilies,
-    reductionsFamilies, signalsFamilies,     sparseFamilies,        stateFamilies,
-    textFamilies,       windowsFamilies};
+    arraysFamilies, datasetsFamilies,   elementwiseFamilies, exchangeFamilies,
+    filesFamilies,  functionsFamilies,  imagesFamilies,      linearAlgebraFamilies,
+    listsFamilies,  netsFamilies,       productsFamilies,    quantizedFamilies,
+    randomFamilies, reductionsFamilies, signalsFamilies,     sparseFamilies,
+    stateFamilies,  textFamilies,       windowsFamilies};
 
 /// The tables of all families.
 inline KernelFamilies familiesOfRooms() {

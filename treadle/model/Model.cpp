@@ -120,8 +120,6 @@ Expected<void> checkNames(const Signature &signature, const Model::Values &input
 Expected<void> checkInput(const Signature &signature, const std::string &key,
                           const Graph::Value &wanted, const Tensor &given) {
   std::string where = str("input '", key, "' of signature '", signature.name, "'");
-  if (wanted.name.find(',') != wanted.name.npos)
-    return Unexpected(unimplemented(where, " is a composite tensor, which can't be given yet"));
   PartialShape shape{wanted.hasRank, wanted.dims};
   if (!given)
     return Unexpected(
@@ -275,12 +273,8 @@ Expected<Model::Values> Model::call(std::string_view name, const Values &inputs)
     feeds.emplace_back(withOutput(wanted.name), std::move(value));
   }
   std::vector<std::string> fetches;
-  for (const auto &[key, output] : signature.outputs) {
-    if (output.name.find(',') != output.name.npos)
-      return Unexpected(unimplemented("output '", key, "' of signature '", signature.name,
-                                      "' is a composite tensor, which can't be fetched yet"));
+  for (const auto &[key, output] : signature.outputs)
     fetches.push_back(withOutput(output.name));
-  }
   return impl->session.run(fetches, feeds).map([&](std::vector<Tensor> results) {
     Values values;
     for (size_t i = 0; i < results.size(); ++i)

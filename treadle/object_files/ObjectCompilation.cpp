@@ -200,9 +200,6 @@ Expected<void> checkValues(const Wanted &wanted, const Values &values, const cha
   for (const auto &[key, value] : values) {
     bool isPlain = value.dtype != DType::String && value.dtype != DType::Resource &&
                    value.dtype != DType::Variant && dtypeSize(value.dtype) != 0;
-    if (value.name.find(',') != value.name.npos)
-      return Unexpected(unimplemented(what, " '", key, "' of '", wanted.title,
-                                      "' is a composite tensor, which C functions don't take"));
     if (!isPlain)
       return Unexpected(unimplemented(what, " '", key, "' of '", wanted.title, "' is ",
                                       dtypeName(value.dtype), ", which C functions don't take"));

@@ -23,6 +23,43 @@ nb::dict describe(const std::vector<std::pair<std::string, Graph::Value>> &entri
   return values;
 }
 
+using NamedValue = std::pair<std::string, Graph::Value>;
+
+/// What callers name: a composite tensor once, by its own name.
+const std::string &nameOf(const NamedValue &entry) {
+  return entry.second.composite.empty() ? entry.first : entry.second.composite;
+}
+
+nb::list namesOf(const std::vector<NamedValue> &entries) {
+  nb::list names;
+  for (size_t i = 0; i < entries.size(); ++i)
+    if (i == 0 || nameOf(entries[i]) != nameOf(entries[i - 1]))
+      names.append(nameOf(entries[i]));
+  return names;
+}
+
+nb::object composites(const char *function) {
+  return nb::module_::import_("treadle._composites").attr(function);
+}
+
+/// The components of the composite tensor `name`; none if there is no such one.
+std::vector<const NamedValue *> componentsOf(const std::vector<NamedValue> &entries,
+                                             const std::string &name) {
+  std::vector<const NamedValue *> components;
+  for (const NamedValue &entry : entries)
+    if (!name.empty() && entry.second.composite == name)
+      components.push_back(&entry);
+  return components;
+}
+
+/// `values` of `x.values`, for each.
+nb::list partNames(const std::vector<const NamedValue *> &components) {
+  nb::list names;
+  for (const NamedValue *component : components)
+    names.append(component->first.substr(component->second.composite.size() + 1));
+  return names;
+}
+
 class PyModel {
 public:
   PyModel(nb::handle path, const std::vector<std::string> &tags, std::optional<int> threads,
@@ -71,8 +108,10 @@ PyModel::PyModel(nb::handle path, const std::vector<std::string> &tags, std::opt
 nb::dict PyModel::signatures() const { return toDict(model.signatures()); }
 
 nb::dict PyModel::call(const std::string &name, nb::dict inputs) {
-  Model::Values values = toInputs(*orRaise(model.signature(name)), inputs);
-  return toOutputs(interruptibly(model.session(), [&] { return model.call(name, values); }));
+  const Graph::Signature &signature = *orRaise(model.signature(name));
+  Model::Values values = toInputs(signature, inputs);
+  return toOutputs(signature,
+                   interruptibly(model.session(), [&] { return model.call(name, values); }));
 }
 
 using FunctionVariant = ModelFunction::Variant;
@@ -115,10 +154,22 @@ std::optional<Model::Values> convertedArguments(const ModelFunction &function, n
   return std::nullopt;
 }
 
+bool hasComposite(const ModelFunction &function, nb::dict inputs) {
+  return std::ranges::any_of(function.variants, [&](const FunctionVariant &variant) {
+    return std::ranges::any_of(variant.signature.inputs, [&](const NamedValue &input) {
+      return inputs.contains(input.second.composite.c_str());
+    });
+  });
+}
+
 /// What the function takes as it is goes before what can be converted, as a list of numbers can.
 Model::Values chooseArguments(const ModelFunction &function, nb::dict inputs) {
   if (function.variants.size() == 1)
     return toArguments(&function.variants.front(), inputs);
+  if (hasComposite(function, inputs)) {
+    auto found = convertedArguments(function, inputs);
+    return found ? std::move(*found) : toArguments(&function.variants.front(), inputs);
+  }
   Model::Values asGiven = toArguments(nullptr, inputs);
   if (Model::choose(function, asGiven))
     return asGiven;
@@ -126,14 +177,12 @@ Model::Values chooseArguments(const ModelFunction &function, nb::dict inputs) {
 }
 
 /// Values in order, nested as Python has them.
-nb::object nested(const ModelFunction::Structure &structure, Model::Values &values, size_t &next) {
+nb::object nested(const ModelFunction::Structure &structure, nb::handle values, size_t &next) {
   using Structure = ModelFunction::Structure;
-  if (structure.kind == Structure::None || next > values.size())
+  if (structure.kind == Structure::None || next >= nb::len(values))
     return nb::none();
-  if (structure.kind == Structure::Value) {
-    auto &[key, value] = values[next++];
-    return toArray(std::move(value), str("output '", key, "'"));
-  }
+  if (structure.kind == Structure::Value)
+    return nb::object(values[next++]);
   nb::dict byKey;
   nb::list inOrder;
   for (size_t i = 0; i < structure.parts.size(); ++i) {
@@ -152,7 +201,12 @@ nb::dict PyModel::functions() const {
     nb::list variants;
     for (const FunctionVariant &variant : function.variants)
       variants.append(describe(variant));
-    all[function.name.c_str()] = nb::make_tuple(nb::cast(function.arguments), variants);
+    nb::set together;
+    for (const FunctionVariant &variant : function.variants)
+      for (const auto &[key, value] : variant.signature.inputs)
+        if (!value.composite.empty())
+          together.add(value.composite);
+    all[function.name.c_str()] = nb::make_tuple(nb::cast(function.arguments), variants, together);
   }
   return all;
 }
@@ -165,7 +219,8 @@ nb::object PyModel::callFunction(const std::string &name, nb::dict inputs) {
       interruptibly(session, [&] { return model.callFunction(function.name, arguments); });
   const FunctionVariant *variant = orRaise(Model::choose(function, arguments));
   size_t next = 0;
-  return nested(variant->result, values, next);
+  nb::object results = toOutputs(variant->signature, std::move(values)).values();
+  return nested(variant->result, results, next);
 }
 
 void PyModel::save(nb::handle folder) {
@@ -179,30 +234,61 @@ void PyModel::save(nb::handle folder) {
 nb::dict toDict(const std::vector<Graph::Signature> &signatures) {
   nb::dict all;
   for (const Graph::Signature &signature : signatures)
-    all[signature.name.c_str()] =
-        nb::make_tuple(describe(signature.inputs), describe(signature.outputs));
+    all[signature.name.c_str()] = nb::make_tuple(
+        describe(signature.inputs), describe(signature.outputs), namesOf(signature.inputs));
   return all;
+}
+
+/// Names and values of single tensors: composite ones are taken apart.
+static std::vector<std::pair<std::string, nb::object>>
+takeApart(const Graph::Signature &signature, const std::string &name, nb::object value) {
+  std::vector<std::pair<std::string, nb::object>> single;
+  if (auto components = componentsOf(signature.inputs, name); !components.empty()) {
+    nb::object parts = composites("take_apart")(value, name, partNames(components));
+    for (size_t i = 0; i < components.size(); ++i)
+      single.emplace_back(components[i]->first, parts[i]);
+    return single;
+  }
+  // TensorFlow calls the components of a signature's input `x`, `x_1`, ...
+  nb::object parts = composites("flat_parts")(value);
+  if (parts.is_none())
+    return {{name, std::move(value)}};
+  for (size_t i = 0; i < nb::len(parts); ++i)
+    single.emplace_back(i == 0 ? name : str(name, "_", i), parts[i]);
+  return single;
+}
+
+static Tensor toInput(const Graph::Signature &signature, const std::string &key, nb::handle value) {
+  TensorRequest request{str("input '", key, "'"), std::nullopt};
+  auto wanted = std::ranges::find(signature.inputs, key, [](auto &entry) { return entry.first; });
+  if (wanted != signature.inputs.end())
+    request.want = wanted->second.dtype;
+  return toTensor(value, request);
 }
 
 Model::Values toInputs(const Graph::Signature &signature, nb::dict inputs) {
   Model::Values values;
-  for (auto [key, value] : inputs) {
-    std::string input = toName(key, "the inputs");
-    TensorRequest request{str("input '", input, "'"), std::nullopt};
-    auto wanted =
-        std::ranges::find(signature.inputs, input, [](auto &entry) { return entry.first; });
-    if (wanted != signature.inputs.end())
-      request.want = wanted->second.dtype;
-    Tensor tensor = toTensor(value, request);
-    values.emplace_back(std::move(input), std::move(tensor));
-  }
+  for (auto [name, value] : inputs)
+    for (auto &[key, single] : takeApart(signature, toName(name, "the inputs"), nb::borrow(value)))
+      values.emplace_back(key, toInput(signature, key, single));
   return values;
 }
 
-nb::dict toOutputs(Model::Values values) {
+nb::dict toOutputs(const Graph::Signature &signature, Model::Values values) {
   nb::dict arrays;
-  for (auto &[key, value] : values)
-    arrays[key.c_str()] = toArray(std::move(value), str("output '", key, "'"));
+  for (size_t i = 0; i < values.size();) {
+    const NamedValue &entry = signature.outputs[i];
+    size_t count =
+        std::max<size_t>(componentsOf(signature.outputs, entry.second.composite).size(), 1);
+    nb::list parts;
+    for (size_t end = i + count; i < end; ++i)
+      parts.append(toArray(std::move(values[i].second), str("output '", values[i].first, "'")));
+    arrays[nameOf(entry).c_str()] =
+        entry.second.composite.empty()
+            ? nb::object(parts[0])
+            : composites("put_together")(
+                  parts, partNames(componentsOf(signature.outputs, entry.second.composite)));
+  }
   return arrays;
 }
 

@@ -41,11 +41,12 @@ Permissions toPermissions(nanobind::handle allowRead, nanobind::handle allowWrit
 /// A treadle.Session of a session that was made already.
 nanobind::object toSession(Session session, std::shared_ptr<const RegisteredOps> ops);
 
-/// For each signature its inputs and its outputs, by name.
+/// For each signature its inputs, its outputs, and the names of what callers give in order.
 nanobind::dict toDict(const std::vector<Graph::Signature> &signatures);
-/// Arrays by key as tensors of the dtypes that the signature states, and back.
+/// Arrays by key as tensors of the dtypes that the signature states, and back. A ragged or sparse
+/// tensor is one argument or result.
 Model::Values toInputs(const Graph::Signature &signature, nanobind::dict inputs);
-nanobind::dict toOutputs(Model::Values values);
+nanobind::dict toOutputs(const Graph::Signature &signature, Model::Values values);
 
 /// A str that has a UTF-8 form. `what` holds it, for messages.
 std::string toName(nanobind::handle name, const char *what);

@@ -6,6 +6,7 @@
 
 #include "treadle/ops/OpTable.h"
 
+#include <algorithm>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 

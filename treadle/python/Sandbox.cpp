@@ -36,8 +36,9 @@ public:
   nb::dict signatures() const { return toDict(sandbox.signatures()); }
 
   nb::dict call(const std::string &name, nb::dict inputs) {
-    Model::Values values = toInputs(*orRaise(sandbox.signature(name)), inputs);
-    return toOutputs(interruptibly(sandbox, [&] { return sandbox.call(name, values); }));
+    const Graph::Signature &signature = *orRaise(sandbox.signature(name));
+    Model::Values values = toInputs(signature, inputs);
+    return toOutputs(signature, interruptibly(sandbox, [&] { return sandbox.call(name, values); }));
   }
 
   nb::object status() const {

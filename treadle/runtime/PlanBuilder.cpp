@@ -69,8 +69,19 @@ Expected<BoundKernel> bindConst(const NodeSpec &spec) {
                            std::move(*value));
 }
 
+Error lacksPython(const NodeSpec &spec) {
+  std::string token = spec.attrs.getOr("token", std::string());
+  return unimplemented("the Python function of token '", token,
+                       "' isn't here, and no file holds it; run the graph in Python, and call "
+                       "treadle.register_op('",
+                       token, "', fn) before the session is made");
+}
+
 Expected<BoundKernel> bindFromRegistry(const NodeSpec &spec, const PlanOptions &options) {
   const KernelRegistry::Bind *bind = options.kernels->find(spec.op);
+  const OpDef *def = lookupOp(spec.op);
+  if (!bind && def && def->facts().runsPython)
+    return Unexpected(lacksPython(spec));
   if (!bind)
     return Unexpected(
         unimplemented("op '", spec.op, "' is not known here; register a kernel for it"));

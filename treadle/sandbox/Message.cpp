@@ -113,6 +113,8 @@ void MessageWriter::value(const Graph::Value &value) {
   number<uint64_t>(value.dims.size());
   for (int64_t dim : value.dims)
     number(dim);
+  text(value.composite);
+  text(value.compositeKind);
 }
 
 Expected<void> MessageReader::charge(uint64_t size) {
@@ -242,6 +244,8 @@ Expected<Graph::Value> MessageReader::value() {
     if (dim < -1)
       return Unexpected(nonsense("dimension ", dim));
   }
+  value.composite = TREADLE_TRY(name());
+  value.compositeKind = TREADLE_TRY(name());
   return value;
 }
 

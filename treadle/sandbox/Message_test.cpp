@@ -164,7 +164,7 @@ TEST_F(Message, ANameWithControlCharacters) {
 }
 
 TEST_F(Message, WhatAModelOffers) {
-  Graph::Value value{"x:0", DType::Float32, true, {-1, 3}};
+  Graph::Value value{"x:0", DType::Float32, true, {-1, 3}, "x", "ragged"};
   MessageWriter message = writer();
   write(message,
         Contents{{{"serve", "predict", "tag", {{"in", value}}, {{"out", value}}}}, {value}, {}});
@@ -175,6 +175,7 @@ TEST_F(Message, WhatAModelOffers) {
   EXPECT_EQ(contents.signatures[0].name, "serve");
   EXPECT_EQ(contents.signatures[0].inputs[0].first, "in");
   EXPECT_EQ(contents.signatures[0].outputs[0].second.dims, value.dims);
+  EXPECT_EQ(contents.signatures[0].outputs[0].second.compositeKind, "ragged");
   EXPECT_EQ(contents.inputs[0].name, "x:0");
   EXPECT_TRUE(contents.outputs.empty());
 }

@@ -4,6 +4,7 @@
 #include "treadle/graph/GraphImpl.h"
 #include "treadle/graph/Origin.h"
 #include "treadle/session/Deadline.h"
+#include "treadle/session/MissingKernels.h"
 #include "treadle/session/ProfileRows.h"
 #include "treadle/session/SessionFiles.h"
 #include "treadle/session/SessionPlans.h"
@@ -407,6 +408,17 @@ static const std::string *fedTwice(const Session::Feeds &feeds) {
   return nullptr;
 }
 
+/// The error of a run, with what helps to understand it.
+static Error explained(Error error, const Session &session, std::vector<std::string> names,
+                       const std::vector<std::string> &targets) {
+  const auto &[state, program] = *session.impl;
+  names.insert(names.end(), targets.begin(), targets.end());
+  const KernelRegistry *kernels = state->options.kernels;
+  const Graph::Impl &graph = *program.graph.impl;
+  return withMissingKernels(withOrigin(std::move(error), *graph.module), graph.index(),
+                            std::move(names), kernels ? *kernels : builtinKernels());
+}
+
 /// `args`: the values of `feeds`, whose own may be empty.
 static Expected<std::vector<Tensor>> runThrowing(Session &session, const FileAccess &files,
                                                  const std::vector<std::string> &fetches,
@@ -426,7 +438,7 @@ static Expected<std::vector<Tensor>> runThrowing(Session &session, const FileAcc
   auto planned = program.plans.of({fetches, feeds, targets});
   if (!planned) {
     state.tellOthers(planned.error());
-    return Unexpected(withOrigin(std::move(planned.error()), *program.graph.impl->module));
+    return Unexpected(explained(std::move(planned.error()), session, fetches, targets));
   }
   const SessionPlan *found = planned->get();
   const Plan &plan = *found->plan;
@@ -461,7 +473,7 @@ static Expected<std::vector<Tensor>> runThrowing(Session &session, const FileAcc
     state.trace->addRun(begin);
   if (!results) {
     state.tellOthers(results.error());
-    return Unexpected(withOrigin(std::move(results.error()), *program.graph.impl->module));
+    return Unexpected(explained(std::move(results.error()), session, fetches, targets));
   }
   for (size_t i = 0; i < results->size(); ++i)
     TREADLE_TRY(detachFromVariables((*results)[i], fetches[i], found->hasReferences));

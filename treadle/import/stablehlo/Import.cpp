@@ -407,8 +407,8 @@ bool treadle::hasStableHlo(ModuleOp module) {
   WalkResult result = module.walk([&](Operation *op) {
     hasFunction |= isa<func::FuncOp>(op);
     StringRef dialect = op->getName().getDialectNamespace();
-    return dialect == "tfg" || dialect == "tf_executor" ? WalkResult::interrupt()
-                                                        : WalkResult::advance();
+    bool isGraph = dialect == "tfg" || dialect == "tf_executor" || dialect == "tf";
+    return isGraph ? WalkResult::interrupt() : WalkResult::advance();
   });
   return hasFunction && !result.wasInterrupted();
 }

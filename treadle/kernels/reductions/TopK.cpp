@@ -39,44 +39,39 @@ template <typename Order, typename T> struct TopKKernel {
     };
   }
 
+  // To TensorFlow's heap NaN is neither before nor behind anything, so that its place decides.
+  static auto heapOrderOf(const T *x) {
+    if constexpr (std::is_same_v<Order, LargestFirst>)
+      return [x](int64_t a, int64_t b) { return x[b] < x[a] || (!(x[b] > x[a]) && a < b); };
+    else
+      return orderOf(x);
+  }
+
   static void selectRow(const T *x, int64_t n, int64_t k, bool isSorted,
                         std::vector<int64_t> &order) {
     std::iota(order.begin(), order.end(), int64_t{0});
+    if (k > 1 && k < n)
+      return keepBest(x, n, k, isSorted, order);
     auto isBefore = orderOf(x);
-    if (!isSorted && k > 1 && k < n)
-      return keepInHeap(x, n, k, order);
-    if (k * 8 < n)
-      return keepBest(x, n, k, order);
     std::partial_sort(order.begin(), order.begin() + k, order.end(), isBefore);
   }
 
-  // A heap of the best so far, the last of them in front: most elements are not among them.
-  static void keepBest(const T *x, int64_t n, int64_t k, std::vector<int64_t> &order) {
-    auto isBefore = orderOf(x);
+  // A heap of the best so far, the last of them in front: most elements are not among them. Where
+  // no order is asked for, TensorFlow gives that of its heap.
+  static void keepBest(const T *x, int64_t n, int64_t k, bool isSorted,
+                       std::vector<int64_t> &order) {
+    auto isBefore = heapOrderOf(x);
     auto begin = order.begin(), end = order.begin() + k;
-    std::make_heap(begin, end, isBefore);
-    for (int64_t i = k; i < n && k > 0; ++i) {
-      // An element that only equals the last one stands behind it.
-      if (!Order::precedes(x[i], x[order.front()]))
-        continue;
-      std::pop_heap(begin, end, isBefore);
-      *(end - 1) = i;
-      std::push_heap(begin, end, isBefore);
-    }
-    std::sort_heap(begin, end, isBefore);
-  }
-
-  // Where no order is asked for, TensorFlow gives that of a heap of the best so far.
-  static void keepInHeap(const T *x, int64_t n, int64_t k, std::vector<int64_t> &order) {
-    auto isBefore = orderOf(x);
-    auto begin = order.begin(), end = order.begin() + k + 1; // the last place is spare
-    std::make_heap(begin, end, isBefore);
-    std::pop_heap(begin, end, isBefore);
+    std::make_heap(begin, end + 1, isBefore);
+    std::pop_heap(begin, end + 1, isBefore);
     for (int64_t i = k + 1; i < n; ++i)
       if (isBefore(i, order.front())) {
-        *(end - 1) = i;
         std::pop_heap(begin, end, isBefore);
+        *(end - 1) = i;
+        std::push_heap(begin, end, isBefore);
       }
+    if (isSorted)
+      std::sort_heap(begin, end, isBefore);
   }
 
   template <typename Index>

@@ -16,6 +16,21 @@ TEST(TopK, LargestFirstAndEqualOnesInOrder) {
   EXPECT_EQ(values<int32_t>(out[1]), (Ints{1, 2, 3, 0, 1, 2}));
 }
 
+// As TensorFlow's.
+TEST(TopK, UnsortedIsTheOrderOfAHeap) {
+  AttrMap unsorted;
+  unsorted.set("sorted", false);
+  auto indicesOf = [&](std::vector<float> x, int32_t k) {
+    auto out =
+        runAll("TopKV2", {vec(x), scalar<int32_t>(k)}, {DType::Float32, DType::Int32}, unsorted);
+    return values<int32_t>(out[1]);
+  };
+  EXPECT_EQ(indicesOf({5, 1, 9, 3, 7, 2, 8, 6, 4, 0}, 4), (Ints{7, 4, 2, 6}));
+  EXPECT_EQ(indicesOf({1, 1, 1, 1, 1, 1}, 3), (Ints{2, 1, 0}));
+  EXPECT_EQ(indicesOf({3, 1, 2}, 1), (Ints{0}));
+  EXPECT_EQ(indicesOf({3, 1, 2}, 3), (Ints{0, 2, 1}));
+}
+
 TEST(TopK, FewOfManyAreTheSameAsAllSorted) {
   std::vector<int64_t> x(1000);
   for (size_t i = 0; i < x.size(); ++i)

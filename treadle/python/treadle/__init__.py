@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 from . import _deepbind as _deepbind  # before all that imports the native module
 from ._builder import Builder
+from ._composites import RaggedTensor, SparseTensor
 from ._errors import (
     AbortedError,
     AlreadyExistsError,
@@ -252,11 +253,13 @@ __all__ = [
     "Problem",
     "Profile",
     "ProfileRow",
+    "RaggedTensor",
     "SandboxStatus",
     "Schedule",
     "ResourceExhaustedError",
     "Session",
     "Signature",
+    "SparseTensor",
     "Statistics",
     "UnauthenticatedError",
     "UnavailableError",

@@ -9,7 +9,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from . import _arguments as arguments
 from ._errors import MissingKeyError, UnimplementedError
@@ -38,10 +37,11 @@ class Signature:
     """One of the functions that a model offers: call it with arrays by name.
 
     `inputs` and `outputs` are dicts of Value(name, dtype, shape) by key; a value's name is the
-    tensor's in the model's graph.
+    tensor's in the model's graph. A ragged tensor `x` has several keys there, `x.values` and
+    `x.row_splits`, and a sparse one `x.indices`, `x.values` and `x.dense_shape`.
     """
 
-    __slots__ = ("_model", "inputs", "name", "outputs")
+    __slots__ = ("_arguments", "_model", "inputs", "name", "outputs")
 
     def __init__(
         self,
@@ -49,26 +49,29 @@ class Signature:
         name: str,
         inputs: dict[str, Value],
         outputs: dict[str, Value],
+        arguments: list[str],
     ) -> None:
-        self._model, self.name = model, name
+        self._model, self.name, self._arguments = model, name, arguments
         self.inputs: Mapping[str, Value] = self._by_name(inputs, "input")
         self.outputs: Mapping[str, Value] = self._by_name(outputs, "output")
 
     def _by_name(self, values: dict[str, Value], kind: str) -> Mapping[str, Value]:
         return MappingProxyType(_ByName(values, f"signature '{self.name}'", kind))
 
-    def __call__(self, /, *values: ArrayLike, **inputs: ArrayLike) -> dict[str, np.ndarray]:
-        """Calls it; gives all of its outputs by key.
+    def __call__(self, /, *values: Any, **inputs: Any) -> dict[str, Any]:
+        """Calls it; gives all of its outputs by key: arrays, RaggedTensors and SparseTensors.
 
         values: those of the first inputs, in the order of `inputs`.
         inputs: arrays of the dtype and shape that `inputs` gives, or of one that numpy converts to
-        it without loss, or Python numbers, strings, bytes and lists of them. Raises
+        it without loss, or Python numbers, strings, bytes and lists of them. For a ragged input a
+        RaggedTensor, a dict of its components or lists of different lengths, for a sparse one a
+        SparseTensor or a dict; TensorFlow's classes serve too. Raises
         InvalidArgumentError for an input that is missing, unknown, or of another dtype or shape,
         and whatever the model's ops raise. Ctrl-C cancels the call.
         """
-        if len(values) > len(self.inputs):
-            raise TypeError(f"{len(values)} values for {len(self.inputs)} inputs of {self!r}")
-        for key, value in zip(self.inputs, values, strict=False):
+        if len(values) > len(self._arguments):
+            raise TypeError(f"{len(values)} values for {len(self._arguments)} inputs of {self!r}")
+        for key, value in zip(self._arguments, values, strict=False):
             if key in inputs:
                 raise TypeError(f"input '{key}' is given both by place and by name")
             inputs[key] = value
@@ -113,18 +116,27 @@ class Function:
     `variants` has what it was traced for; the arguments of a call choose one of them.
     """
 
-    __slots__ = ("_model", "arguments", "name", "variants")
+    __slots__ = ("_composites", "_model", "arguments", "name", "variants")
 
-    def __init__(self, model: _Model, name: str, arguments: list[str], variants: list[Any]) -> None:
+    def __init__(
+        self,
+        model: _Model,
+        name: str,
+        arguments: list[str],
+        variants: list[Any],
+        composites: set[str],
+    ) -> None:
         self._model, self.name, self.arguments = model, name, tuple(arguments)
+        self._composites = composites
         self.variants = tuple(Variant(*variant) for variant in variants)
 
     def __call__(self, /, *values: Any, **arguments: Any) -> Any:
         """Calls it; gives arrays, nested in tuples, lists and dicts as the function's results are.
 
-        Arguments are as of Signature; dicts, lists and tuples of them where the function takes
-        such. Raises InvalidArgumentError, with the variants, if none takes the arguments or several
-        do, UnimplementedError for a variant that can't be called, and whatever the ops raise.
+        Arguments and results are as of Signature; dicts, lists and tuples of them where the
+        function takes such. Raises InvalidArgumentError, with the variants, if none takes the
+        arguments or several do, UnimplementedError for a variant that can't be called, and whatever
+        the ops raise.
         Ctrl-C cancels the call.
         """
         flat: dict[str, Any] = {}
@@ -154,6 +166,9 @@ class Function:
     def _flatten(self, name: str, value: Any, flat: dict[str, Any]) -> None:
         """A list is a tensor where the function takes one of this name."""
         parts = None
+        if name in self._composites:
+            flat[name] = value
+            return
         if isinstance(value, Mapping):
             parts = value.items()
         elif isinstance(value, list | tuple) and name not in self._names():
@@ -207,8 +222,8 @@ class Model:
         self.signatures: Mapping[str, Signature] = MappingProxyType(
             _ByName(
                 {
-                    name: Signature(native, name, inputs, outputs)
-                    for name, (inputs, outputs) in native.signatures().items()
+                    name: Signature(native, name, *parts)
+                    for name, parts in native.signatures().items()
                 },
                 "the model",
                 "signature",
@@ -225,8 +240,8 @@ class Model:
             raise UnimplementedError("functions of a model in a sandbox can't be called yet")
         if self._functions is None:
             found = {
-                name: Function(self._native, name, arguments, variants)
-                for name, (arguments, variants) in self._native.functions().items()
+                name: Function(self._native, name, *parts)
+                for name, parts in self._native.functions().items()
             }
             self._functions = MappingProxyType(_Functions(self._native, found))
         return self._functions

@@ -28,6 +28,7 @@ from mlserver.types import (
 )
 from mlserver.utils import get_model_uri
 
+from ._composites import spread
 from ._errors import Error, InvalidArgumentError
 from ._model import Model, Signature, load
 
@@ -112,7 +113,7 @@ class Runtime(MLModel):
             wanted = {output.name: output.parameters for output in payload.outputs or ()}
             for name in wanted:
                 signature.outputs[name]  # the error names those that there are
-            results = signature(**inputs)
+            results = spread(signature(**inputs))
             if self._joins_requests:
                 _check_that_results_divide(inputs, results)
             outputs = [

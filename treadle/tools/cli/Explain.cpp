@@ -103,7 +103,7 @@ int explain(const Arguments &args) {
     if (args.has(option) && args.has("--function"))
       return report(
           UsageError{str("options '", option, "' and '--function' can't be used together")});
-  for (const char *option : {"--input", "--threads", "--fast-math"})
+  for (const char *option : {"--input", "--setup", "--threads", "--fast-math"})
     if (args.has(option) && !args.has("--code"))
       return report(UsageError{str("option '", option, "' is for what code does; give it --code")});
   for (const char *option : {"--all", "--json", "--costs"})
@@ -155,6 +155,7 @@ constexpr OptionRow options[] = {
     {"--code", "",
      "show instead what compiled code does in a run: operations, bytes, vectors, calls, time"},
     {"--input", "K=VALUE", "the value of an input, as for 'treadle run'; for --code"},
+    {"--setup", "N,...", "nodes to run once before, such as initializers; for --code"},
     {"--threads", "N", "threads that a run may use; for --code"},
     {"--fast-math", "", "let compiled code round differently; for --code"},
     {"--costs", "FILE,...",

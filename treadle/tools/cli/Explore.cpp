@@ -49,6 +49,17 @@ void printJson(const Exploration &found) {
             ", \"difference\": [", schedules, "]}\n"));
 }
 
+/// As a run of the graph checks them; old graphs state [] where they mean any shape.
+Expected<void> checkFeeds(const Request &request) {
+  for (const Graph::Value &input : request.graph.inputs())
+    for (const auto &[name, value] : request.feeds)
+      if (PartialShape shape{input.hasRank, input.dims};
+          name == input.name && value && !input.dims.empty() && !shape.accepts(value.dims()))
+        return Unexpected(invalidArgument("feed '", name, "' is ", tensorTypeText(value),
+                                          ", but the graph wants the shape ", shape.text()));
+  return {};
+}
+
 int explore(const Arguments &args) {
   Parsed<int64_t> limit = args.integer("--limit", 10000, 1);
   if (!limit)
@@ -58,6 +69,8 @@ int explore(const Arguments &args) {
   if (!request)
     return status;
   useTensorNames(*request);
+  if (Expected<void> ok = checkFeeds(*request); !ok)
+    return report(ok.error());
   Expected<Exploration> found = [&] {
     Progress progress(str("exploring ", args.positional[0]));
     return explore(request->graph, {request->fetches, request->targets, request->feeds,

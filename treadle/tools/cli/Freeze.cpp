@@ -8,15 +8,10 @@
 namespace treadle::cli {
 namespace {
 
-/// Tensors of a signature, several of a composite one.
 void addTensors(const std::vector<std::pair<std::string, Graph::Value>> &values,
                 std::vector<std::string> &names) {
   for (const auto &[key, value] : values)
-    for (size_t begin = 0; begin < value.name.size();) {
-      size_t end = std::min(value.name.find(',', begin), value.name.size());
-      names.push_back(value.name.substr(begin, end - begin));
-      begin = end + 1;
-    }
+    names.push_back(value.name);
 }
 
 /// Says what runs of the new graph feed and fetch where a signature's keys were.

@@ -3,6 +3,8 @@
 
 #include "treadle/tools/cli/Distributed.h"
 
+#include "treadle/graph/OutsideNames.h"
+#include "treadle/npy/Npz.h"
 #include "treadle/riegeli/RecordReader.h"
 #include "treadle/runtime/Cores.h"
 #include "treadle/runtime/ValueName.h"
@@ -236,6 +238,32 @@ static Expected<void> openSignature(const Arguments &args, Request &request) {
   return chooseSignature(asked, *model, request);
 }
 
+/// Nodes that a file of --check names: in/K, in/CALL/K.
+static Expected<void> keepChecked(const std::string &path, OutsideNames &kept) {
+  for (const std::string &array : TREADLE_TRY(NpzFile::open(path)).names()) {
+    std::string_view name = array;
+    for (int prefix = 0; prefix < 2; ++prefix) {
+      name.remove_prefix(std::min(name.find('/') + 1, name.size()));
+      kept.nodes.insert(nodeOf(name));
+    }
+  }
+  return {};
+}
+
+/// The passes that are asked for, told to keep the nodes that the run asks for.
+static Expected<std::string> passesOf(const Arguments &args, const Graph &graph) {
+  OutsideNames kept;
+  for (const char *option : {"--fetch", "--target", "--setup"})
+    for (const std::string &name : args.list(option))
+      kept.nodes.insert(nodeOf(name));
+  for (std::string_view input : args.values("--input"))
+    kept.nodes.insert(nodeOf(input.substr(0, input.find('='))));
+  if (auto check = args.value("--check"))
+    TREADLE_TRY(keepChecked(std::string(*check), kept));
+  std::erase_if(kept.nodes, [&](const std::string &name) { return !graph.nodeOp(name); });
+  return pipelineKeeping(std::string(args.value("--passes").value_or("")), kept);
+}
+
 static Expected<Sandbox> loadSandbox(const Arguments &args, const SessionOptions &of) {
   SandboxOptions options = sandbox::fromSession(of);
   options.passes = args.value("--passes").value_or("");
@@ -265,8 +293,9 @@ static Expected<void> openSandbox(const Arguments &args, Request &request) {
 static Expected<void> openGraph(const Arguments &args, RequestUse use, Request &request) {
   riegeli::ExpansionLimit limit(static_cast<uint64_t>(request.options.memory));
   request.graph = TREADLE_TRY(openModel(args.positional[0]));
-  if (auto passes = args.value("--passes"))
-    request.graph = TREADLE_TRY(request.graph.runPasses(*passes));
+  if (args.has("--passes"))
+    request.graph =
+        TREADLE_TRY(request.graph.runPasses(TREADLE_TRY(passesOf(args, request.graph))));
   if (use.joinsOthers)
     TREADLE_TRY(join(request));
   return openSignature(args, request);
@@ -395,6 +424,17 @@ static std::optional<size_t> placeOf(std::string_view name) {
                                                                   : std::nullopt;
 }
 
+/// With the short names of components: `x.splits` for `x.row_splits`, `x.shape` for
+/// `x.dense_shape`.
+static bool isShortFor(std::string_view name, const std::pair<std::string, Graph::Value> &value) {
+  size_t component = value.second.composite.size() + 1;
+  if (component == 1 || !name.starts_with(value.first.substr(0, component)))
+    return false;
+  std::string_view given = name.substr(component);
+  std::string_view full = std::string_view(value.first).substr(component);
+  return str("row_", given) == full || str("dense_", given) == full;
+}
+
 std::string Request::valueName(std::string_view name, bool isInput) const {
   if (!signature)
     return withOutput(name);
@@ -402,6 +442,9 @@ std::string Request::valueName(std::string_view name, bool isInput) const {
   auto has = [&](std::string_view key) {
     return std::ranges::any_of(values, [&](const auto &value) { return value.first == key; });
   };
+  for (const auto &value : values)
+    if (isShortFor(name, value) && !has(name))
+      return value.first;
   std::optional<size_t> place = placeOf(name);
   if (!place || has(name))
     return std::string(name);

@@ -98,6 +98,7 @@ const Command runCommand = {
     "  5, [1,2,3], [true,false]        of the dtype that the model wants; complex: 1+2j\n"
     "  2x3xf32=0, 4xu8=1,2,3,4, 2x3=0  shape, dtype (f32 i64 u8 i1 c64, float32, ...), elements\n"
     "  two, [one,\"two, three\"]        strings\n"
+    "  @cat.jpg, [@a.jpg,@b.jpg]       for strings: what files hold; \"@cat\", in quotes, is text\n"
     "  @x.npy, @x.npz, @x.npz:NAME     what numpy.save or numpy.savez wrote\n"
     "  random                          random numbers, the same in each run\n"
     "\n"

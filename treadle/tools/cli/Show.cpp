@@ -9,6 +9,7 @@
 
 #include <array>
 #include <functional>
+#include <set>
 
 namespace treadle::cli {
 namespace {
@@ -62,8 +63,10 @@ std::string signatureText(const Graph::Signature &signature) {
   for (auto [arrow, values] :
        {std::pair("<-", &signature.inputs), std::pair("->", &signature.outputs)})
     for (const auto &[name, value] : *values)
-      out += str("\n    ", arrow, " ", name, ": ", typeText(value.dtype, value.hasRank, value.dims),
-                 " (", value.name, ")");
+      out +=
+          str("\n    ", arrow, " ", name, ": ", typeText(value.dtype, value.hasRank, value.dims),
+              value.composite.empty() ? "" : str(" of ", value.compositeKind, " ", value.composite),
+              " (", value.name, ")");
   return out;
 }
 
@@ -105,9 +108,16 @@ void printText(const Arguments &args, const Graph &graph, const Shown &shown) {
   Terminal terminal = Terminal::ofOutput();
   Sections sections(terminal, terminal.isThere && !args.has("--full"));
   const Summary &summary = shown.summary;
-  print(str(plural(summary.nodes, "node"), ", ", plural(summary.controlEdges, "control edge"), ", ",
-            plural(static_cast<int64_t>(summary.functions.size()), "function"), "; version ",
-            summary.producer, ", consumers from ", summary.minConsumer, "\n"));
+  std::set<std::string> metaGraphs;
+  for (const Graph::Signature &signature : shown.signatures)
+    metaGraphs.insert(signature.metaGraph);
+  if (metaGraphs.size() > 1)
+    print(str("a SavedModel of ", metaGraphs.size(),
+              " meta graphs, which are graphs of their own: --tree shows their nodes\n"));
+  else
+    print(str(plural(summary.nodes, "node"), ", ", plural(summary.controlEdges, "control edge"),
+              ", ", plural(static_cast<int64_t>(summary.functions.size()), "function"),
+              "; version ", summary.producer, ", consumers from ", summary.minConsumer, "\n"));
   std::string functions =
       shown.otherFunctions ? " and " + plural(shown.otherFunctions, "function") : "";
   if (shown.otherNodes)
@@ -147,7 +157,11 @@ std::string jsonValue(const Graph::Value &value) {
           ? jsonList(value.dims, [](int64_t dim) { return dim < 0 ? "null" : std::to_string(dim); })
           : "null";
   return str("{\"name\": ", jsonText(value.name), ", \"dtype\": ", jsonText(dtypeName(value.dtype)),
-             ", \"shape\": ", shape, "}");
+             ", \"shape\": ", shape,
+             value.composite.empty() ? ""
+                                     : str(", \"composite\": ", jsonText(value.composite),
+                                           ", \"kind\": ", jsonText(value.compositeKind)),
+             "}");
 }
 
 std::string jsonNamed(const std::pair<std::string, Graph::Value> &named) {

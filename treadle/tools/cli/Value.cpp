@@ -177,10 +177,6 @@ std::optional<bool> parseBool(std::string_view text) {
 /// Stores a literal as element `i`; false if it is none of the tensor's dtype, or out of its range.
 bool store(Tensor &tensor, int64_t i, const Literal &literal) {
   DType dtype = tensor.dtype();
-  if (dtype == DType::String) {
-    tensor.data<std::string>()[i] = literal.text;
-    return true;
-  }
   if (literal.isQuoted)
     return false;
   if (dtype == DType::Bool) {
@@ -233,6 +229,17 @@ static Error badValue(const Wanted &wanted, std::string_view text, std::string_v
                          text.size() > 60 ? "...'" : "'", problem);
 }
 
+/// `@cat.jpg` is what the file holds, `"@cat.jpg"` the text.
+static Expected<std::string> stringOf(const Literal &literal, const Wanted &wanted) {
+  if (literal.isQuoted || literal.text.size() < 2 || !literal.text.starts_with('@'))
+    return literal.text;
+  return readFileBytes(literal.text.substr(1)).map_error([&](Error error) {
+    error.message = str("input '", wanted.name, "': ", error.message,
+                        "; for the text itself write \"", literal.text, "\", in quotes");
+    return error;
+  });
+}
+
 /// A tensor of these literals; a single one fills any shape.
 static Expected<Tensor> makeTensor(DType dtype, Dims dims, const std::vector<Literal> &literals,
                                    const Wanted &wanted, std::string_view text) {
@@ -251,7 +258,9 @@ static Expected<Tensor> makeTensor(DType dtype, Dims dims, const std::vector<Lit
   Expected<Tensor> tensor = Tensor::make(dtype, dims);
   for (int64_t i = 0; tensor && i < *count; ++i) {
     const Literal &literal = literals[isFill ? 0 : static_cast<size_t>(i)];
-    if (!store(*tensor, i, literal))
+    if (dtype == DType::String)
+      tensor->data<std::string>()[i] = TREADLE_TRY(stringOf(literal, wanted));
+    else if (!store(*tensor, i, literal))
       return Unexpected(badValue(
           wanted, text,
           str(": '", literal.text, "' is no ", dtypeName(dtype), ", or out of its range")));
@@ -409,7 +418,7 @@ Expected<Tensor> parseValue(std::string_view text, const Wanted &wanted, uint64_
   }
   // A string that isn't quoted is what it is, commas and all.
   if (isText && !text.starts_with('[') && !text.starts_with('"'))
-    return Tensor::scalarString(std::string(text));
+    return stringOf({std::string(text)}, wanted).map(Tensor::scalarString);
   NestedParser parser(text);
   std::optional<Nested> nested = parser.parse();
   if (!nested)

@@ -56,3 +56,21 @@ func.func @main(%x: tensor<i32>) -> tensor<i32> {
   }
   return %result : tensor<i32>
 }
+
+// -----
+
+// Without @main the only function that is an entry is the graph.
+// CHECK-LABEL: tfg.graph
+// CHECK-SAME: inputs = "x", outputs = "y:0"
+// CHECK: Placeholder name("x")
+// CHECK: tfg.func @callee
+func.func @entry(%x: tensor<f32>) -> tensor<f32> attributes {tf.entry_function = {control_outputs = "", inputs = "x", outputs = "y"}} {
+  %0 = tf_executor.graph {
+    %y, %c = tf_executor.island wraps "tf.PartitionedCall"(%x) {f = @callee} : (tensor<f32>) -> tensor<f32> loc("y")
+    tf_executor.fetch %y : tensor<f32>
+  }
+  return %0 : tensor<f32>
+}
+func.func private @callee(%x: tensor<f32>) -> tensor<f32> {
+  return %x : tensor<f32>
+}

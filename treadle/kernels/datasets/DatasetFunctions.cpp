@@ -1,0 +1,349 @@
+// Datasets whose functions are called with elements: when these are asked for, by the op that asks.
+#include "treadle/kernels/datasets/Dataset.h"
+#include "treadle/kernels/datasets/Families.h"
+
+#include "treadle/kernels/ElementCopy.h"
+
+#include <algorithm>
+
+namespace treadle {
+namespace {
+
+/// A function with what it captures, which comes behind its other arguments.
+struct Function {
+  Caller caller;
+  std::shared_ptr<const Callee> callee;
+  size_t numResults = 0;
+  Tensors captured;
+
+  Step call(OpContext &ctx, Tensors args, Tensors &results) const;
+};
+
+Step Function::call(OpContext &ctx, Tensors args, Tensors &results) const {
+  args.insert(args.end(), captured.begin(), captured.end());
+  Expected<const Plan *> plan = callee->plan(args.size());
+  if (!plan)
+    return failed(ctx, caller, std::move(plan.error()));
+  for (size_t i = 0; i < args.size(); ++i)
+    if (Expected<void> ok = acceptArgument(**plan, i, args[i]); !ok)
+      return failed(ctx, caller, std::move(ok.error()));
+  results.assign(numResults, Tensor());
+  return callFunction(**plan, args, results, ctx) ? Step::Element : Step::Failed;
+}
+
+struct State {
+  Function function; // captures nothing yet
+  size_t numState = 0, numCaptured = 0;
+  std::vector<DType> outputTypes; // of the node
+};
+
+/// Inputs: the dataset, the initial state, what the function captures, and what else there is.
+Function capturing(OpContext &ctx) {
+  const State &state = ctx.state<State>();
+  Function function = state.function;
+  for (size_t i = 0; i < state.numCaptured; ++i)
+    function.captured.push_back(ctx.input(static_cast<int>(1 + state.numState + i)));
+  return function;
+}
+
+Tensors initialState(OpContext &ctx) {
+  Tensors values;
+  for (size_t i = 0; i < ctx.state<State>().numState; ++i)
+    values.push_back(ctx.input(static_cast<int>(1 + i)));
+  return values;
+}
+
+int firstOption(OpContext &ctx) {
+  const State &state = ctx.state<State>();
+  return static_cast<int>(1 + state.numState + state.numCaptured);
+}
+
+/// Whether the predicate is true of an element; Failed, or else Element with the answer.
+Step test(const Function &predicate, OpContext &ctx, const Tensors &element, bool &isTrue) {
+  Tensors results;
+  if (predicate.call(ctx, element, results) == Step::Failed)
+    return Step::Failed;
+  if (!results[0].isScalar())
+    return failed(
+        ctx, predicate.caller,
+        invalidArgument("its predicate gives ", tensorTypeText(results[0]), ", expected a scalar"));
+  isTrue = results[0].scalarValue<bool>();
+  return Step::Element;
+}
+
+//===----------------------------------------------------------------------===//
+// Each element by itself
+//===----------------------------------------------------------------------===//
+
+Next mapped(Next source, Function function) {
+  return [source = std::move(source), function = std::move(function)](OpContext &ctx,
+                                                                      Tensors &element) {
+    Tensors args;
+    Step step = pull(source, ctx, args);
+    return step == Step::Element ? function.call(ctx, std::move(args), element) : step;
+  };
+}
+
+void map(OpContext &ctx) {
+  Function function = capturing(ctx);
+  if (Ref<Dataset> source = datasetInput(ctx, 0, function.caller))
+    giveDataset(ctx, function.caller, {source}, source->cardinality,
+                [=] { return mapped(source->iterate(), function); });
+}
+
+void mapAndBatch(OpContext &ctx) {
+  Function function = capturing(ctx);
+  const Caller &caller = function.caller;
+  Ref<Dataset> source = datasetInput(ctx, 0, caller);
+  int option = firstOption(ctx);
+  auto size = scalarInput(ctx, option, caller), drops = scalarInput(ctx, option + 2, caller);
+  if (!source || !size || !drops)
+    return;
+  if (*size <= 0)
+    return caller.fail(ctx, invalidArgument("the batch size is ", *size, ", expected at least 1"));
+  giveDataset(ctx, caller, {source}, batches(source->cardinality, *size, *drops),
+              [=, size = *size, drops = *drops != 0] {
+                return batched(mapped(source->iterate(), function), size, drops,
+                               [=](OpContext &ctx, const auto &rows, Tensors &element) {
+                                 return stack(ctx, function.caller, rows, element);
+                               });
+              });
+}
+
+void filter(OpContext &ctx) {
+  Function predicate = capturing(ctx);
+  Ref<Dataset> source = datasetInput(ctx, 0, predicate.caller);
+  if (!source)
+    return;
+  giveDataset(ctx, predicate.caller, {source}, Dataset::unknown, [=] {
+    return [=, from = source->iterate()](OpContext &ctx, Tensors &element) {
+      for (;;) {
+        bool isKept = false;
+        Step step = pull(from, ctx, element);
+        if (step == Step::Element)
+          step = test(predicate, ctx, element, isKept);
+        if (step != Step::Element || isKept)
+          return step;
+      }
+    };
+  });
+}
+
+void takeWhile(OpContext &ctx) {
+  Function predicate = capturing(ctx);
+  Ref<Dataset> source = datasetInput(ctx, 0, predicate.caller);
+  if (!source)
+    return;
+  giveDataset(ctx, predicate.caller, {source}, Dataset::unknown, [=] {
+    return [=, from = source->iterate()](OpContext &ctx, Tensors &element) {
+      bool goesOn = false;
+      Step step = pull(from, ctx, element);
+      if (step == Step::Element)
+        step = test(predicate, ctx, element, goesOn);
+      return step == Step::Element && !goesOn ? Step::End : step;
+    };
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Datasets of datasets
+//===----------------------------------------------------------------------===//
+
+/// The iteration of the dataset that the function makes of the next element.
+Step openNext(const Next &source, const Function &function, OpContext &ctx, Next &opened) {
+  Tensors args, results;
+  if (Step step = pull(source, ctx, args); step != Step::Element)
+    return step;
+  if (function.call(ctx, std::move(args), results) == Step::Failed)
+    return Step::Failed;
+  auto *dataset = variantIn<Dataset>(results[0]);
+  if (!dataset)
+    return failed(ctx, function.caller, invalidArgument("its function gives no dataset"));
+  opened = dataset->iterate();
+  return Step::Element;
+}
+
+/// `cycle` datasets at once, `block` elements of each in turns.
+class Interleaved {
+public:
+  Interleaved(Next source, Function function, int64_t cycle, int64_t block)
+      : source(std::move(source)), function(std::move(function)), block(block),
+        open(static_cast<size_t>(cycle)) {}
+
+  Step operator()(OpContext &ctx, Tensors &element) {
+    while (!isOver || numOpen) {
+      Next &current = open[at];
+      if (!current && !isOver) {
+        Step step = openNext(source, function, ctx, current);
+        if (step == Step::Failed)
+          return step;
+        isOver = step == Step::End;
+        numOpen += step == Step::Element;
+      }
+      Step step = current ? pull(current, ctx, element) : Step::End;
+      if (step == Step::Failed)
+        return step;
+      if (step == Step::Element) {
+        if (++taken == block)
+          advance();
+        return step;
+      }
+      numOpen -= current != nullptr;
+      current = nullptr;
+      advance();
+    }
+    return Step::End;
+  }
+
+private:
+  void advance() {
+    at = (at + 1) % open.size();
+    taken = 0;
+  }
+
+  Next source;
+  Function function;
+  int64_t block, taken = 0;
+  bool isOver = false;
+  size_t at = 0, numOpen = 0;
+  std::vector<Next> open;
+};
+
+void interleaveBy(OpContext &ctx, Function function, int64_t cycle, int64_t block) {
+  constexpr int64_t mostAtOnce = 1 << 20;
+  if (cycle < 1 || cycle > mostAtOnce || block < 1)
+    return function.caller.fail(ctx,
+                                invalidArgument("cycle_length is ", cycle, " and block_length ",
+                                                block, ", expected at least 1"));
+  Ref<Dataset> source = datasetInput(ctx, 0, function.caller);
+  if (source)
+    giveDataset(ctx, function.caller, {source}, Dataset::unknown,
+                [=] { return Interleaved(source->iterate(), function, cycle, block); });
+}
+
+void flatMap(OpContext &ctx) { interleaveBy(ctx, capturing(ctx), 1, 1); }
+
+void interleave(OpContext &ctx) {
+  Function function = capturing(ctx);
+  auto cycle = scalarInput(ctx, firstOption(ctx), function.caller);
+  auto block = scalarInput(ctx, firstOption(ctx) + 1, function.caller);
+  if (cycle && block)
+    interleaveBy(ctx, std::move(function), *cycle, *block);
+}
+
+//===----------------------------------------------------------------------===//
+// From one element to the next
+//===----------------------------------------------------------------------===//
+
+Tensors joined(Tensors a, Tensors b) {
+  std::ranges::move(b, std::back_inserter(a));
+  return a;
+}
+
+void scan(OpContext &ctx) {
+  Function function = capturing(ctx);
+  Ref<Dataset> source = datasetInput(ctx, 0, function.caller);
+  if (!source)
+    return;
+  giveDataset(ctx, function.caller, {source}, source->cardinality,
+              [source, function, initial = initialState(ctx)] {
+                return [=, from = source->iterate(), state = initial](OpContext &ctx,
+                                                                      Tensors &element) mutable {
+                  Tensors args, results;
+                  if (Step step = pull(from, ctx, args); step != Step::Element)
+                    return step;
+                  if (function.call(ctx, joined(state, std::move(args)), results) == Step::Failed)
+                    return Step::Failed;
+                  auto end = results.begin() + std::ssize(state);
+                  std::move(results.begin(), end, state.begin());
+                  element.assign(std::make_move_iterator(end),
+                                 std::make_move_iterator(results.end()));
+                  return Step::Element;
+                };
+              });
+}
+
+void reduce(OpContext &ctx) {
+  Function function = capturing(ctx);
+  Ref<Dataset> source = datasetInput(ctx, 0, function.caller);
+  if (!source)
+    return;
+  Next from = source->iterate();
+  for (Tensors state = initialState(ctx);;) {
+    Tensors element, results;
+    Step step = pull(from, ctx, element);
+    if (step == Step::Element)
+      step = function.call(ctx, joined(std::move(state), std::move(element)), results);
+    if (step == Step::Failed)
+      return;
+    if (step == Step::End)
+      return giveElement(ctx, function.caller, ctx.state<State>().outputTypes, std::move(state));
+    state = std::move(results);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Binding
+//===----------------------------------------------------------------------===//
+
+/// The types of what the function gives, and the name of the attribute that names it.
+struct Form {
+  const char *attr;
+  std::vector<DType> results;
+};
+
+Form predicateForm(const AttrMap &) { return {"predicate", {DType::Bool}}; }
+Form datasetForm(const AttrMap &) { return {"f", {DType::Variant}}; }
+Form elementForm(const AttrMap &attrs) {
+  return {"f", attrs.getOr("output_types", std::vector<DType>())};
+}
+Form stateForm(const AttrMap &attrs) { return {"f", attrs.getOr("Tstate", std::vector<DType>())}; }
+Form scanForm(const AttrMap &attrs) {
+  Form form = stateForm(attrs);
+  std::ranges::copy(elementForm(attrs).results, std::back_inserter(form.results));
+  return form;
+}
+
+template <KernelFn fn, Form (*formOf)(const AttrMap &)>
+Expected<BoundKernel> bind(const NodeSpec &spec, FunctionLibrary *library) {
+  Form form = formOf(spec.attrs);
+  State state{{{spec.name, spec.op}, nullptr, form.results.size(), {}},
+              stateForm(spec.attrs).results.size(),
+              spec.attrs.getOr("Targuments", std::vector<DType>()).size(),
+              {}};
+  for (ValueType type : spec.outputTypes)
+    state.outputTypes.push_back(type.dtype);
+  if (spec.inputs.size() < 1 + state.numState + state.numCaptured)
+    return Unexpected(invalidArgument("it has ", spec.inputs.size(), " inputs, expected ",
+                                      1 + state.numState + state.numCaptured, " at least"));
+  FunctionRef function = TREADLE_TRY(spec.attrs.get<FunctionRef>(form.attr));
+  std::vector<ValueType> results;
+  for (DType dtype : form.results)
+    results.push_back({dtype});
+  state.function.callee =
+      std::make_shared<const Callee>(function, std::move(results), ArgMode::Owned, library);
+  return boundWith(fn, std::move(state));
+}
+
+constexpr FunctionKernelEntry table[] = {
+    {"FilterDataset", bind<filter, predicateForm>},
+    {"FlatMapDataset", bind<flatMap, datasetForm>},
+    {"InterleaveDataset", bind<interleave, datasetForm>},
+    {"MapAndBatchDataset", bind<mapAndBatch, elementForm>},
+    {"MapDataset", bind<map, elementForm>},
+    {"ParallelFilterDataset", bind<filter, predicateForm>},
+    {"ParallelInterleaveDatasetV2", bind<interleave, datasetForm>},
+    {"ParallelInterleaveDatasetV3", bind<interleave, datasetForm>},
+    {"ParallelInterleaveDatasetV4", bind<interleave, datasetForm>},
+    {"ParallelMapDataset", bind<map, elementForm>},
+    {"ParallelMapDatasetV2", bind<map, elementForm>},
+    {"ReduceDataset", bind<reduce, stateForm>},
+    {"ScanDataset", bind<scan, scanForm>},
+    {"TakeWhileDataset", bind<takeWhile, predicateForm>},
+};
+
+} // namespace
+
+std::span<const FunctionKernelEntry> datasetFunctionKernels() { return table; }
+
+} // namespace treadle
