@@ -10,7 +10,7 @@ namespace treadle {
 namespace {
 
 /// In units of the last place of the exact value.
-template <typename T> double errorOf(T got, long double exact) {
+template <typename T> double ulpsFrom(T got, long double exact) {
   T value = static_cast<T>(exact);
   T unit = std::nextafter(value, std::numeric_limits<T>::infinity()) - value;
   return static_cast<double>(std::abs(static_cast<long double>(got) - exact) / unit);
@@ -30,7 +30,7 @@ template <typename T> void expectExactTotal() {
     total.add(x);
     exact += static_cast<long double>(x);
   }
-  EXPECT_LE(errorOf(total.value(), exact), 0.51);
+  EXPECT_LE(ulpsFrom(total.value(), exact), 0.51);
 }
 
 TEST(RunningTotal, IsRoundedOnce) {
@@ -65,8 +65,8 @@ template <typename T> void expectProducts(int64_t rows, int64_t depth) {
     for (int64_t i = 0; i < depth; ++i)
       exact += static_cast<long double>(byRows[static_cast<size_t>(r * depth + i)]) *
                static_cast<long double>(x[static_cast<size_t>(i)]);
-    EXPECT_LE(errorOf(out[static_cast<size_t>(r)], exact), 4) << rows << " x " << depth;
-    EXPECT_LE(errorOf(other[static_cast<size_t>(r)], exact), 4) << rows << " x " << depth;
+    EXPECT_LE(ulpsFrom(out[static_cast<size_t>(r)], exact), 4) << rows << " x " << depth;
+    EXPECT_LE(ulpsFrom(other[static_cast<size_t>(r)], exact), 4) << rows << " x " << depth;
   }
 }
 
