@@ -235,6 +235,8 @@ ShapeResults broadcastArgs(const ShapeQuery &query) {
 
 const std::vector<SignatureEntry> &signatures() {
   static const std::vector<SignatureEntry> table = {
+      {"X, X, *, [] -> X", {"Addons>GatherTree", "GatherTree"}},
+      {"X -> X", {"XlaReducePrecision"}},
       {"-> {shape}", {"PlaceholderV2", "ImmutableConst"}},
       {"* -> []", {"Rank", "Size", "LoopCond"}},
       {"*, * -> =0", {"Fill"}},

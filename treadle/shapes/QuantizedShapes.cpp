@@ -10,6 +10,8 @@ const std::vector<SignatureEntry> &signatures() {
       {"X, *, * -> X", {"Dequantize"}},
       {"X, *, *, [], [] -> X, [], []", {"Requantize"}},
       {"X, *, * -> [], []", {"RequantizationRange"}},
+      {"X, *, * -> X", {"UniformDequantize", "UniformQuantize"}},
+      {"X, *, *, *, * -> X", {"UniformQuantizedClipByValue", "UniformRequantize"}},
       {"X, [], [] -> X, [], []", {"QuantizeDownAndShrinkRange", "QuantizedRelu", "QuantizedRelu6"}},
       {"X, [], [], [] -> X, [], []", {"QuantizedReluX"}},
       {"[B,n], [n], [], [], [], [] -> [B,n], [], []", {"QuantizedBiasAdd"}},

@@ -117,12 +117,13 @@ size_t ShapeQuery::listSize(std::string_view key) const {
 
 std::span<const ShapeFamily> shapeFamilies() {
   static const std::vector<ShapeFamily> families = {
-      elementwiseShapes(), arrayShapes(),   concatShapes(),     sliceShapes(),
-      matrixShapes(),      windowShapes(),  imageShapes(),      segmentShapes(),
-      sparseShapes(),      stringShapes(),  parsingShapes(),    randomShapes(),
-      variableShapes(),    controlShapes(), queueShapes(),      tensorListShapes(),
-      tensorArrayShapes(), raggedShapes(),  spaceShapes(),      fourierShapes(),
-      mediaShapes(),       stagingShapes(), compressedShapes(), quantizedShapes(),
+      elementwiseShapes(), arrayShapes(),   concatShapes(),  sliceShapes(),
+      matrixShapes(),      windowShapes(),  imageShapes(),   segmentShapes(),
+      sparseShapes(),      stringShapes(),  parsingShapes(), randomShapes(),
+      variableShapes(),    controlShapes(), queueShapes(),   tensorListShapes(),
+      tensorArrayShapes(), raggedShapes(),  spaceShapes(),   fourierShapes(),
+      mediaShapes(),       stagingShapes(), datasetShapes(), compressedShapes(),
+      quantizedShapes(),
   };
   return families;
 }

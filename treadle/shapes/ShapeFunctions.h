@@ -129,6 +129,7 @@ ShapeFamily raggedShapes();
 ShapeFamily spaceShapes();
 ShapeFamily fourierShapes();
 ShapeFamily mediaShapes();
+ShapeFamily datasetShapes();
 ShapeFamily stagingShapes();
 ShapeFamily quantizedShapes();
 ShapeFamily compressedShapes();

@@ -39,14 +39,6 @@ template <typename Order, typename T> struct TopKKernel {
     };
   }
 
-  // To TensorFlow's heap NaN is neither before nor behind anything, so that its place decides.
-  static auto heapOrderOf(const T *x) {
-    if constexpr (std::is_same_v<Order, LargestFirst>)
-      return [x](int64_t a, int64_t b) { return x[b] < x[a] || (!(x[b] > x[a]) && a < b); };
-    else
-      return orderOf(x);
-  }
-
   static void selectRow(const T *x, int64_t n, int64_t k, bool isSorted,
                         std::vector<int64_t> &order) {
     std::iota(order.begin(), order.end(), int64_t{0});
@@ -60,7 +52,7 @@ template <typename Order, typename T> struct TopKKernel {
   // no order is asked for, TensorFlow gives that of its heap.
   static void keepBest(const T *x, int64_t n, int64_t k, bool isSorted,
                        std::vector<int64_t> &order) {
-    auto isBefore = heapOrderOf(x);
+    auto isBefore = orderOf(x);
     auto begin = order.begin(), end = order.begin() + k;
     std::make_heap(begin, end + 1, isBefore);
     std::pop_heap(begin, end + 1, isBefore);
