@@ -119,7 +119,7 @@ ShapeResults anyConvolution(const ShapeQuery &query) {
   const Shape &input = query.shape(0), &filter = query.shape(1);
   int64_t batch = query.intAttr("batch_dims", 1);
   if (!input.hasRank() || !filter.hasRank() || filter.rank() < 3 || filter.rank() > 5 ||
-      batch < 1 || input.rank() != filter.rank() - 1 + batch)
+      batch < 1 || batch != input.rank() - filter.rank() + 1)
     return {};
   bool isLast = query.textAttr("data_format", "CHANNELS_LAST") == "CHANNELS_LAST";
   int64_t spatial = filter.rank() - 2, first = batch + !isLast;
