@@ -24,7 +24,7 @@ from torch.utils import _pytree as pytree
 from .._aten._graph import SCALAR_OPS
 from .._aten._rules import RULES
 from .._errors import UnimplementedError
-from ._sizes import Sizes, open_sizes
+from ._sizes import Sizes, is_open, open_sizes
 
 #: Functions of Python's on dimensions, and what records of graphs call them.
 SCALAR_FUNCTIONS = {function: name for name, function in SCALAR_OPS.items()}
@@ -374,11 +374,30 @@ def trace(fn: Callable[..., Any], inputs: Sequence[Any], mode: str) -> fx.GraphM
 
 def traced_once(fn: Callable[..., Any], inputs: Sequence[Any], mode: str) -> fx.GraphModule:
     """Layers are traced as ops that everybody knows, in place of whole ones of oneDNN's."""
+    inputs = _in_one_mode(inputs)
     whole = torch.func.functionalize(fn, remove="mutations")
     with torch.no_grad(), _without_mkldnn(), open_sizes(inputs):
         made = make_fx(whole, tracing_mode=mode, _allow_non_fake_inputs=True)(*inputs)
     made.graph.eliminate_dead_code()
     return made
+
+
+def _in_one_mode(inputs: Sequence[Any]) -> list[Any]:
+    """Inputs whose fake tensors belong to one mode: that of the first one with symbolic sizes, or
+    of the first one. Constants of a traced graph come from another mode than its arguments."""
+    fakes = [i for i in inputs if isinstance(i, FakeTensor)]
+    mode = next((f.fake_mode for f in fakes if any(map(is_open, f.shape))), None)
+    mode = mode or next((f.fake_mode for f in fakes), None)
+
+    def moved(value: Any) -> Any:
+        if not isinstance(value, FakeTensor) or value.fake_mode is mode:
+            return value
+        with mode:
+            return torch.empty_strided(
+                value.shape, value.stride(), dtype=value.dtype, device=value.device
+            )
+
+    return [moved(i) for i in inputs]
 
 
 def _has_loop(module: fx.GraphModule) -> bool:
