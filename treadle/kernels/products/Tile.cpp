@@ -36,8 +36,8 @@ template <int rows, int vectors> struct Sums {
         visit(sum[r][v], r, v);
   }
 
-  [[gnu::always_inline]] void load(float *const (&to)[rows]) {
-    forEach([&](Vector &own, int r, int v) { own = treadle::load(to[r] + v * tileLanes); });
+  [[gnu::always_inline]] void addFrom(float *const (&to)[rows]) {
+    forEach([&](Vector &own, int r, int v) { own += treadle::load(to[r] + v * tileLanes); });
   }
 
   /// Adds the other ones.
@@ -100,48 +100,83 @@ template <int rows, int vectors> struct Total {
   bool isEmpty = true;
 };
 
-template <int rows, int vectors> void run(const TileWork &work) {
-  float *to[rows];
-#pragma unroll
-  for (int r = 0; r < rows; ++r)
-    to[r] = work.to + work.toRows[r];
-  Sums<rows, vectors> sums;
-  Total<rows, vectors> total;
-  if (work.adds) {
-    total.sums.load(to);
-    total.isEmpty = false;
-  }
-
-  const char *ahead = work.ahead.data(), *aheadEnd = ahead + work.ahead.size();
-  int64_t room = elementsOfSum; // in the partial sums
-  for (const TilePart &part : work.parts) {
-    const float *from[rows];
+/// The rows of the left operand, at a part of its depth, and the panel that they are multiplied
+/// with.
+template <int rows, int vectors> struct PartRows {
+  [[gnu::always_inline]] PartRows(const TileWork &work, const TilePart &part)
+      : panel(work.panel + part.panel * work.depth * vectors * tileLanes) {
 #pragma unroll
     for (int r = 0; r < rows; ++r)
       from[r] = work.from + work.fromRows[r] + part.row;
-    const float *panel = work.panel + part.panel * work.depth * vectors * tileLanes;
+  }
+
+  /// Adds the products of elements [i, end), in order, and asks for lines ahead.
+  [[gnu::always_inline]] void addTo(Sums<rows, vectors> &sums, int64_t i, int64_t end,
+                                    std::span<const char> &ahead, int64_t aheadLines) {
+    for (; i + tileStride <= end; i += tileStride) {
+      for (int64_t line = 0; line < aheadLines && !ahead.empty(); ++line) {
+        __builtin_prefetch(ahead.data(), 0, 2);
+        ahead = ahead.subspan(std::min<size_t>(cacheLine, ahead.size()));
+      }
+#pragma unroll
+      for (int64_t j = 0; j < tileStride; ++j, panel += vectors * tileLanes)
+        sums.addProducts(from, i + j, panel);
+    }
+    for (; i < end; ++i, panel += vectors * tileLanes)
+      sums.addProducts(from, i, panel);
+  }
+
+  const float *from[rows];
+  const float *panel;
+};
+
+/// The products of all parts, which together are no longer than a partial sum.
+template <int rows, int vectors>
+[[gnu::always_inline]] inline void addShort(const TileWork &work, float *const (&to)[rows],
+                                            Sums<rows, vectors> &sums) {
+  std::span<const char> ahead = work.ahead;
+  for (const TilePart &part : work.parts)
+    PartRows<rows, vectors>(work, part).addTo(sums, 0, work.depth, ahead, work.aheadLines);
+  if (work.adds)
+    sums.addFrom(to);
+}
+
+/// The same in partial sums, each of which is added to the total.
+template <int rows, int vectors>
+[[gnu::always_inline]] inline void addLong(const TileWork &work, float *const (&to)[rows],
+                                           Sums<rows, vectors> &sums) {
+  Total<rows, vectors> total;
+  if (work.adds) {
+    total.sums.addFrom(to);
+    total.isEmpty = false;
+  }
+  std::span<const char> ahead = work.ahead;
+  int64_t room = elementsOfSum; // in the partial sums
+  for (const TilePart &part : work.parts) {
+    PartRows<rows, vectors> at(work, part);
     for (int64_t i = 0, end; i < work.depth; room -= end - i, i = end) {
       if (room == 0) {
         total.take(sums);
         room = elementsOfSum;
       }
       end = std::min(work.depth, i + room);
-      int64_t at = i;
-      for (; at + tileStride <= end; at += tileStride) {
-        for (int64_t line = 0; line < work.aheadLines && ahead < aheadEnd; ++line) {
-          __builtin_prefetch(ahead, 0, 2);
-          ahead += cacheLine;
-        }
-#pragma unroll
-        for (int64_t j = 0; j < tileStride; ++j, panel += vectors * tileLanes)
-          sums.addProducts(from, at + j, panel);
-      }
-      for (; at < end; ++at, panel += vectors * tileLanes)
-        sums.addProducts(from, at, panel);
+      at.addTo(sums, i, end, ahead, work.aheadLines);
     }
   }
   if (!total.isEmpty)
     sums.add(total.sums);
+}
+
+template <int rows, int vectors> void run(const TileWork &work) {
+  float *to[rows];
+#pragma unroll
+  for (int r = 0; r < rows; ++r)
+    to[r] = work.to + work.toRows[r];
+  Sums<rows, vectors> sums;
+  if (std::ssize(work.parts) * work.depth <= elementsOfSum)
+    addShort(work, to, sums);
+  else
+    addLong(work, to, sums);
 
   if (work.isLast) {
     if (work.offset)

@@ -86,7 +86,7 @@ void accumulateSome(const T *x, T *out, int64_t length, int64_t step, int64_t wi
 
 template <typename Op, typename T>
 void accumulate(const T *x, T *out, const Axis &axis, const CumulativeState &s) {
-  constexpr int64_t most = 256;
+  constexpr int64_t most = (16 << 10) / sizeof(Op); // half of a small first-level cache
   int64_t step = s.isReverse ? -axis.inner : axis.inner;
   for (int64_t o = 0; o < axis.outer; ++o) {
     int64_t at = o * axis.length * axis.inner + (s.isReverse ? (axis.length - 1) * axis.inner : 0);
