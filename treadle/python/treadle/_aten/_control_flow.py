@@ -49,23 +49,38 @@ def write_while(
     carried: Sequence[Any],
     others: Sequence[Any] = (),
 ) -> list[Any]:
-    """while_loop: a condition and a body, both of the variables and of what stays."""
+    """while_loop: a condition and a body, both of the variables and of what stays. A condition that
+    changes variables, the last ones, gives these behind its truth."""
     metas = [_meta(n) for n in (*node.args[2], *node.args[3])]
     _draw_outside(importer, condition, body)
     names = [f"v{i}" for i in range(len(carried))]
     first = dict(zip(names, (_output(node, c) for c in carried), strict=True))
 
-    def variables(graph: Graph) -> list[Any]:
-        starts = zip(names, metas, graph.placeholders, strict=False)
-        return [*(_variable(importer, loop[n], f, p) for n, f, p in starts), *others]
+    def given(graph: Graph, values: Sequence[Any]) -> list[Any]:
+        starts = zip(values, metas, graph.placeholders, strict=False)
+        return [*(_variable(importer, value, m, p) for value, m, p in starts), *others]
 
+    def tested(values: Sequence[Any]) -> tuple[Any, list[Any]]:
+        """The truth of the condition, and the variables behind it."""
+        with _own_dims(importer):
+            truth, *changed = _results(importer, condition, given(condition, values))
+            changed = [_output(node, c) for c in changed]
+            return _output(node, truth), [*values[: len(values) - len(changed)], *changed]
+
+    out = condition.nodes[-1].args[0]
+    changes = isinstance(out, list | tuple) and len(out) > 1
+    if changes:
+        first["truth"], values = tested(list(first.values()))
+        first |= dict(zip(names, values, strict=True))
     with importer.writer.builder.while_loop(variables=first) as loop:
+        loop.condition(loop.truth if changes else tested([loop[n] for n in names])[0])
         with _own_dims(importer):
-            loop.condition(_output(node, _results(importer, condition, variables(condition))[0]))
-        with _own_dims(importer):
-            results = _results(importer, body, variables(body))
-            for name, result in zip(names, results, strict=True):
-                loop[name] = _output(node, result)
+            results = _results(importer, body, given(body, [loop[n] for n in names]))
+            values = [_output(node, result) for result in results]
+        if changes:
+            loop.truth, values = tested(values)
+        for name, value in zip(names, values, strict=True):
+            loop[name] = value
     return [loop[name] for name in names]
 
 

@@ -3,24 +3,25 @@
 Programs of torch.export that weren't taken apart have ops such as `add_`. Each becomes the op
 without the underscore, and what is read of the same memory later is read of its result: what a
 changed tensor is a view of is put together anew, and other views of that are taken again. What a
-program does to its own tensors is assigned at the end.
+program does to its own tensors and to its arguments is assigned at the end. A body of a conditional
+or of a loop returns what it changes beside its results.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._errors import UnimplementedError
-from ._graph import Graph, Node, connect, mapped
+from ._graph import Graph, Node, connect, mapped, nodes_in
 from ._values import Meta, is_in_order
 
 
 def functional(graph: Graph) -> Graph:
-    """A graph that changes nothing but its attributes, by `aten.copy_` at its end.
+    """A graph that changes nothing but its attributes and arguments, by `aten.copy_` at its end.
     UnimplementedError for what can't be said so."""
-    return _Rewriter(graph).run()
+    return _Rewriter(graph).assigning()
 
 
 class _Rewriter:
@@ -41,26 +42,54 @@ class _Rewriter:
         self.seen: dict[Node, int] = {}
         self.here = 0
         self.last_use: dict[Node, int] = {}
-
-    def run(self) -> Graph:
-        for place, node in enumerate(self.graph.nodes):
+        # Of attributes that are graphs.
+        self.bodies: dict[Node, _Rewriter] = {}
+        for place, node in enumerate(graph.nodes):
             mapped((node.args, node.kwargs), lambda n, at=place: self.last_use.update({n: at}))
-        for place, node in enumerate(self.graph.nodes):
+        for place, node in enumerate(graph.nodes):
             self.here = place
             self._add(node)
-        changed = [n for n, count in self.changes.items() if count and n.op != "call"]
-        self.out[-1:-1] = [self._assignment(n) for n in changed]
+
+    def assigning(self) -> Graph:
+        """The graph, which assigns what it changes at its end."""
+        self.out[-1:-1] = map(self._assignment, self._changed())
         return connect(Graph(self.out))
 
+    def returning(self, numbers: Sequence[int], order: Sequence[int]) -> Graph:
+        """The graph with its placeholders in another order. Behind its results, it returns what
+        some of them are by now."""
+        places = self.graph.placeholders
+        results = self.out[-1].args[0]
+        results = list(results) if isinstance(results, list | tuple) else [results]
+        results += [self._value(places[number]) for number in numbers]
+        self.out[-1] = dataclasses.replace(self.out[-1], args=(results,))
+        rest = [node for node in self.out if node.op != "placeholder"]
+        return connect(Graph([*(self.first[places[number]] for number in order), *rest]))
+
+    def changed_places(self) -> set[int]:
+        """The numbers of the placeholders that it changes."""
+        changed = self._changed()
+        if inner := [node for node in changed if node.op == "attribute"]:
+            raise _cannot(inner[0], "a body changes a tensor of its own")
+        return {self.graph.placeholders.index(node) for node in changed}
+
+    def _changed(self) -> list[Node]:
+        return [n for n, count in self.changes.items() if count and n.op != "call"]
+
     def _add(self, node: Node) -> None:
-        if _is_change(node):
+        bodies = [n for n in nodes_in((node.args, node.kwargs)) if n in self.bodies]
+        if isinstance(node.value, Graph):
+            self.bodies[node] = _Rewriter(node.value)
+        elif bodies and (changed := _changed_by(node, [self.bodies[b] for b in bodies])):
+            self._call_changing(node, bodies, changed)
+        elif _is_change(node):
             self._change(node)
         elif node.target == "aten.batch_norm.default" and node.args[5] is True:
             self._train(node)
         else:
+            self._define_bodies(bodies)
             args, kwargs = self._given(node.args, node.kwargs)
-            value = functional(node.value) if isinstance(node.value, Graph) else node.value
-            new = dataclasses.replace(node, args=args, kwargs=kwargs, value=value, users=[])
+            new = dataclasses.replace(node, args=args, kwargs=kwargs, users=[])
             self._define(node, new, _base_of(node, self.base))
             if _may_be_view(node):
                 self.unsure[node] = node.args[0]
@@ -101,6 +130,50 @@ class _Rewriter:
         again = self._emit(node.name, node.target, (base, *args), node.value)
         again.kwargs = kwargs
         return again
+
+    # ---- bodies
+
+    def _define_bodies(self, nodes: Sequence[Node], graphs: Sequence[Graph] = ()) -> None:
+        """Writes the graphs that a node is told, which are functional by now, in front of it."""
+        graphs = graphs or [self.bodies[node].assigning() for node in nodes]
+        for node, graph in zip(nodes, graphs, strict=True):
+            self._define(node, dataclasses.replace(node, value=graph, users=[]), None)
+
+    def _call_changing(self, node: Node, bodies: list[Node], changed: list[int]) -> None:
+        """Makes results of what bodies change of their operands."""
+        operands = [*node.args[2], *node.args[3]] if node.target == "while_loop" else node.args[3]
+        self._require_own_memory(node, operands, changed)
+        order = list(range(len(operands)))
+        args = list(node.args)
+        if node.target == "while_loop":  # they are variables, no longer what stays
+            first = list(range(len(node.args[2])))
+            order = [*first, *changed, *(i for i in order if i not in {*first, *changed})]
+            args[2] = [operands[i] for i in order[: len(first) + len(changed)]]
+            args[3] = [operands[i] for i in order[len(args[2]) :]]
+        writers = [self.bodies[body] for body in bodies]
+        is_silent = [node.target == "while_loop" and not writers[0].changed_places(), False]
+        graphs = [
+            writer.returning([] if silent else changed, order)
+            for writer, silent in zip(writers, is_silent, strict=True)
+        ]
+        self._define_bodies(bodies, graphs)
+        new_args, kwargs = self._given(tuple(args), node.kwargs)
+        metas = [operands[i].known for i in changed]
+        own = node.value if isinstance(node.value, list | tuple) else [node.value]
+        whole = Node(node.name, "call", node.target, new_args, kwargs, value=[*own, *metas])
+        self._define(node, whole, None)
+        for place, (number, meta) in enumerate(zip(changed, metas, strict=True), len(own)):
+            self._write(operands[number], self._emit(node.name, "getitem", (whole, place), meta))
+        if own is not node.value:
+            self.now[node] = self._emit(node.name, "getitem", (whole, 0), node.value)
+
+    def _require_own_memory(
+        self, node: Node, operands: Sequence[Any], changed: Sequence[int]
+    ) -> None:
+        """A body would have to see a change of one operand in another one."""
+        roots = [self._root(o) if isinstance(o, Node) else None for o in operands]
+        if any(roots.count(roots[number]) > 1 for number in changed):
+            raise _cannot(node, "a body changes an operand that shares memory with another one")
 
     # ---- changes
 
@@ -173,13 +246,8 @@ class _Rewriter:
                 raise _cannot(view, "it may be a view of what is changed in place, or not")
 
     def _assignment(self, node: Node) -> Node:
-        if node.op != "attribute":
-            raise UnimplementedError(
-                f"the program changes its argument '{node.name}', which a file can't; expected one"
-                " that returns the new value"
-            )
         name, first = f"{node.name}_assigned", self.first[node]
-        return Node(name, "call", "aten.copy_.default", (first, self.now[node]), value=node.meta)
+        return Node(name, "call", "aten.copy_.default", (first, self.now[node]), value=node.known)
 
 
 def _cannot(node: Node, why: str) -> UnimplementedError:
@@ -188,6 +256,16 @@ def _cannot(node: Node, why: str) -> UnimplementedError:
         " the program is saved may help",
         node=node.name,
     )
+
+
+def _changed_by(node: Node, bodies: Sequence[_Rewriter]) -> list[int]:
+    """The numbers of the operands that the bodies of a node change."""
+    changed = sorted({number for body in bodies for number in body.changed_places()})
+    if changed and node.target not in ("cond", "while_loop"):
+        raise _cannot(node, "its body changes what it is given")
+    if node.target == "while_loop" and changed and changed[0] < len(node.args[2]):
+        raise _cannot(node, "a body changes a variable of the loop in place")
+    return changed
 
 
 def _is_change(node: Node) -> bool:

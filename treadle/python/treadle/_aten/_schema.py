@@ -17,6 +17,7 @@ from ._functional import functional
 from ._graph import SCALAR_OPS, Graph, Node
 from ._rules import draws
 from ._values import Expr, Meta, OtherNumber
+from ._vmap import without_batching
 
 #: The schema's version that is read; a new major one breaks readers, by its own rules.
 MAJOR = 8
@@ -357,7 +358,7 @@ def program_of(field: Field, tensors: dict[str, np.ndarray | None]) -> Exported:
 
 def _functional(graph: Graph, module: Field) -> Graph:
     try:
-        return functional(graph)
+        return functional(without_batching(graph))
     except (Error, RecursionError):
         raise
     except Exception as error:
@@ -421,6 +422,7 @@ def _take_mutations(graph: Graph, specs: Field) -> list[Any]:
     if not isinstance(results, list) or len(rows) != len(results):
         raise specs.error(f"there are {len(rows)} of them, but the graph gives other results")
     targets = {n.target: n for n in graph.nodes if n.op == "attribute"}
+    targets |= {n.name: n for n in graph.placeholders}
     outputs = []
     for row, result in zip(rows, results, strict=True):
         kind, spec = row.only()
@@ -431,23 +433,22 @@ def _take_mutations(graph: Graph, specs: Field) -> list[Any]:
             if name.text() not in targets or not isinstance(result, Node):
                 raise name.error("it names no tensor of the program")
             graph.nodes.insert(-1, assignment(targets[name.text()], result))
-        elif kind == "user_input_mutation":
-            raise UnimplementedError(
-                f"the program changes its argument '{spec['user_input_name'].text()}', which a file"
-                " can't; expected one that returns the new value"
-            )
         else:
             raise UnimplementedError(f"{row.place}: an output that is a {kind}")
     return outputs
 
 
-_MUTATIONS = {"buffer_mutation": "buffer_name", "parameter_mutation": "parameter_name"}
+_MUTATIONS = {
+    "buffer_mutation": "buffer_name",
+    "parameter_mutation": "parameter_name",
+    "user_input_mutation": "user_input_name",
+}
 
 
 def assignment(target: Node, value: Node) -> Node:
     """target.copy_(value)."""
     name = f"{target.name}_assigned"
-    return Node(name, "call", "aten.copy_.default", (target, value), value=target.meta)
+    return Node(name, "call", "aten.copy_.default", (target, value), value=target.known)
 
 
 # ---- names of results

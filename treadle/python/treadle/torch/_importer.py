@@ -23,6 +23,7 @@ from .._errors import InvalidArgumentError, UnimplementedError
 from .._native import Output
 from . import _collectives, _compositions  # noqa: F401
 from ._arrays import as_array, memory_of
+from ._exported import Shared
 from ._parts import PARTS
 from ._sizes import is_open
 from ._trace import function_name, needs_value, require_values, trace
@@ -31,7 +32,7 @@ SymbolicNumber = torch.SymInt | torch.SymFloat | torch.SymBool
 
 
 def import_graph(
-    module: fx.GraphModule,
+    module: fx.GraphModule | Graph,
     *,
     state: Sequence[torch.Tensor] = (),
     freeze: bool = False,
@@ -39,13 +40,14 @@ def import_graph(
     turned: Collection[str] = (),
     own_results: int | None = None,
 ) -> Imported:
-    """As that of treadle._aten, for a graph module of OpOverloads whose nodes have
-    `meta["val"]`."""
+    """As that of treadle._aten, for a graph module of OpOverloads whose nodes have `meta["val"]`,
+    or for the records of an exported program's file."""
+    is_file = isinstance(module, Graph)
     # What traces for torch.compile makes tensors without data, of constants too.
     with _disable_current_modes():
-        home = PyTorch()
+        home = Shared() if is_file else PyTorch()
         return aten.import_graph(
-            home.graph(module),
+            module if is_file else home.graph(module),
             home,
             state=state,
             freeze=freeze,

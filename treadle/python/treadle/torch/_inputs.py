@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import fx
+from torch._export.verifier import SpecViolationError
 from torch._subclasses.fake_tensor import (
     DataDependentOutputException,
     DynamicOutputShapeException,
@@ -17,19 +18,34 @@ from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 from torch.utils import _pytree as pytree
 
 from .._errors import Error, InvalidArgumentError, UnimplementedError
+from ._exported import traced_as_file
 from ._trace import Traced, functional, signature_of
 
 
 def traced(given: Any, example_inputs: Any, *, dynamic: bool) -> Traced:
     """What from_fx was given as a functional graph."""
-    module, args, kwargs = _module(given), *_arguments(given, example_inputs)
-    exported = isinstance(given, torch.export.ExportedProgram)
-    if exported and example_inputs is not None:
-        _in_places(module, args, kwargs, is_partial=True)
-        args, kwargs = _arguments(given, None)  # it was made for them
-    elif not exported:
-        args, kwargs = _in_places(module, args, kwargs)
+    args, kwargs = _arguments(given, example_inputs)
+    if isinstance(given, torch.export.ExportedProgram):
+        if example_inputs is not None:
+            _in_places(given.module(check_guards=False), args, kwargs, is_partial=True)
+        return _traced_program(given)
+    module = _module(given)
+    args, kwargs = _in_places(module, args, kwargs)
     return _traced(given, module, args, kwargs, dynamic)
+
+
+def _traced_program(given: torch.export.ExportedProgram) -> Traced:
+    """Of a program that PyTorch can't take apart, what its file says."""
+    try:
+        module = given.run_decompositions({}).module(check_guards=False)
+        return _traced(given, module, *_arguments(given, None), dynamic=False)
+    except (RuntimeError, Error, SpecViolationError) as error:
+        try:
+            return traced_as_file(given)
+        except UnimplementedError:
+            raise
+        except Exception:
+            raise error from None
 
 
 def _traced(
@@ -73,8 +89,6 @@ def _name(given: Any) -> str:
 
 def _module(given: Any) -> Any:
     """What is to be traced."""
-    if isinstance(given, torch.export.ExportedProgram):
-        return given.run_decompositions({}).module(check_guards=False)
     if isinstance(given, torch.nn.Module):
         return getattr(given, "_orig_mod", given)  # what torch.compile gave
     if isinstance(given, type) or not callable(given):

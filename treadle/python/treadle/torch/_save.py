@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import io
 from typing import Any
 
 import torch
 from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import _disable_current_modes
 
-from .._aten import _archive
 from .._aten._graph import Graph
-from .._aten._importer import Alone
 from .._aten._model import model_of
 from .._aten._schema import output_names
-from .._errors import InvalidArgumentError
+from ._exported import Shared
 from ._importer import PyTorch, dtype_of
 from ._inputs import traced
 
@@ -26,10 +23,9 @@ def model_of_program(exported: torch.export.ExportedProgram) -> bytes:
             f"exported is a {type(exported).__name__}, expected an ExportedProgram:"
             " torch.export.export(module, args)"
         )
-    try:
-        made = traced(exported, None, dynamic=False)
-    except (RuntimeError, InvalidArgumentError):
-        return _model_of_file(exported)
+    made = traced(exported, None, dynamic=False)
+    if isinstance(made.module, Graph):
+        return model_of(made.module, Shared(), _names(exported))
     with _disable_current_modes():
         home = PyTorch()
         graph = home.graph(made.module)
@@ -40,15 +36,6 @@ def model_of_program(exported: torch.export.ExportedProgram) -> bytes:
                 node.name = name
         default = dtype_of(torch.get_default_dtype())
         return model_of(graph, home, _names(exported), default)
-
-
-def _model_of_file(exported: torch.export.ExportedProgram) -> bytes:
-    """Of what PyTorch can't take apart, such as loops that begin with a constant: its own file says
-    it as it is."""
-    file = io.BytesIO()
-    torch.export.save(exported, file)
-    found = _archive.program_in(file)
-    return model_of(found.graph, Alone(), found.outputs)
 
 
 def _keep(graph: Graph, state: list[torch.Tensor]) -> None:

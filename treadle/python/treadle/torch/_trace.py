@@ -18,12 +18,12 @@ from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from torch.fx.passes.fake_tensor_prop import FakeTensorProp
-from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree as pytree
 
-from .._aten._graph import SCALAR_OPS
+from .._aten._graph import SCALAR_OPS, Graph
 from .._aten._rules import RULES
 from .._errors import UnimplementedError
+from ._captured import Captured, called_with
 from ._sizes import Sizes, is_open, open_sizes
 
 #: Functions of Python's on dimensions, and what records of graphs call them.
@@ -72,6 +72,7 @@ class Traced:
     """A functional graph.
 
     Attributes:
+        module: or the records that a file has of it.
         state: tensors that are its first arguments, and none of a call.
         takes: how the arguments of a call, and those by name, are laid out flat; None: as they are.
         gives: how its results are put together; None: as the graph says.
@@ -80,7 +81,7 @@ class Traced:
         again: traces for other arguments.
     """
 
-    module: fx.GraphModule
+    module: fx.GraphModule | Graph
     state: list[torch.Tensor]
     takes: pytree.TreeSpec | None
     gives: pytree.TreeSpec | None
@@ -127,76 +128,6 @@ class Traced:
 
 def _place_in(order: Sequence[str]) -> Callable[[str], int]:
     return lambda name: order.index(name) if name in order else len(order)
-
-
-# A function that captures more makes them itself, others in each call.
-_MOST_CAPTURED = 1000
-
-
-class Captured(TorchFunctionMode):
-    """The tensors that a function uses beside its arguments. They stay where they are, unless it
-    changes what is made of them: then they become arguments of its graph.
-
-    Attributes:
-        lifted: those that are arguments, in order.
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.lifted: list[torch.Tensor] = []
-        self._seen: dict[int, torch.Tensor] = {}
-        self._stand_ins: dict[int, torch.Tensor] = {}
-
-    def traced(self, run: Callable[[Any], fx.GraphModule]) -> fx.GraphModule:
-        """What `run` makes of the function (None), or of a graph of it."""
-        made = self._attempt(run)
-        while made is None or (self._has_more() and not is_functional(made)):
-            self.lifted = list(self._seen.values())
-            made = self._attempt(run)
-        return made if is_functional(made) else run(made)
-
-    def _has_more(self) -> bool:
-        return len(self.lifted) < len(self._seen) <= _MOST_CAPTURED
-
-    def _attempt(self, run: Callable[[Any], fx.GraphModule]) -> fx.GraphModule | None:
-        """None: captured tensors are changed."""
-        try:
-            return run(None)
-        except RuntimeError:
-            if not self._has_more():
-                raise
-            return None
-
-    @contextlib.contextmanager
-    def replaced_by(self, values: Sequence[torch.Tensor]) -> Iterator[None]:
-        self._stand_ins = dict(zip(map(id, self.lifted), values, strict=True))
-        with self:
-            yield
-
-    def __torch_function__(
-        self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
-        args, kwargs = pytree.tree_map_only(torch.Tensor, self._replaced, (args, kwargs or {}))
-        if self._has_more() and _changes(func, args, kwargs):
-            raise RuntimeError("a captured tensor is changed")
-        return func(*args, **kwargs)
-
-    def _replaced(self, tensor: torch.Tensor) -> torch.Tensor:
-        if id(tensor) in self._stand_ins:
-            return self._stand_ins[id(tensor)]
-        is_real = type(tensor) in (torch.Tensor, torch.nn.Parameter)
-        if is_real and not torch._is_functional_tensor(tensor):
-            self._seen.setdefault(id(tensor), tensor)
-        return tensor
-
-
-def _changes(func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> bool:
-    """Whether a call changes a tensor that isn't made of arguments alone."""
-    name = getattr(func, "__name__", "")
-    in_place = name == "__setitem__" or name.startswith("__i") or kwargs.get("inplace")
-    in_place = in_place or (name.endswith("_") and not name.endswith("__"))
-    goals = [args[0] if args and in_place else None, *pytree.tree_leaves(kwargs.get("out"))]
-    return any(torch.is_tensor(g) and not torch._is_functional_tensor(g) for g in goals)
 
 
 class _Any:
@@ -284,15 +215,15 @@ def _with_state(
         for i, t in enumerate(leaves)
     ]
     gives: list[pytree.TreeSpec] = []
-    captured = Captured()
+    captured = Captured(is_functional)
 
     def call(*values: Any) -> Any:
         own, given = values[: -len(leaves) or None], values[len(values) - len(leaves) :]
         args, kwargs = pytree.tree_unflatten(given, takes)
         with captured.replaced_by(own[len(state) :]):
             if is_module:
-                named = dict(zip(state, own, strict=False))
-                out = torch.func.functional_call(module, named, args, kwargs)
+                own = dict(zip(map(id, state.values()), own, strict=False))
+                out = called_with(module, own, captured, args, kwargs)
             else:
                 out = module(*args, **kwargs)
         results, structure = pytree.tree_flatten(out)
