@@ -19,6 +19,7 @@ TIERS = ("interpret", "jit")
 ROWS = torch.tensor([[1, NAN, 7, 2, NAN, -0.0], [3, 4, -INF, 6, 6, INF], [-INF] * 6])
 BYTES = torch.tensor([0, 50, 200], dtype=torch.uint8)
 SMALL = torch.tensor([0, 50, -128], dtype=torch.int8)
+WHOLE = torch.arange(-70, 122).reshape(2, 4, 4, 6) % 11 - 5
 PLACES = torch.tensor([[0, 0, 1, 1, 2, 2]] * 3)
 
 
@@ -75,6 +76,14 @@ CASES = {
     "bucketize": (lambda x: (torch.bucketize(x, torch.tensor([2.0, 5.0])),
                              torch.bucketize(x, torch.tensor([0.0, 3.0, NAN]), right=True)), ROWS),
     "norms": (lambda x: (x.norm(0, 1), x.norm(INF, 1), x.norm(1, 1)), ROWS),
+    "means of integers": (lambda x: (F.avg_pool2d(x, 2), F.avg_pool2d(x, 3, 2, 1, True, False),
+                                     F.avg_pool1d(x[0], 2), F.avg_pool3d(x, 2)), WHOLE),
+    "grids with NaN": (lambda x, g: tuple(
+        F.grid_sample(x, g, mode, padding, False) for mode in ("bilinear", "nearest", "bicubic")
+        for padding in ("zeros", "border", "reflection")),
+        torch.arange(20.0).reshape(1, 1, 4, 5),
+        torch.tensor([[[[NAN, 0], [0, NAN], [0.3, -0.4], [5, 5], [-3, 2]]]])),
+    "sinc of float16": (torch.sinc, torch.tensor([0, 0.5, 65504, -3], dtype=torch.float16)),
     "sorting": (lambda x: (x.sort(dim=1, stable=True), x.sort(dim=1, descending=True, stable=True),
                            x.topk(3, 1)[0], x.topk(3, 1, largest=False)[0]), ROWS[:2]),
 }  # fmt: skip
@@ -85,6 +94,28 @@ CASES = {
 def test_case(case):
     fn, *inputs = CASES[case]
     check(fn, *inputs)
+
+
+WHOLE_DTYPES = [torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8]
+
+
+@pytest.mark.parametrize("dtype", WHOLE_DTYPES)
+def test_convolutions_and_products_of_integers(dtype):
+    def fn(x, k):
+        rows = x.flatten(0, 2)
+        products = rows @ rows.mT, rows.mv(rows[0]), x @ x.mT, F.linear(rows, rows, rows[:, 0])
+        return (
+            F.conv2d(x, k, k[:, 0, 0, 0], (1, 2), 1, 1, 2),
+            F.conv1d(x[0], k[:, :, 0].repeat(1, 2, 1)),
+            F.conv3d(x[None], k[None].transpose(0, 1).repeat(1, 2, 1, 1, 1), stride=2, padding=1),
+            *products,
+        )
+
+    check(fn, WHOLE.to(dtype), WHOLE[:, :2, :3, :2].to(dtype))
+
+
+def test_dilated_convolutions_of_integers():
+    check(lambda x, k: F.conv2d(x, k, None, 2, 2, (2, 1), 2), WHOLE, WHOLE[:, :2, :3, :2])
 
 
 @pytest.mark.parametrize("mode", ["bilinear", "bicubic"])

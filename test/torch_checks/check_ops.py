@@ -3,6 +3,8 @@
 An entry of the table is a function and its inputs: a shape with a dtype is a random tensor.
 """
 
+import warnings
+
 import pytest
 import torch
 from torch.fx.experimental.proxy_tensor import make_fx
@@ -533,7 +535,8 @@ CASES = {
         f(1, 2, 4, 4), f(2, 3, 3, 3),
     ),
     "polygamma_below_zero": (
-        lambda x: aten.polygamma(1, x), torch.tensor([-8.48, -7.95, -0.5, 0.5, 2.5]),
+        # PyTorch's own float32 has an error of 1.6e-5 at -7.95.
+        lambda x: aten.polygamma(1, x), torch.tensor([-8.48, -7.75, -0.5, 0.5, 2.5]),
     ),
     "median_with_nan": (
         lambda x: (*x.median(1), *x.nanmedian(1), x.median()),
@@ -649,7 +652,25 @@ GRADIENTS |= {
         x, torch.zeros(4), torch.ones(4), w, b), f(2, 4, 3, 3), f(4, seed=1), f(4, seed=2)),
     "cross_entropy_weight": (lambda x, t: torch.nn.functional.cross_entropy(
         x, t, torch.arange(1.0, 6.0), label_smoothing=0.1), f(4, 5), places(4, high=5)),
+    "grid_sample_3d": (lambda x, g: torch.nn.functional.grid_sample(x, g, align_corners=True),
+                       f(1, 2, 3, 4, 5), f(1, 2, 2, 3, 3, low=-1.2, high=1.2, seed=1)),
 }  # fmt: skip
+
+
+def grid_case(mode, padding, align):
+    """Places inside and outside, and some at the ends."""
+    grid = f(2, 3, 4, 2, low=-1.3, high=1.3, seed=1)
+    grid[0, 0] = torch.tensor([[-1.0, 1.0], [1.0, -1.0], [0.0, 0.0], [-1.0, -1.0]])
+    return (lambda x, g: torch.nn.functional.grid_sample(x, g, mode, padding, align),
+            f(2, 3, 4, 5), grid)  # fmt: skip
+
+
+GRADIENTS |= {
+    f"grid_sample_{mode}_{padding}_{align}": grid_case(mode, padding, align)
+    for mode in ("bilinear", "nearest", "bicubic")
+    for padding in ("zeros", "border", "reflection")
+    for align in (False, True)
+}
 
 
 def first_tensor(out):
@@ -723,6 +744,16 @@ def test_inverses_by_torch_compile():
     x = f(4, 4) + 4 * torch.eye(4)
     for found, expected in zip(torch.compile(fn, backend="treadle")(x), fn(x), strict=True):
         torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", [torch.nn.LSTM, torch.nn.GRU, torch.nn.RNN])
+def test_recurrent_layers_by_torch_compile(kind):
+    """PyTorch makes whole ops of oneDNN's out of those of LSTM."""
+    layer = kind(4, 5, 2, batch_first=True, bidirectional=True)
+    with torch.no_grad(), torch._dynamo.config.patch(allow_rnn=True), warnings.catch_warnings():
+        warnings.filterwarnings("error", "PyTorch runs this graph")
+        found = torch.compile(layer, backend="treadle")(f(2, 3, 4))
+        torch.testing.assert_close(found, layer(f(2, 3, 4)))
 
 
 def test_what_has_no_rule_is_named():

@@ -42,6 +42,7 @@ def _degrees(x: Operand) -> Operand:
 @composed("sinc", "special_sinc")
 def _sinc(x: Operand) -> Operand:
     x = x.floating()
+    x = x.to(dtypes.float32) if x.dtype.itemsize == 2 else x  # pi times x may not fit it
     scaled = x * math.pi
     return where(x.eq(0), 1, scaled.sin() / scaled)
 

@@ -16,7 +16,7 @@ from ._reductions import reduce
 from ._rules import rule
 from ._shapes import pad
 from ._values import Meta
-from ._windows import each
+from ._windows import Windows, convolved, each, whole_means
 from ._writer import KEEP, Dim, Tensor, Writer, is_static, product, require_small
 
 # ---- convolutions
@@ -187,6 +187,11 @@ def _convolution(
     conv = _Convolution(w, weight.rank - 2, stride, padding, dilation, groups)
     if x.rank != weight.rank:
         raise UnimplementedError("an image without a batch")
+    if not x.dtype.is_floating_point:
+        if transposed:
+            raise UnimplementedError("a transposed convolution of integers")
+        out = convolved(w, x, weight, conv.stride, conv.padding, conv.dilation, groups)
+        return _with_bias(w, out, bias)
     if transposed:
         return _with_bias(w, _transposed(w, conv, x, weight, output_padding), bias)
     if _is_depthwise(conv, x, weight):
@@ -429,6 +434,11 @@ def _means(
     divisor_override: int | None = None,
 ) -> Output:
     share = _shares(w, pool, count_include_pad, divisor_override)
+    if not pool.x.dtype.is_floating_point:
+        if isinstance(share, Output):
+            raise UnimplementedError("means of integers over windows of symbolic size")
+        windows = Windows(w, pool.x, pool.kernel, pool.stride, pool.padding, [1], pool.out)
+        return whole_means(windows, 1.0 / np.asarray(share))
     padded = pad(w, pool.batch(pool.x), pool.amounts)
     return pool.unbatch(_window_means(w, pool, padded, pool.x.dtype, share))
 

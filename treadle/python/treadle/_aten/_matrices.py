@@ -20,14 +20,23 @@ def _operand(x: Tensor) -> tuple[Output, bool]:
     return (x.out, False) if x.swapped is None else (x.swapped, True)
 
 
+def _product(w: Writer, op: str, left: Value, right: Value, **attrs: bool) -> Output:
+    """A product, of narrow integers in int32: what is lost is lost in any case."""
+    dtype = dtypes.named(left.dtype) if isinstance(left, Output) else left.dtype
+    if dtype.itemsize > 2 or dtype.is_floating_point:
+        return w.op(op, left, right, **attrs)
+    wide = [w.cast(value, dtypes.int32) for value in (left, right)]
+    return w.cast(w.op(op, *wide, **attrs), dtype)
+
+
 def multiply(w: Writer, x: Tensor, y: Tensor) -> Output:
     """x @ y of matrices, or of as many matrices each."""
     (left, adj_x), (right, adj_y) = _operand(x), _operand(y)
     if x.rank == 2 and y.rank == 2:
-        return w.op("MatMul", left, right, transpose_a=adj_x, transpose_b=adj_y)
+        return _product(w, "MatMul", left, right, transpose_a=adj_x, transpose_b=adj_y)
     adj_x, adj_y = adj_x and not x.dtype.is_complex, adj_y and not y.dtype.is_complex
     left, right = left if adj_x else x.out, right if adj_y else y.out
-    return w.op("BatchMatMulV2", left, right, adj_x=adj_x, adj_y=adj_y)
+    return _product(w, "BatchMatMulV2", left, right, adj_x=adj_x, adj_y=adj_y)
 
 
 def _scaled(w: Writer, x: Output, factor: Scalar) -> Output:
@@ -103,7 +112,7 @@ def _column(w: Writer, x: Tensor) -> Output:
 
 def _times_vector(w: Writer, x: Tensor, v: Tensor) -> Output:
     value, is_swapped = _operand(x)
-    out = w.op("MatMul", value, _column(w, v), transpose_a=is_swapped)
+    out = _product(w, "MatMul", value, _column(w, v), transpose_a=is_swapped)
     return w.op("Squeeze", out, squeeze_dims=[1])
 
 
@@ -129,7 +138,7 @@ def _linear(w: Writer, x: Tensor, weight: Tensor, bias: Tensor | None = None) ->
     """Rows times a matrix that is stored a row for each result."""
     dims = x.shape
     rows = x.out if x.rank == 2 else w.reshape(x, [-1, dims[-1]])
-    out = w.op("MatMul", rows, weight, transpose_b=True)
+    out = _product(w, "MatMul", rows, weight, transpose_b=True)
     out = out if bias is None else w.op("BiasAdd", out, bias)
     return out if x.rank == 2 else w.reshape(out, w.dims(w.result.shape))
 
@@ -141,10 +150,10 @@ def _matmul(w: Writer, x: Tensor, y: Tensor) -> Output:
     if x.rank >= 2 and y.rank >= 2:
         return multiply(w, x, y)
     if y.rank == 1:
-        out = w.op("BatchMatMulV2", x, _column(w, y))
+        out = _product(w, "BatchMatMulV2", x, _column(w, y))
         return w.op("Squeeze", out, squeeze_dims=[x.rank - 1])
     row = w.op("ExpandDims", x, w.indices(0))
-    out = w.op("BatchMatMulV2", row, y)
+    out = _product(w, "BatchMatMulV2", row, y)
     return w.op("Squeeze", out, squeeze_dims=[y.rank - 2])
 
 

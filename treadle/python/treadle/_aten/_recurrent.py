@@ -116,6 +116,43 @@ _register_recurrent("rnn_tanh", _plain_step("Tanh"))
 _register_recurrent("rnn_relu", _plain_step("Relu"))
 
 
+# By the number of oneDNN's mode.
+_MODES = {0: _plain_step("Relu"), 1: _plain_step("Tanh"), 2: _lstm_step, 3: _gru_step}
+
+
+@rule("mkldnn_rnn_layer")
+def _one_direction(
+    w: Writer,
+    x: Tensor,
+    of_x: Tensor,
+    of_h: Tensor,
+    bias_x: Tensor,
+    bias_h: Tensor,
+    hx: Tensor,
+    cx: Tensor,
+    reverse: bool,
+    batch_sizes: Sequence[int],
+    mode: int,
+    hidden_size: int,
+    num_layers: int,
+    has_biases: bool,
+    bidirectional: bool,
+    batch_first: bool,
+    train: bool,
+) -> Any:
+    """One layer in one direction, in time-major order whatever `batch_first` says. What training
+    keeps isn't there."""
+    if num_layers != 1 or bidirectional or batch_sizes or train or x.rank != 3:
+        return NotImplemented
+    weights = [of_x, of_h, *([bias_x, bias_h] if has_biases else [])]
+    rows = [w.reshape(s, [x.shape[1], hidden_size]) for s in (hx, cx)]
+    step = _MODES[mode]
+    out, last = _direction(w, x, rows[: 1 + (mode == 2)], weights, step, reverse)
+    shape = hx.shape
+    ends = [w.reshape(end, shape) for end in (*last, *rows[len(last) :])]
+    return out, *ends, w.constant(np.zeros(0), dtypes.named("uint8"))
+
+
 # ---- cells
 
 

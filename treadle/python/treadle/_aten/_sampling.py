@@ -34,7 +34,9 @@ class _Axis:
         return ((x + 1.0) * self.extent - 1.0) * 0.5
 
     def clipped(self, place: Output) -> Output:
-        low = self.w.op("Maximum", place, self.number(0))
+        """NaN is brought to the first element."""
+        known = self.w.op("SelectV2", self.w.op("Equal", place, place), place, self.number(0))
+        low = self.w.op("Maximum", known, self.number(0))
         return self.w.op("Minimum", low, self.extent - 1.0)
 
     def reflected(self, place: Output) -> Output:

@@ -84,6 +84,41 @@ class Windows:
         return self.w.reshape(self.w.transpose(value, order), dims)
 
 
+# ---- integers, for which no op of its own has convolutions and means
+
+
+def convolved(
+    w: Writer,
+    x: Tensor,
+    weight: Tensor,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    groups: int,
+) -> Output:
+    """A convolution, as products of each window and all filters; of narrow dtypes in int32."""
+    dtype = x.dtype
+    if dtype.itemsize < 4:
+        x, weight = (Tensor(w, w.cast(t, dtypes.int32), t.meta) for t in (x, weight))
+    count, _, *kernel = weight.shape
+    if not is_static(kernel):
+        raise UnimplementedError("a convolution of integers with windows of symbolic size")
+    outs = w.dims(w.result.shape)
+    elements = Windows(w, x, kernel, stride, padding, dilation, outs[2:]).elements(None)
+    shape = [x.shape[0], groups, x.shape[1] // groups, product(outs[2:]), product(kernel)]
+    filters = w.reshape(weight, [groups, count // groups, shape[2], shape[4]])
+    inputs = [w.reshape(elements, shape), filters]
+    out = w.reshape(w.op("Einsum", inputs, equation="ngcpk,gock->ngop"), outs)
+    return w.cast(out, dtype)
+
+
+def whole_means(windows: Windows, counts: np.ndarray) -> Output:
+    """Means of windows, rounded towards zero."""
+    w = windows.w
+    total = w.op("Sum", windows.elements(None), w.indices(windows.x.rank))
+    return w.op("TruncateDiv", total, w.constant(np.rint(counts), windows.x.dtype))
+
+
 # ---- the largest of parts that begin and end at whole rows
 
 

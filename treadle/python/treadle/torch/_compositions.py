@@ -3,6 +3,7 @@ its ops."""
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -227,3 +228,91 @@ def _avg_pool3d_backward(
     deep = pool(_columns(grad * factor), _columns(planes), *windows.over_columns, None)
     flat = pool(_planes(deep.reshape(planes.shape)), _planes(x), *windows.over_planes, None)
     return flat.reshape(x.shape)
+
+
+# ---- images and volumes at places between their elements
+
+
+_REFLECTION = 2
+_NEAREST, _CUBIC = 1, 2
+
+
+def _clipped(place: Tensor, extent: int) -> Tensor:
+    """Nothing flows to a place at an end, as nothing flows to one beyond it."""
+    upper = torch.where(place >= extent - 1, extent - 1, place)
+    return torch.where(place <= 0, 0, upper)
+
+
+def _mirrored(place: Tensor, extent: int, align: bool) -> Tensor:
+    start, span = (0.0, extent - 1) if align else (-0.5, extent)
+    if span == 0:
+        return torch.zeros_like(place)
+    distance = torch.where(place < start, start - place, place - start)
+    turns = (distance.detach() / span).floor()
+    rest = distance - turns * span
+    return torch.where(turns % 2 == 0, rest, span - rest) + start
+
+
+def _padded(place: Tensor, extent: int, padding: int, align: bool) -> Tensor:
+    if padding == _REFLECTION:
+        place = _mirrored(place, extent, align)
+    return _clipped(place, extent) if padding else place
+
+
+def _keys(t: Tensor) -> list[Tensor]:
+    """What the four elements around a place count (R. Keys, Cubic convolution interpolation, 1981,
+    equation 15), where it lies t behind the second one."""
+    a = -0.75
+    far = [((a * d - 5 * a) * d + 8 * a) * d - 4 * a for d in (t + 1, 2 - t)]
+    near = [((a + 2) * d - (a + 3)) * d * d + 1 for d in (t, 1 - t)]
+    return [far[0], *near, far[1]]
+
+
+def _taps(
+    x: Tensor, extent: int, mode: int, padding: int, align: bool
+) -> list[tuple[Tensor, Tensor]]:
+    """The elements along one dimension that count at each place, and how much."""
+    place = (x + 1) / 2 * (extent - 1) if align else ((x + 1) * extent - 1) / 2
+    if mode == _CUBIC:
+        below = place.detach().floor()
+        near = [_padded(below + (i - 1), extent, padding, align) for i in range(4)]
+        return list(zip(near, _keys(place - below), strict=True))
+    place = _padded(place, extent, padding, align)
+    if mode == _NEAREST:
+        return [(place.detach().round(), torch.ones_like(place))]
+    below = place.detach().floor()
+    share = place - below
+    return [(below, 1 - share), (below + 1, share)]
+
+
+def _sampled(x: Tensor, grid: Tensor, mode: int, padding: int, align: bool) -> Tensor:
+    """grid_sample by gathers and products alone."""
+    extents = x.shape[2:]
+    coordinates = [grid[..., len(extents) - 1 - i].flatten(1) for i in range(len(extents))]
+    pairs = zip(coordinates, extents, strict=True)
+    rows, total = x.flatten(2), 0
+    for chosen in itertools.product(*(_taps(c, e, mode, padding, align) for c, e in pairs)):
+        flat, share = 0, 1
+        for (tap, weight), extent in zip(chosen, extents, strict=True):
+            inside = (tap >= 0) & (tap <= extent - 1)
+            share = share * torch.where(inside, weight, 0)
+            flat = flat * extent + torch.where(inside, tap, 0).to(torch.int64)
+        taken = rows.gather(2, flat[:, None].expand(-1, rows.shape[1], -1))
+        total = total + taken * share[:, None]
+    return total.reshape(*x.shape[:2], *grid.shape[1:-1])
+
+
+@made_of(aten.grid_sampler_2d_backward.default, aten.grid_sampler_3d_backward.default)
+def _grid_sampler_backward(
+    grad: Tensor,
+    x: Tensor,
+    grid: Tensor,
+    interpolation_mode: int,
+    padding_mode: int,
+    align_corners: bool,
+    output_mask: Sequence[bool],
+) -> tuple[Tensor | None, Tensor]:
+    how = interpolation_mode, padding_mode, align_corners
+    _, flow = torch.func.vjp(lambda x, grid: _sampled(x, grid, *how), x, grid)
+    to_x, to_grid = flow(grad)
+    return to_x if output_mask[0] else None, to_grid

@@ -148,7 +148,7 @@ class PyTorch:
                 else leaf
                 for leaf, g in zip(leaves, given, strict=True)
             ]  # fmt: skip
-            args, kwargs = pytree.tree_unflatten(filled, structure)
+            args, kwargs = _mutable(pytree.tree_unflatten(filled, structure))
             return whole(*args, **kwargs)
 
         fakes = [t.meta.source for t in tensors]
@@ -160,6 +160,15 @@ class PyTorch:
                 " expected a fixed one: no dynamic=True, and no Dim there"
             )
         return self.graph(module), tensors
+
+
+def _mutable(value: Any) -> Any:
+    """Arguments with lists of their own, which a function may change."""
+    if isinstance(value, dict):
+        return {key: _mutable(v) for key, v in value.items()}
+    if isinstance(value, list):
+        return [*map(_mutable, value)]
+    return tuple(map(_mutable, value)) if type(value) is tuple else value
 
 
 _OPS = {

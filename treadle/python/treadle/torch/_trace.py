@@ -307,7 +307,7 @@ def traced_once(fn: Callable[..., Any], inputs: Sequence[Any], mode: str) -> fx.
     """Layers are traced as ops that everybody knows, in place of whole ones of oneDNN's."""
     inputs = _in_one_mode(inputs)
     whole = torch.func.functionalize(fn, remove="mutations")
-    with torch.no_grad(), _without_mkldnn(), open_sizes(inputs):
+    with torch.no_grad(), _without_mkldnn(), _constants_beside(inputs), open_sizes(inputs):
         made = make_fx(whole, tracing_mode=mode, _allow_non_fake_inputs=True)(*inputs)
     made.graph.eliminate_dead_code()
     return made
@@ -329,6 +329,20 @@ def _in_one_mode(inputs: Sequence[Any]) -> list[Any]:
             )
 
     return [moved(i) for i in inputs]
+
+
+@contextlib.contextmanager
+def _constants_beside(inputs: Sequence[Any]) -> Iterator[None]:
+    """Lets a graph have tensors of its own beside inputs that are fake."""
+    modes = {id(i.fake_mode): i.fake_mode for i in inputs if isinstance(i, FakeTensor)}
+    before = [(mode, mode.allow_non_fake_inputs) for mode in modes.values()]
+    for mode, _ in before:
+        mode.allow_non_fake_inputs = True
+    try:
+        yield
+    finally:
+        for mode, allowed in before:
+            mode.allow_non_fake_inputs = allowed
 
 
 def _has_loop(module: fx.GraphModule) -> bool:
