@@ -1,8 +1,10 @@
 """Sizes that may change: from_fx(dynamic=True) gives what PyTorch gives for all of them."""
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
+import treadle.torch
 from torch import nn
 
 import treadle
@@ -90,3 +92,57 @@ def test_a_frozen_program_has_one_graph():
     assert program(torch.ones(3, 4)).tolist() == [8, 4]
     with pytest.raises(treadle.InvalidArgumentError, match=r"some sizes only.*x\.shape\[0\]"):
         program(torch.ones(6, 4))
+
+
+# ---- conditions of exported programs
+
+
+class Cut(torch.nn.Module):
+    def forward(self, x, d, *, k):
+        less = x * 2 if x.shape[0] > 4 else x / 2
+        return less, torch.split(x, 2), d["a"][0][:4] + 1, k.sum() + x.sum()
+
+
+class Sum(torch.nn.Module):
+    def forward(self, x, y):
+        return x + y
+
+
+def cut_program():
+    auto, more = torch.export.Dim.AUTO, torch.export.Dim("more", min=4, max=50)
+    sizes = {"x": {0: auto}, "d": {"a": [{0: more}]}, "k": {0: auto}}
+    given = (torch.ones(6, 3), {"a": [torch.ones(8)]})
+    return torch.export.export(Cut(), given, {"k": torch.ones(7)}, dynamic_shapes=sizes)
+
+
+def of_file(write, exported, path):
+    file = path / ("net.tfg" if write is treadle.torch.save else "net.pt2")
+    write(exported, file)
+    serve = treadle.load(file).signatures["serving_default"]
+    return lambda x, d, *, k: serve(x=x.numpy(), d_a_0=d["a"][0].numpy(), k=k.numpy())
+
+
+@pytest.mark.parametrize("way", ["from_fx", "save", "pt2"])
+def test_sizes_that_a_program_is_not_for_are_refused(way, tmp_path):
+    exported = cut_program()
+    if way == "from_fx":
+        call = treadle.from_fx(exported)
+    else:
+        write = treadle.torch.save if way == "save" else torch.export.save
+        call = of_file(write, exported, tmp_path)
+    assert len(call(torch.ones(5, 3), {"a": [torch.ones(4)]}, k=torch.ones(1)))
+    for rows, more in ((3, 8), (7, 8), (6, 3), (6, 51)):
+        with pytest.raises(treadle.InvalidArgumentError, match=r"program holds for .*shape\[0\]"):
+            call(torch.ones(rows, 3), {"a": [torch.ones(more)]}, k=torch.ones(2))
+
+
+def test_sizes_that_are_one_must_be_the_same(tmp_path):
+    auto = {0: torch.export.Dim.AUTO}
+    given = (torch.ones(4), torch.ones(4))
+    exported = torch.export.export(Sum(), given, dynamic_shapes=(auto, auto))
+    torch.export.save(exported, tmp_path / "net.pt2")
+    serve = treadle.load(tmp_path / "net.pt2").signatures["serving_default"]
+    assert serve(np.ones(7, np.float32), np.ones(7, np.float32))
+    for call in (treadle.from_fx(exported), serve):
+        with pytest.raises(treadle.InvalidArgumentError, match=r"x.shape\[0\] == y.shape\[0\]"):
+            call(np.ones(7, np.float32), np.ones(1, np.float32))

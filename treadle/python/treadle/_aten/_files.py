@@ -53,7 +53,7 @@ def convert(path: Path, to: Path) -> None:
 def model(path: Path) -> bytes:
     exported, name = _archive.read(path), os.fspath(path)
     try:
-        return model_of(exported.graph, Alone(), exported.outputs)
+        return model_of(exported.graph, Alone(), exported.outputs, conditions=exported.conditions)
     except Error as error:
         raise type(error)(f"{name}: {error.message}", node=error.node) from error
     except RecursionError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from .._errors import InvalidArgumentError, UnimplementedError
 from .._native import Operation, Output, Variable
 from . import _dtypes as dtypes
+from ._conditions import Condition
 from ._graph import Graph, Node
 from ._importer import Home, _Importer
 from ._saved_model import Value, message
@@ -18,16 +20,21 @@ from ._writer import Tensor
 
 
 def model_of(
-    graph: Graph, home: Home, outputs: Sequence[str], default_dtype: dtypes.DType = dtypes.DEFAULT
+    graph: Graph,
+    home: Home,
+    outputs: Sequence[str],
+    default_dtype: dtypes.DType = dtypes.DEFAULT,
+    conditions: Sequence[Condition] = (),
 ) -> bytes:
     """The model of a functional graph: what a `.tfg` file holds.
 
     Its inputs are called as the graph's placeholders are, its results `outputs`. Its tensors become
-    constants, and variables where the graph assigns to them.
+    constants, and variables where the graph assigns to them. A call is an error if a condition
+    doesn't hold.
     """
     writer = _ModelWriter(graph, home)
     writer.writer.default_dtype = default_dtype
-    return writer.model(outputs)
+    return writer.model(outputs, conditions)
 
 
 class _ModelWriter(_Importer):
@@ -39,17 +46,31 @@ class _ModelWriter(_Importer):
         self.assigned = {n.target for n in assigned if n.op == "attribute"}
         self.variables: dict[str, Variable] = {}
 
-    def model(self, names: Sequence[str]) -> bytes:
+    def model(self, names: Sequence[str], conditions: Sequence[Condition]) -> bytes:
         values: dict[Node, Any] = {}
         self._add_placeholders(values)
+        checks = self._require(conditions, {n.name: v for n, v in values.items()})
         leaves, _ = self.home.flat(self._inline(self.graph, values))
         if len(leaves) != len(names):
             raise InvalidArgumentError(f"the program has {len(leaves)} results, not {len(names)}")
-        results = self._named(leaves, names, self._assign())
+        results = self._named(leaves, names, [*checks, *self._assign()])
         graph = self.writer.builder.build()
         self._rename(graph)
         outputs = {name: _output_value(out, leaf) for name, out, leaf in results}
         return message(graph.to_bytes(), self._inputs(), outputs, bool(self.variables))
+
+    def _require(self, conditions: Sequence[Condition], given: dict[str, Any]) -> list[Operation]:
+        """An assertion of all conditions."""
+        if not conditions:
+            return []
+        with self.writer.builder.scope("sizes"):
+            holds = [
+                c.holds(lambda name, axis: self._dim_of(given[name], axis)) for c in conditions
+            ]
+            whole = functools.reduce(lambda x, y: self.writer.op("LogicalAnd", x, y), holds)
+            text = f"the program holds for {' and '.join(map(str, conditions))} alone"
+            data = [self.writer.builder.constant(np.asarray(text.encode(), object))]
+            return [self.writer.builder.op("Assert", [whole, data])]
 
     def _inputs(self) -> dict[str, Value]:
         nodes = self.graph.placeholders

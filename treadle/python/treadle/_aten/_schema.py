@@ -12,6 +12,7 @@ import numpy as np
 
 from .._errors import Error, InvalidArgumentError, UnimplementedError
 from . import _dtypes as dtypes
+from ._conditions import Condition, conditions_of, ranges_of
 from ._expressions import expression_of
 from ._functional import functional
 from ._graph import SCALAR_OPS, Graph, Node
@@ -30,10 +31,12 @@ class Exported:
     Attributes:
         graph: its tensors are attributes; it assigns to them by `aten.copy_`.
         outputs: a name for each result.
+        conditions: what must hold of the sizes of arguments.
     """
 
     graph: Graph
     outputs: list[str]
+    conditions: list[Condition]
 
 
 class Field:
@@ -350,10 +353,23 @@ def program_of(field: Field, tensors: dict[str, np.ndarray | None]) -> Exported:
     module = field["graph_module"]
     graph = _Reader(module["graph"]).graph()
     _lift(graph, module["signature"]["input_specs"], tensors)
+    conditions = _conditions(field, graph)
     outputs = _take_mutations(graph, module["signature"]["output_specs"])
     graph.nodes[-1].args = (outputs,)
     names = [n.name if isinstance(n, Node) else "" for n in outputs]
-    return Exported(_functional(graph, module), output_names(_out_spec(module), names))
+    names = output_names(_out_spec(module), names)
+    return Exported(_functional(graph, module), names, conditions)
+
+
+def _conditions(field: Field, graph: Graph) -> list[Condition]:
+    texts, limits = field.get("guards_code"), {}
+    if ranges := field.get("range_constraints"):
+        for name in ranges.keys():
+            limits[name] = tuple(ranges[name].value.get(k) for k in ("min_val", "max_val"))
+    tensors = [n for n in graph.placeholders if isinstance(n.value, Meta)]
+    found = [r for node in tensors for r in ranges_of(node.name, node.value.shape, limits)]
+    known = {node.name for node in tensors}
+    return conditions_of([t.text() for t in texts or ()], found, known)
 
 
 def _functional(graph: Graph, module: Field) -> Graph:

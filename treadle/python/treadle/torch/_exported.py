@@ -4,13 +4,16 @@ with a constant, and bodies of conditionals and loops that change tensors."""
 from __future__ import annotations
 
 import io
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 from torch.utils import _pytree as pytree
 
 from .._aten._archive import program_in
+from .._aten._conditions import Condition, conditions_of
 from .._aten._importer import Alone
+from .._errors import InvalidArgumentError
 from ._arrays import as_array
 from ._trace import Traced, signature_of
 
@@ -38,3 +41,39 @@ def traced_as_file(exported: torch.export.ExportedProgram) -> Traced:
     constants = {i: v for i, v in enumerate(given) if not isinstance(v, torch.Tensor)}
     signature = signature_of(exported.module(check_guards=False))
     return Traced(graph, [], layout.in_spec, layout.out_spec, constants, signature)
+
+
+def conditions(exported: torch.export.ExportedProgram) -> list[Condition]:
+    """What must hold of the sizes of its arguments."""
+    limits = {
+        str(symbol): tuple(int(b) if b.is_Integer else None for b in (r.lower, r.upper))
+        for symbol, r in exported.range_constraints.items()
+    }
+    names = set(exported.graph_signature.user_inputs)
+    tensors = [n for n in exported.graph.nodes if n.op == "placeholder" and n.name in names]
+    tensors = [n for n in tensors if isinstance(n.meta.get("val"), torch.Tensor)]
+    ranges = [
+        (node.name, axis, *limits[str(dim)])
+        for node in tensors
+        for axis, dim in enumerate(node.meta["val"].shape)
+        if str(dim) in limits
+    ]
+    texts = getattr(exported, "_guards_code", None) or ()
+    return conditions_of(texts, ranges, {node.name for node in tensors})
+
+
+def sizes_checker(exported: torch.export.ExportedProgram) -> Callable[[Sequence[Any]], None]:
+    """Raises InvalidArgumentError for the arguments of a call whose sizes the program isn't for."""
+    stated, names = conditions(exported), exported.graph_signature.user_inputs
+    places = {name: place for place, name in enumerate(names) if isinstance(name, str)}
+
+    def check(args: Sequence[Any]) -> None:
+        try:
+            sizes = [(c, c.holds(lambda n, axis: args[places[n]].shape[axis])) for c in stated]
+        except (AttributeError, IndexError):
+            return  # the call is refused for other reasons
+        for condition, holds in sizes:
+            if not holds:
+                raise InvalidArgumentError(f"the program holds for {condition} alone")
+
+    return check

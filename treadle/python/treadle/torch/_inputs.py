@@ -18,7 +18,7 @@ from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 from torch.utils import _pytree as pytree
 
 from .._errors import Error, InvalidArgumentError, UnimplementedError
-from ._exported import traced_as_file
+from ._exported import sizes_checker, traced_as_file
 from ._trace import Traced, functional, signature_of
 
 
@@ -28,7 +28,9 @@ def traced(given: Any, example_inputs: Any, *, dynamic: bool) -> Traced:
     if isinstance(given, torch.export.ExportedProgram):
         if example_inputs is not None:
             _in_places(given.module(check_guards=False), args, kwargs, is_partial=True)
-        return _traced_program(given)
+        made = _traced_program(given)
+        made.check = sizes_checker(given)
+        return made
     module = _module(given)
     args, kwargs = _in_places(module, args, kwargs)
     return _traced(given, module, args, kwargs, dynamic)

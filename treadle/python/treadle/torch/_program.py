@@ -112,6 +112,7 @@ class Program:
         if traced is None:
             return args
         flat = traced.flat(args, kwargs)
+        traced.check(flat)
         for number, constant in traced.constants.items():
             given = flat[number] if number < len(flat) else constant
             if given is not constant and (hasattr(given, "shape") or given != constant):

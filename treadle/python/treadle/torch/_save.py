@@ -11,7 +11,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 from .._aten._graph import Graph
 from .._aten._model import model_of
 from .._aten._schema import output_names
-from ._exported import Shared
+from ._exported import Shared, conditions
 from ._importer import PyTorch, dtype_of
 from ._inputs import traced
 
@@ -25,7 +25,7 @@ def model_of_program(exported: torch.export.ExportedProgram) -> bytes:
         )
     made = traced(exported, None, dynamic=False)
     if isinstance(made.module, Graph):
-        return model_of(made.module, Shared(), _names(exported))
+        return model_of(made.module, Shared(), _names(exported), conditions=conditions(exported))
     with _disable_current_modes():
         home = PyTorch()
         graph = home.graph(made.module)
@@ -35,7 +35,7 @@ def model_of_program(exported: torch.export.ExportedProgram) -> bytes:
             if isinstance(name, str):  # else a number, which is no input
                 node.name = name
         default = dtype_of(torch.get_default_dtype())
-        return model_of(graph, home, _names(exported), default)
+        return model_of(graph, home, _names(exported), default, conditions(exported))
 
 
 def _keep(graph: Graph, state: list[torch.Tensor]) -> None:

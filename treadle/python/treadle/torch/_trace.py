@@ -79,6 +79,7 @@ class Traced:
         constants: arguments that the graph was made for, by number.
         sizes: those that may change, where the graph was traced with such.
         again: traces for other arguments.
+        check: InvalidArgumentError for arguments of sizes that it isn't for.
     """
 
     module: fx.GraphModule | Graph
@@ -89,6 +90,7 @@ class Traced:
     signature: inspect.Signature | None
     sizes: Sizes | None = None
     again: Callable[[Sequence[Any]], Traced] | None = None
+    check: Callable[[Sequence[Any]], None] = lambda args: None
 
     def flat(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Sequence[Any]:
         """The arguments of a call, laid out as `takes` says; named ones may stand in their places
