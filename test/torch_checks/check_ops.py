@@ -746,6 +746,28 @@ def test_inverses_by_torch_compile():
         torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-5)
 
 
+torch.library.define(
+    "transformers::grouped_mm_fallback", "(Tensor x, Tensor w, Tensor o) -> Tensor"
+)
+
+
+@torch.library.impl(GROUPED, "CompositeExplicitAutograd")
+def grouped(x, weight, offs):
+    """As the library `transformers` computes it in Python."""
+    out = x.new_zeros(x.shape[0], weight.shape[2])
+    if isinstance(x, torch._subclasses.FakeTensor):
+        return out
+    starts = [0, *offs.tolist()]
+    for group, (start, end) in enumerate(zip(starts, starts[1:], strict=False)):
+        out[start:end] = x[start:end] @ weight[group]
+    return out
+
+
+def test_rows_in_groups():
+    offs = torch.tensor([2, 2, 6, 8], dtype=torch.int32)
+    check(torch.ops.transformers.grouped_mm_fallback, f(9, 4), f(4, 4, 5, seed=1), offs)
+
+
 @pytest.mark.parametrize("kind", [torch.nn.LSTM, torch.nn.GRU, torch.nn.RNN])
 def test_recurrent_layers_by_torch_compile(kind):
     """PyTorch makes whole ops of oneDNN's out of those of LSTM."""

@@ -1,5 +1,7 @@
 """Sizes that may change: from_fx(dynamic=True) gives what PyTorch gives for all of them."""
 
+import warnings
+
 import numpy as np
 import pytest
 import torch
@@ -78,6 +80,21 @@ def test_sizes_of_several_arguments():
             torch.testing.assert_close(program(x, y), x + y)
     product = treadle.from_fx(torch.mm, [torch.ones(3, 3), torch.ones(3, 3)], dynamic=True)
     torch.testing.assert_close(product(torch.ones(2, 5), torch.ones(5, 4)), torch.full((2, 4), 5.0))
+
+
+def test_sizes_that_python_rounds():
+    """Ranges from the end to the beginning, as XLNet has them, and quotients."""
+
+    def fn(x):
+        rows = x.shape[0]
+        return torch.arange(rows, -rows, -1.0), torch.arange(0, rows, 0.3), x.new_zeros(rows // 2)
+
+    torch._dynamo.reset()
+    compiled = torch.compile(fn, backend="treadle", dynamic=True)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", "PyTorch runs this graph")
+        for rows in (3, 8, 5):
+            torch.testing.assert_close(compiled(torch.ones(rows, 2)), fn(torch.ones(rows, 2)))
 
 
 def test_a_graph_for_each_size_ends_somewhere():

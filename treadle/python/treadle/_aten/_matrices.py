@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -77,6 +77,57 @@ def _addbmm(
     w: Writer, x: Tensor, a: Tensor, b: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1
 ) -> Output:
     return _sum(w, x, w.op("Sum", multiply(w, a, b), w.indices([0])), beta, alpha)
+
+
+# ---- rows in groups, each with a matrix of its own, as mixtures of experts have them
+
+
+def _groups(w: Writer, offs: Tensor, *rows: Tensor) -> Iterator[list[Output]]:
+    """The rows of each group; offs are where groups end."""
+    count = offs.shape[0]
+    if not isinstance(count, int):
+        raise UnimplementedError("products of a number of groups that runs decide")
+    ends = w.cast(offs, dtypes.int64)
+    for group in range(count):
+        start = w.op("Pack", [ends[group - 1] if group else w.indices(0), w.indices(0)])
+        size = w.op("Pack", [ends[group] - start[0], w.indices(-1)])
+        yield [w.op("Slice", x, start, size) for x in rows]
+
+
+def _with_rest(w: Writer, parts: list[Output], offs: Tensor, rows: Dim) -> Output:
+    """The rows of all groups, and zeros behind them."""
+    whole = w.op("ConcatV2", parts, w.indices(0))
+    left = rows - w.cast(offs, dtypes.int64)[-1]
+    amounts = w.op("Pack", [w.op("Pack", [w.indices(0), left]), w.indices([0, 0])])
+    return w.op("Pad", whole, amounts)
+
+
+@rule("transformers.grouped_mm_fallback")
+def _grouped_mm(w: Writer, x: Tensor, weight: Tensor, offs: Tensor) -> Output:
+    """Rows [n, in] by matrices [groups, in, out]."""
+    groups = enumerate(_groups(w, offs, x))
+    parts = [w.op("MatMul", rows, weight.out[group]) for group, (rows,) in groups]
+    return _with_rest(w, parts, offs, x.shape[0])
+
+
+@rule("transformers.grouped_mm_fallback_backward")
+def _grouped_mm_backward(
+    w: Writer, x: Tensor, weight: Tensor, offs: Tensor, grad: Tensor
+) -> tuple[Output, Output]:
+    dx, dw = [], []
+    for group, (rows, flow) in enumerate(_groups(w, offs, x, grad)):
+        dx.append(w.op("MatMul", flow, weight.out[group], transpose_b=True))
+        dw.append(w.op("MatMul", rows, flow, transpose_a=True))
+    return _with_rest(w, dx, offs, x.shape[0]), w.op("Pack", dw)
+
+
+@rule("_grouped_mm")
+def _grouped_mm_of_aten(
+    w: Writer, x: Tensor, weight: Tensor, offs: Tensor | None = None, *rest: Any, **named: Any
+) -> Any:
+    if offs is None or (x.rank, weight.rank) != (2, 3) or rest or any(named.values()):
+        return NotImplemented
+    return _grouped_mm(w, x, weight, offs)
 
 
 @rule("_int_mm")

@@ -35,7 +35,7 @@ def rule(*names: str, draws: bool = False) -> Callable[[Rule], Rule]:
     return register
 
 
-_NAMESPACES = ("prims.", "_c10d_functional.", "torch.", "math.")
+_NAMESPACES = ("prims.", "_c10d_functional.", "torch.", "math.", "transformers.")
 
 
 def find(target: str) -> Rule | None:

@@ -212,7 +212,9 @@ class Writer:
             return self.cast(float(expr.args[0]), dtypes.float64)
         if expr.kind in _CONVERSIONS:
             (part,) = expr.args
-            return self.cast(self._expression(part), _CONVERSIONS[expr.kind])
+            rounding, dtype = _CONVERSIONS[expr.kind]
+            value = self._expression(part)
+            return self.cast(self.op(rounding, value) if rounding else value, dtype)
         if expr.kind not in _EXPRESSIONS:
             raise UnimplementedError(f"a dimension is {expr}, which no input has")
         parts = [self._expression(part) for part in expr.args]
@@ -308,6 +310,8 @@ _EXPRESSIONS: dict[str, Callable[..., Dim]] = {
     "PowByNatural": _power,
     "FloorDiv": lambda w, x, y: x // y,
     "CleanDiv": lambda w, x, y: x // y,
+    "FloatTrueDiv": lambda w, x, y: w.op("RealDiv", x, y),
+    "IntTrueDiv": lambda w, x, y: w.op("RealDiv", *(w.cast(v, dtypes.float64) for v in (x, y))),
     "Mod": lambda w, x, y: x % y,
     "PythonMod": lambda w, x, y: x % y,
     "Max": _extreme("Maximum", max),
@@ -315,8 +319,14 @@ _EXPRESSIONS: dict[str, Callable[..., Dim]] = {
 }
 
 
-# Of one number. Casts to integers drop what follows the point.
-_CONVERSIONS = {"ToFloat": dtypes.float64, "TruncToInt": dtypes.int64}
+# Of one number: what rounds it, and the dtype. Casts to integers drop what follows the point.
+_CONVERSIONS = {
+    "ToFloat": (None, dtypes.float64),
+    "TruncToInt": (None, dtypes.int64),
+    "CeilToInt": ("Ceil", dtypes.int64),
+    "FloorToInt": ("Floor", dtypes.int64),
+    "RoundToInt": ("Rint", dtypes.int64),
+}
 
 
 def axis_of(dim: int, rank: int) -> int:
