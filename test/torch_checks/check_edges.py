@@ -47,6 +47,8 @@ CASES = {
     "poles": (lambda x: (torch.special.bessel_y0(x), torch.special.modified_bessel_k1(x),
                          torch.special.zeta(x + 3, x), torch.igamma(x, x + 1), torch.erfinv(x)),
               torch.tensor([0.0, -1.0, 0.5, -0.0])),
+    "zeta": (torch.special.zeta, torch.tensor([255.0, 3e9, INF, 30.0, NAN, 255.0]),
+             torch.tensor([2.0, 7.0, 2.0, 3.0, 2.0, 1.0])),
     "logcumsumexp": (lambda x: x.logcumsumexp(0), torch.tensor([1, INF, INF, -INF, NAN, INF])),
     "tensors of rank 0": (lambda x, i: (x.index_add(0, i, x), x.index_fill(0, i, 7),
                                         x.index_copy(0, i, x + 1), x.unfold(0, 1, 1)),

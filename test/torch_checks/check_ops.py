@@ -746,9 +746,8 @@ def test_inverses_by_torch_compile():
         torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-5)
 
 
-torch.library.define(
-    "transformers::grouped_mm_fallback", "(Tensor x, Tensor w, Tensor o) -> Tensor"
-)
+GROUPED = "transformers::grouped_mm_fallback"
+torch.library.define(GROUPED, "(Tensor x, Tensor weight, Tensor offs) -> Tensor")
 
 
 @torch.library.impl(GROUPED, "CompositeExplicitAutograd")

@@ -333,10 +333,15 @@ def _incomplete_gamma(op: str, at_zero: float) -> Binary:
 
 
 def _zeta(w: Writer, x: Output, q: Output) -> Output:
-    """Infinite where a summand is: at whole numbers from zero down."""
+    """Infinite where a summand is: at whole numbers from zero down. Zero where the first one is too
+    small for the dtype, and so are those behind it."""
     is_pole = w.op("LogicalAnd", q <= 0.0, w.op("Equal", q, w.op("Floor", q)))
     is_pole = w.op("LogicalAnd", is_pole, w.op("LogicalNot", x <= 1.0))
-    return w.op("SelectV2", is_pole, _like(w, math.inf, x), w.op("Zeta", x, q))
+    is_finite = w.op("LogicalAnd", q > 1.0, w.op("IsFinite", x))
+    is_small = w.op("Equal", w.op("Pow", q, -x), _like(w, 0, x))
+    is_nothing = w.op("LogicalAnd", is_finite, is_small)
+    total = w.op("SelectV2", is_nothing, _like(w, 0, x), w.op("Zeta", x, q))
+    return w.op("SelectV2", is_pole, _like(w, math.inf, x), total)
 
 
 def _with_sign(w: Writer, x: Output, y: Output) -> Output:
