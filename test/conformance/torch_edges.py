@@ -311,15 +311,31 @@ def closeness(e, g, with_signs):
 def are_as_near(variation, expected, given):
     """Whether results are as near as PyTorch's, or nearer, to what PyTorch gives in float64, each
     element for itself: other kernels of narrow dtypes round elsewhere."""
-    wide = [t.double() if t.dtype.is_floating_point else t for t in variation.tensors()]
+    wide = [widened(t) for t in variation.tensors()]
     try:
         reference = variation.run(wide)
     except Exception:
         return False
     threes = list(zip(expected, given, reference, strict=False))
-    if len(reference) != len(expected) or not all(e.is_floating_point() for e, _, _ in threes):
+    is_real = [e.is_floating_point() or e.is_complex() for e, _, _ in threes]
+    if len(reference) != len(expected) or not all(is_real):
         return False
-    return all(is_as_near(e, g, r) for e, g, r in threes)
+    return all(is_as_near(*(as_real(t) for t in three)) for three in threes)
+
+
+def widened(tensor):
+    import torch
+
+    if tensor.is_complex():
+        return tensor.to(torch.complex128)
+    return tensor.double() if tensor.is_floating_point() else tensor
+
+
+def as_real(tensor):
+    import torch
+
+    plain = tensor.resolve_conj().resolve_neg()
+    return torch.view_as_real(plain) if plain.is_complex() else plain
 
 
 def is_as_near(expected, given, reference):

@@ -47,8 +47,18 @@ CASES = {
     "poles": (lambda x: (torch.special.bessel_y0(x), torch.special.modified_bessel_k1(x),
                          torch.special.zeta(x + 3, x), torch.igamma(x, x + 1), torch.erfinv(x)),
               torch.tensor([0.0, -1.0, 0.5, -0.0])),
-    "zeta": (torch.special.zeta, torch.tensor([255.0, 3e9, INF, 30.0, NAN, 255.0]),
-             torch.tensor([2.0, 7.0, 2.0, 3.0, 2.0, 1.0])),
+    "zeta": (torch.special.zeta, torch.tensor([255.0, 3e9, INF, 30.0, NAN, 255.0, 1.0]),
+             torch.tensor([2.0, 7.0, 2.0, 3.0, 2.0, 1.0, INF])),
+    "complex numbers": (lambda x, y: (
+        torch.vdot(x[:2], y[:2]), torch.dist(x[:2], y[:2]), torch.dist(x[:2], y[:2], 1),
+        x.isnan(), y.isinf(), y.isfinite(),
+        y.nan_to_num(), x.nan_to_num(7.0), x[:2].logsumexp(0)),
+        torch.tensor([1 + 2j, -3 - 0.5j, complex(NAN, 1)]),
+        torch.tensor([2 - 1j, 0.5j, complex(INF, -INF)])),
+    "truths": (lambda x, y, i: (x.clamp_min(y), x.clamp_max(y), *(
+        x.scatter_reduce(0, i, y, how) for how in ("sum", "prod", "amax", "amin"))),
+        torch.tensor([True, False, True]), torch.tensor([True, True, False]),
+        torch.tensor([1, 1, 0])),
     "logcumsumexp": (lambda x: x.logcumsumexp(0), torch.tensor([1, INF, INF, -INF, NAN, INF])),
     "tensors of rank 0": (lambda x, i: (x.index_add(0, i, x), x.index_fill(0, i, 7),
                                         x.index_copy(0, i, x + 1), x.unfold(0, 1, 1)),
@@ -109,6 +119,7 @@ def test_convolutions_and_products_of_integers(dtype):
         return (
             F.conv2d(x, k, k[:, 0, 0, 0], (1, 2), 1, 1, 2),
             F.conv1d(x[0], k[:, :, 0].repeat(1, 2, 1)),
+            F.conv1d(x[0], k[:, :, 0].repeat(1, 2, 1), None, 2, 2),
             F.conv3d(x[None], k[None].transpose(0, 1).repeat(1, 2, 1, 1, 1), stride=2, padding=1),
             *products,
         )

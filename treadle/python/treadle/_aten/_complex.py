@@ -7,13 +7,9 @@ from typing import Any
 
 from .._native import Output
 from . import _dtypes as dtypes
+from ._elementwise import parts_of
 from ._rules import rule
 from ._writer import FLOAT, Tensor, Writer
-
-
-def _parts(w: Writer, x: Tensor) -> tuple[Output, Output]:
-    name = "float32" if x.dtype == dtypes.complex64 else "float64"
-    return w.op("Real", x, Tout=name), w.op("Imag", x, Tout=name)
 
 
 def _together(w: Writer, real: Any, imag: Any) -> Output:
@@ -22,7 +18,7 @@ def _together(w: Writer, real: Any, imag: Any) -> Output:
 
 @rule("view_as_real", "view_as_real_copy")
 def _view_as_real(w: Writer, x: Tensor) -> Output:
-    return w.op("Pack", list(_parts(w, x)), axis=x.rank)
+    return w.op("Pack", list(parts_of(w, x.out)), axis=x.rank)
 
 
 @rule("view_as_complex", "view_as_complex_copy")

@@ -36,10 +36,19 @@ def _truncated(w: Writer, x: Output) -> Output:
     return w.op("SelectV2", x < 0, w.op("Ceil", x), w.op("Floor", x))
 
 
+def parts_of(w: Writer, x: Output) -> list[Output]:
+    """The real and the imaginary part."""
+    real = dtypes.name_of(dtypes.real_of(dtypes.named(x.dtype)))
+    return [w.op(part, x, Tout=real) for part in ("Real", "Imag")]
+
+
 def _of_integers_never(op: str, otherwise: bool) -> Unary:
     """A question about floating numbers, whose answer for others is known."""
 
     def write(w: Writer, x: Output) -> Output:
+        if dtypes.named(x.dtype).is_complex:
+            together = "LogicalAnd" if otherwise else "LogicalOr"
+            return w.op(together, *(w.op(op, part) for part in parts_of(w, x)))
         if _is_floating(x):
             return w.op(op, x)
         return w.op("Fill", w.op("Shape", x), w.constant(otherwise))
@@ -337,9 +346,9 @@ def _zeta(w: Writer, x: Output, q: Output) -> Output:
     small for the dtype, and so are those behind it."""
     is_pole = w.op("LogicalAnd", q <= 0.0, w.op("Equal", q, w.op("Floor", q)))
     is_pole = w.op("LogicalAnd", is_pole, w.op("LogicalNot", x <= 1.0))
-    is_finite = w.op("LogicalAnd", q > 1.0, w.op("IsFinite", x))
+    is_series = w.op("LogicalAnd", w.op("LogicalAnd", q > 1.0, x > 1.0), w.op("IsFinite", x))
     is_small = w.op("Equal", w.op("Pow", q, -x), _like(w, 0, x))
-    is_nothing = w.op("LogicalAnd", is_finite, is_small)
+    is_nothing = w.op("LogicalAnd", is_series, is_small)
     total = w.op("SelectV2", is_nothing, _like(w, 0, x), w.op("Zeta", x, q))
     return w.op("SelectV2", is_pole, _like(w, math.inf, x), total)
 
@@ -537,9 +546,9 @@ def _clamp(w: Writer, x: Tensor, min: Any = None, max: Any = None) -> Output:
     given = [v for v in (min, max) if v is not None]
     (value, *bounds), dtype = w.promoted(KEEP, x, *given)
     if min is not None:
-        value = w.op("Maximum", value, bounds.pop(0))
+        value = _or_on_bool("Maximum", "LogicalOr")(w, value, bounds.pop(0))
     if max is not None:
-        value = w.op("Minimum", value, bounds.pop(0))
+        value = _or_on_bool("Minimum", "LogicalAnd")(w, value, bounds.pop(0))
     return w.cast(value, dtype)
 
 
@@ -584,10 +593,16 @@ def _nan_to_num(
     posinf: float | None = None,
     neginf: float | None = None,
 ) -> Output | Tensor:
-    if not x.dtype.is_floating_point:
-        return x
-    limits = dtypes.limits(x.dtype)
-    value = x.out
+    if x.dtype.is_complex:
+        parts = [_numbers(w, part, nan, posinf, neginf) for part in parts_of(w, x.out)]
+        return w.op("Complex", *parts, Tout=dtypes.name_of(x.dtype))
+    return _numbers(w, x.out, nan, posinf, neginf) if x.dtype.is_floating_point else x
+
+
+def _numbers(
+    w: Writer, value: Output, nan: float | None, posinf: float | None, neginf: float | None
+) -> Output:
+    limits = dtypes.limits(dtypes.named(value.dtype))
     chosen = w.op("SelectV2", w.op("IsNan", value), _like(w, nan or 0.0, value), value)
     for infinity, given, limit in ((math.inf, posinf, limits.max), (-math.inf, neginf, limits.min)):
         number = _like(w, limit if given is None else given, value)

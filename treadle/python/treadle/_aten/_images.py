@@ -190,7 +190,7 @@ def _convolution(
     if not x.dtype.is_floating_point:
         if transposed:
             raise UnimplementedError("a transposed convolution of integers")
-        out = convolved(w, x, weight, conv.stride, conv.padding, conv.dilation, groups)
+        out = convolved(w, x, weight, stride, padding, dilation, groups)
         return _with_bias(w, out, bias)
     if transposed:
         return _with_bias(w, _transposed(w, conv, x, weight, output_padding), bias)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
@@ -116,6 +117,10 @@ def _scatter_reduce(
     include_self: bool = True,
 ) -> Output:
     source = _leading_part(w, src, index)
+    if x.dtype == dtypes.bool_:  # counts of what is true
+        whole = dtypes.int32
+        meta = dataclasses.replace(x.meta, dtype=whole)
+        x, source = Tensor(w, w.cast(x, whole), meta), w.cast(source, whole)
     if reduce in _SCATTERS and include_self:
         return _scattered(w, _SCATTERS[reduce], x, dim, index, source)
     return _reduced_parts(w, reduce, x, dim, index, source, include_self)

@@ -179,9 +179,15 @@ def _addmv(
     return _sum(w, x, _times_vector(w, a, v), beta, alpha)
 
 
-@rule("dot", "vdot", "inner")
+@rule("dot", "inner")
 def _dot(w: Writer, x: Tensor, y: Tensor) -> Output:
     return w.op("Sum", x.out * y.out, w.indices([0]))
+
+
+@rule("vdot")
+def _conjugate_dot(w: Writer, x: Tensor, y: Tensor) -> Output:
+    first = w.op("Conj", x) if x.dtype.is_complex else x.out
+    return w.op("Sum", first * y.out, w.indices([0]))
 
 
 @rule("linear")

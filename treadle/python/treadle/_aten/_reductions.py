@@ -256,14 +256,21 @@ def _pdist(w: Writer, x: Tensor, p: float = 2.0) -> Output:
     return _distances(w, w.op("Sub", *rows), p)
 
 
+def real_name(dtype: DType) -> str:
+    return dtypes.name_of(dtypes.real_of(dtype))
+
+
 @rule("logsumexp")
 def _logsumexp(w: Writer, x: Tensor, dim: Any, keepdim: bool = False) -> Output:
     value = w.cast(x, w.result.dtype)
     axes = axes_of(dim, x.rank)
-    largest = reduce(w, "Max", value, axes, True)
+    is_complex = w.result.dtype.is_complex
+    size = w.op("Real", value, Tout=real_name(w.result.dtype)) if is_complex else value
+    largest = reduce(w, "Max", size, axes, True)
     # Of infinities alone the difference is NaN, and the result infinite.
-    zero = w.cast(0, w.result.dtype)
+    zero = w.op("ZerosLike", largest)
     base = w.op("SelectV2", w.op("IsFinite", largest), largest, zero)
+    base = w.cast(base, w.result.dtype)
     total = w.op("Log", reduce(w, "Sum", w.op("Exp", value - base), axes, True))
     out = total + base
     return out if keepdim or not axes else w.op("Squeeze", out, squeeze_dims=axes)
@@ -273,6 +280,9 @@ def _logsumexp(w: Writer, x: Tensor, dim: Any, keepdim: bool = False) -> Output:
 def _distance(w: Writer, x: Tensor, y: Tensor, p: Scalar = 2) -> Output:
     (x, y), dtype = w.promoted(KEEP, x, y)
     difference = w.op("Sub", x, y)
+    if dtype.is_complex:
+        difference = w.op("ComplexAbs", difference, Tout=real_name(dtype))
+        dtype = dtypes.real_of(dtype)
     return w.cast(norm_of(w, difference, p, list(range(len(difference.shape))), False), dtype)
 
 
