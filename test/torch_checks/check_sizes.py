@@ -16,6 +16,9 @@ norm, linear, attention = nn.LayerNorm(4), nn.Linear(4, 3), nn.MultiheadAttentio
 
 # Functions of a matrix with four columns.
 FUNCTIONS = {
+    "variances": lambda x: torch.stack(
+        [*torch.std_mean(x, 0, correction=1.5), x.var(0)]
+    ).nan_to_num(7),
     "split": lambda x: torch.stack([p.sum() for p in x.split(2)]),
     "chunk": lambda x: [p.sum(0) for p in x.chunk(3)],
     "tensor_split": lambda x: [p.sum(0) for p in x.tensor_split(3)],

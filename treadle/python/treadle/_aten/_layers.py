@@ -691,5 +691,5 @@ def _dropout(
 
 @rule("native_dropout_backward")
 def _dropout_backward(w: Writer, grad: Tensor, mask: Tensor, scale: float) -> Output:
-    kept = grad.out * w.cast(mask, grad.dtype)
-    return kept * scale if grad.dtype.is_floating_point else w.cast(kept, dtypes.float32) * scale
+    dtype = grad.dtype if grad.dtype.is_floating_point else dtypes.float32
+    return w.cast(grad, dtype) * w.cast(mask, dtype) * scale

@@ -416,6 +416,7 @@ def _powers(
     **named: Any,  # noqa: N803
 ) -> Operand:
     count = named.get("N", N)
+    x = x if x.rank else x.unsqueeze(0)
     count = x.static_size(-1, "powers") if count is None else count
     column = x if x.dtype.is_floating_point or x.dtype.is_complex else x.to(dtypes.int64)
     columns = [column.filled(1)]

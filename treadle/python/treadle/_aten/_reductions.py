@@ -143,11 +143,14 @@ def _variance(
     axes = axes_of(dim, x.rank)
     mean = reduce(w, "Mean", value, axes, True)
     total = reduce(w, "Sum", w.op("SquaredDifference", value, mean), axes, keepdim)
-    rest = count_of(w, x, axes) - (1 if correction is None else correction)
-    if isinstance(rest, int | float):
-        # Of one element nothing is left: NaN, as what PyTorch divides by is no less than zero.
-        rest = max(float(rest), 0.0)
-    variance = w.op("RealDiv", total, w.cast(rest, dtypes.named(value.dtype)))
+    count, less = count_of(w, x, axes), 1 if correction is None else correction
+    # Of one element nothing is left: NaN, as what PyTorch divides by is no less than zero.
+    if isinstance(count, Output):
+        zero = w.cast(0, dtypes.named(value.dtype))
+        rest = w.op("Maximum", w.cast(count, dtypes.named(value.dtype)) - float(less), zero)
+    else:
+        rest = w.cast(max(float(count - less), 0.0), dtypes.named(value.dtype))
+    variance = w.op("RealDiv", total, rest)
     if not keepdim:
         mean = w.op("Squeeze", mean, squeeze_dims=axes) if axes else mean
     return w.cast(variance, dtype), w.cast(mean, dtype)
