@@ -10,9 +10,10 @@ struct Following {
   std::string node, after;
 };
 /// Makes an edge of each: a control input; or with `soft` a wish for the schedule, which keeps no
-/// node alive and stops no fusion (the attribute `_soft_inputs`). NotFound for a name that isn't
-/// in the graph; InvalidArgument where a node would follow itself, or nodes wait in a circle: the
-/// graph is as it was then. Gives soft edges that contradict the others, which aren't made.
+/// node alive and stops a fusion only where an exchange would be delayed (the attribute
+/// `_soft_inputs`). NotFound for a name that isn't in the graph; InvalidArgument where a node would
+/// follow itself, or nodes wait in a circle: the graph is as it was then. Gives soft edges that
+/// contradict the others, which aren't made.
 Expected<std::vector<Following>> preserveOrder(Graph &graph, const std::vector<Following> &order,
                                                bool soft = false);
 

@@ -2,7 +2,8 @@
 //
 // A node's attribute `_soft_inputs` lists names of nodes of the same body that should run before
 // it. It is no input: who looks at uses, removes what nobody needs or makes one node of many sees
-// nothing of it, so a soft edge keeps nothing alive and stops no fusion. What is left is to follow
+// nothing of it, so a soft edge keeps nothing alive; ExchangeOrder asks for it before nodes that an
+// exchange comes between become one. What is left is to follow
 // names: a pass opens a SoftEdges, and what it erases, merges and copies is written down there.
 #pragma once
 

@@ -180,8 +180,8 @@ def PreserveOrder : Pass<"tfg-preserve-order", "::mlir::ModuleOp"> {
   let description = [{
     Makes an edge of each `NODE:AFTER`: NODE gets a control input from AFTER. With `soft` it gets a
     soft edge instead, the name in its attribute `_soft_inputs`: a wish for the schedule that keeps no
-    node alive and stops no fusion. A node may follow several, and be followed by several; all edges
-    that are there stay.
+    node alive, and stops a fusion only where an exchange would be delayed. A node may follow several,
+    and be followed by several; all edges that are there stay.
 
     ```mlir
     // after=mm:add,mul:mm

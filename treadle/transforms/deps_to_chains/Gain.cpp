@@ -7,32 +7,37 @@ using namespace mlir;
 
 namespace treadle::tfg {
 
-WaitingNodes::WaitingNodes(ModuleOp module) {
+static WaitingNodes::FunctionLookup functionsOf(ModuleOp module) {
+  llvm::StringMap<FuncOp> functions;
   for (FuncOp function : module.getOps<FuncOp>())
     functions[function.getName()] = function;
+  return [functions = std::move(functions)](StringRef name) { return functions.lookup(name); };
 }
 
+WaitingNodes::WaitingNodes(ModuleOp module, Kind kind) : WaitingNodes(functionsOf(module), kind) {}
+
 bool WaitingNodes::waits(Node node) {
-  if (auto stated = node.attr<BoolAttr>(waitsKey))
-    return stated.getValue();
   StringRef op = node.opType();
   const OpDef *def = lookupOp(op);
+  if (kind == ForOthers)
+    return (def && def->facts().blocks) || waitsInside(node);
+  if (auto stated = node.attr<BoolAttr>(waitsKey))
+    return stated.getValue();
   if (def && (def->facts().blocks || def->facts().runsPython))
     return true;
-  return (!def && !functions.contains(op)) || waitsInside(node);
+  return (!def && !function(op)) || waitsInside(node);
 }
 
 bool WaitingNodes::waitsInside(Node node) {
   bool found = false;
   auto look = [&](StringRef name) {
-    FuncOp function = functions.lookup(name);
-    if (!function || function.isExternal())
+    FuncOp callee = function(name);
+    if (!callee || callee.isExternal())
       return;
     auto [entry, isNew] = known.try_emplace(name, false);
     if (isNew) {
-      bool waiting = llvm::any_of(function.getEntry(), [&](Operation &op) {
-        return Node::isNode(&op) && waits(Node(&op));
-      });
+      bool waiting = llvm::any_of(
+          callee.getEntry(), [&](Operation &op) { return Node::isNode(&op) && waits(Node(&op)); });
       known[name] = waiting;
       found |= waiting;
       return;

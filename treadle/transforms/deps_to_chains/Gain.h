@@ -3,6 +3,8 @@
 
 #include "treadle/transforms/deps_to_chains/LoopOrder.h"
 
+#include <functional>
+
 namespace treadle::tfg {
 
 /// On a node: whether it may wait for long (a device, a timer, another run) where the machine could
@@ -10,16 +12,22 @@ namespace treadle::tfg {
 inline constexpr llvm::StringLiteral waitsKey = "_waits";
 
 /// Knows which nodes wait: blocking ops, Python, ops that nobody knows, and whatever calls a
-/// function with such nodes.
+/// function with such nodes. With `ForOthers`, blocking ops alone: those that exchange values with
+/// other processes or runs.
 class WaitingNodes {
 public:
-  explicit WaitingNodes(mlir::ModuleOp module);
+  enum Kind : uint8_t { ForAnything, ForOthers };
+  using FunctionLookup = std::function<FuncOp(llvm::StringRef)>;
+
+  explicit WaitingNodes(mlir::ModuleOp module, Kind kind = ForAnything);
+  WaitingNodes(FunctionLookup function, Kind kind) : function(std::move(function)), kind(kind) {}
   bool waits(Node node);
 
 private:
   bool waitsInside(Node node);
 
-  llvm::StringMap<FuncOp> functions;
+  FunctionLookup function; // null where there is none of the name
+  const Kind kind;
   llvm::StringMap<bool> known; // by function; false while it is looked into
 };
 

@@ -28,7 +28,8 @@ public:
   void fuse() {
     Node last = onlyUser(softmax);
     if (!isPlainProduct(last) || last->getOperand(0) != softmax->getResult(0) ||
-        last->getOperand(1) == softmax->getResult(0) || scope.isKept(softmax))
+        last->getOperand(1) == softmax->getResult(0) || scope.isKept(softmax) ||
+        !scope.exchanges.areAlike(softmax, last))
       return;
     value = last->getOperand(1);
     if (takeScores(softmax->getOperand(0)))
@@ -60,7 +61,7 @@ private:
       return {};
     Node node(result.getOwner());
     if (node.numResults() != 1 || !onlyUser(node) || scope.isKept(node) ||
-        scope.isFunction(node.opType()))
+        scope.isFunction(node.opType()) || !scope.exchanges.areAlike(softmax, node))
       return {};
     taken.push_back(node);
     return node;

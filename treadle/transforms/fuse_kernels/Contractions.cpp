@@ -82,7 +82,7 @@ private:
       return {};
     Node user(*op->user_begin());
     return Node::isNode(user.getOperation()) && !scope.isKept(user) &&
-                   !scope.isFunction(user.opType())
+                   !scope.isFunction(user.opType()) && scope.exchanges.areAlike(first, user)
                ? user
                : Node();
   }

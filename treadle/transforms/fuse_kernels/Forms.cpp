@@ -19,7 +19,7 @@ NodeBuilder instead(OpBuilder &builder, Node root, StringRef op, ValueRange inpu
 class FormFuser {
 public:
   explicit FormFuser(const FusionScope &scope)
-      : scope(scope), remapper(scope.body, scope.constants, scope.kept, true) {}
+      : scope(scope), remapper(scope.body, scope.constants, scope.kept, scope.exchanges, true) {}
 
   void fuse() {
     for (Node node : nodesOf({"IdentityN"}))

@@ -4,6 +4,7 @@
 #include "treadle/rewriting/SoftEdges.h"
 #include "treadle/transforms/Passes.h"
 #include "treadle/transforms/channels_last/ChannelsLast.h"
+#include "treadle/transforms/deps_to_chains/Gain.h"
 
 using namespace mlir;
 
@@ -54,10 +55,12 @@ void forEachFusionScope(ModuleOp module, ArrayRef<std::string> keep,
   for (auto function : module.getOps<FuncOp>())
     functions.insert(function.getName());
   auto isFunction = [&](StringRef name) { return functions.contains(name); };
+  WaitingNodes waiting(module, WaitingNodes::ForOthers);
   forEachBody(module, [&](Block &body) {
     Constants constants;
+    ExchangeOrder exchanges(body, waiting);
     bool isGraph = isa<GraphOp>(body.getParentOp());
-    visit({body, isFunction, isGraph ? kept : nothingKept, constants});
+    visit({body, isFunction, isGraph ? kept : nothingKept, constants, exchanges});
   });
 }
 
@@ -72,10 +75,12 @@ void fuseKernels(NeededPart &part, const ModuleIndex &index) {
   Constants constants;
   auto isFunction = [&](StringRef name) { return static_cast<bool>(index.function(name)); };
   const llvm::StringSet<> nothingKept; // who gets results uses them
-  FusionScope scope{body, isFunction, nothingKept, constants};
   if (turns)
-    putChannelsLast(scope);
-  fuse(scope);
+    putChannelsLast({body, isFunction, nothingKept, constants, ExchangeOrder()});
+  auto functionOf = [&](StringRef name) { return index.function(name); };
+  WaitingNodes waiting(functionOf, WaitingNodes::ForOthers);
+  ExchangeOrder exchanges(body, waiting);
+  fuse({body, isFunction, nothingKept, constants, exchanges});
 }
 
 } // namespace tfg

@@ -1,9 +1,12 @@
 // Groups of nodes that one of our kernels computes in one pass over memory. Unlike those of
-// tfg-remap they need no shapes, and TensorFlow knows few of them.
+// tfg-remap they need no shapes, and TensorFlow knows few of them. The nodes of a group are between
+// the same exchanges; nodes that only lay out data otherwise, which a group saves, may be
+// elsewhere.
 #pragma once
 
 #include "treadle/lowering/Constants.h"
 #include "treadle/lowering/NeededPart.h"
+#include "treadle/transforms/fuse_kernels/ExchangeOrder.h"
 
 namespace treadle::tfg {
 
@@ -13,6 +16,7 @@ struct FusionScope {
   llvm::function_ref<bool(llvm::StringRef)> isFunction; // whether an op of this name calls one
   const llvm::StringSet<> &kept;                        // nodes that must not become part of others
   Constants &constants;
+  const ExchangeOrder &exchanges;
 
   bool isKept(Node node) const { return !kept.empty() && kept.contains(node.name()); }
   /// The node of this op that gives `value` as its first result; else null.

@@ -154,7 +154,8 @@ bool Finder::takeSums(Gates &gates) const {
   gates.sums = split->getOperand(1);
   Node bias = get(gates.sums, "BiasAdd", 2);
   auto format = bias ? bias.attr<StringAttr>("data_format") : StringAttr();
-  if (bias && isReadBy(bias, 1) && (!format || format.getValue() == "NHWC")) {
+  if (bias && isReadBy(bias, 1) && scope.exchanges.areAlike(bias, gates.output) &&
+      (!format || format.getValue() == "NHWC")) {
     gates.within.insert(bias.getOperation());
     gates.bias = bias->getOperand(1);
     gates.sums = bias->getOperand(0);
@@ -176,7 +177,10 @@ std::optional<Gates> Finder::find(Node output) {
   Node tanh = function((*parts)[0], "Tanh");
   gates.nextCell = sum(tanh->getOperand(0));
   if (!take(gates, tanh) || scope.isKept(gates.nextCell) || !takeNextCell(gates) ||
-      !takeGate(gates, Output, (*parts)[1]) || !takeSums(gates))
+      !takeGate(gates, Output, (*parts)[1]) || !takeSums(gates) ||
+      !scope.exchanges.areAlike(gates.nextCell, output) ||
+      !llvm::all_of(gates.within,
+                    [&](Operation *op) { return scope.exchanges.areAlike(Node(op), output); }))
     return std::nullopt;
   return gates;
 }

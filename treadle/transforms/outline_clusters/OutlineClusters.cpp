@@ -13,7 +13,6 @@
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
-#include <map>
 #include <optional>
 
 using namespace mlir;
@@ -57,7 +56,7 @@ public:
   unsigned before(Operation *op) {
     unsigned all = 0;
     for (Value operand : op->getOperands())
-      all = join(all, behind.lookup(operand));
+      all = sets.join(all, behind.lookup(operand));
     return all;
   }
 
@@ -65,43 +64,18 @@ public:
     Node node(op);
     unsigned common = before(op);
     bool isV1 = tfg::isV1ControlFlow(node);
-    unsigned all = !isV1 && waiting.waits(node) ? join(common, one()) : common;
+    unsigned all = !isV1 && waiting.waits(node) ? sets.join(common, sets.make()) : common;
     for (Value result : op->getResults())
-      behind[result] = isV1 ? join(common, one()) : all;
+      behind[result] = isV1 ? sets.join(common, sets.make()) : all;
   }
 
 private:
-  using Set = SmallVector<unsigned>; // sorted
-
   /// Sets beyond this size are not compared, but taken for different.
   static constexpr size_t largest = 256;
 
-  unsigned one() { return number({numGates++}); }
-
-  unsigned join(unsigned a, unsigned b) {
-    if (a == b || !b)
-      return a;
-    if (!a)
-      return b;
-    Set all;
-    std::set_union(sets[a].begin(), sets[a].end(), sets[b].begin(), sets[b].end(),
-                   std::back_inserter(all));
-    return all.size() <= largest ? number(all) : one();
-  }
-
-  unsigned number(const Set &set) {
-    auto [it, isNew] = numbers.try_emplace(std::vector<unsigned>(set.begin(), set.end()),
-                                           static_cast<unsigned>(sets.size()));
-    if (isNew)
-      sets.push_back(set);
-    return it->second;
-  }
-
   tfg::WaitingNodes &waiting;
   DenseMap<Value, unsigned> behind;
-  unsigned numGates = 0;
-  std::vector<Set> sets = {{}};
-  std::map<std::vector<unsigned>, unsigned> numbers = {{{}, 0}};
+  tfg::NumberedSets sets{largest};
 };
 
 /// The sets of nodes of one body that can become clusters.
@@ -109,10 +83,12 @@ private:
 /// A node gets a level: how often the longest path to it goes from nodes that aren't candidates, or
 /// are for another device, to nodes that are. A path between two candidates of one level stays
 /// among those, so a set of them that edges, also of control, connect can become one node; also if
-/// it keeps to nodes behind the same gates, since no path leads from more gates to fewer.
+/// it keeps to nodes behind the same gates, since no path leads from more gates to fewer; and to
+/// nodes between the same exchanges, since along a path these come one by one.
 class Body {
 public:
-  Body(Block &block, tfg::WaitingNodes &waiting) : block(block), waiting(waiting) {}
+  Body(Block &block, tfg::WaitingNodes &waiting, tfg::WaitingNodes &exchanging)
+      : block(block), waiting(waiting), exchanges(block, exchanging) {}
 
   SmallVector<SmallVector<Node>> sets(llvm::function_ref<bool(Node)> isCandidate) {
     llvm::EquivalenceClasses<Operation *> connected;
@@ -123,7 +99,7 @@ public:
     for (Operation *op : order) {
       if (!Node::isNode(op) || (isConstant(op) && !op->getNumOperands()))
         continue;
-      Place place{0, gates.before(op)};
+      Place place{0, gates.before(op), exchanges.classOf(Node(op))};
       gates.see(op);
       bool isOne = !isConstant(op) && isCandidate(Node(op));
       for (Value operand : op->getOperands())
@@ -153,7 +129,7 @@ public:
 
 private:
   struct Place {
-    unsigned level = 0, gates = 0;
+    unsigned level = 0, gates = 0, exchanges = 0;
     bool operator==(const Place &) const = default;
   };
 
@@ -161,6 +137,7 @@ private:
 
   Block &block;
   tfg::WaitingNodes &waiting;
+  tfg::ExchangeOrder exchanges;
 };
 
 /// Makes a function of the nodes, and a call in their place.
@@ -358,7 +335,7 @@ private:
 
   std::vector<Found> findLoops() {
     tfg::Compilable compilable(module);
-    tfg::WaitingNodes waiting(module);
+    tfg::WaitingNodes waiting(module), exchanging(module, tfg::WaitingNodes::ForOthers);
     std::vector<Found> found;
     tfg::forEachBody(module, [&](Block &block) {
       // What acts outside of loops is as fast by itself.
@@ -366,7 +343,7 @@ private:
         return !isKept(block, node) && compilable.obstacle(node).empty() &&
                (!compilable.acts(node) || compilable.hasLoop(node));
       };
-      for (SmallVector<Node> &nodes : Body(block, waiting).sets(isCandidate)) {
+      for (SmallVector<Node> &nodes : Body(block, waiting, exchanging).sets(isCandidate)) {
         auto acts = [&](Node node) { return compilable.acts(node); };
         auto reads = [&](Node node) { return compilable.readsVariables(node); };
         if (llvm::none_of(nodes, [&](Node node) { return compilable.hasLoop(node); }) ||
@@ -394,7 +371,7 @@ private:
 
   /// Straight code that computes elements, many operations of it one after the other.
   std::vector<Found> findStraight(const CompiledFunctions &compiled) {
-    tfg::WaitingNodes waiting(module);
+    tfg::WaitingNodes waiting(module), exchanging(module, tfg::WaitingNodes::ForOthers);
     std::vector<Found> found;
     size_t free = tfg::mostOfGraph;
     tfg::forEachBody(module, [&](Block &block) {
@@ -404,7 +381,7 @@ private:
         return tfg::nativeForm(node) != NativeForm::None && !isKept(block, node) &&
                !tfg::followsContraction(node);
       };
-      for (const SmallVector<Node> &nodes : Body(block, waiting).sets(isCandidate))
+      for (const SmallVector<Node> &nodes : Body(block, waiting, exchanging).sets(isCandidate))
         for (ArrayRef<Node> left = nodes; !left.empty();) {
           // Parts of a set in topological order: no path leads back to an earlier one.
           ArrayRef<Node> part = left.take_front(tfg::mostCompiled);

@@ -1,5 +1,6 @@
 #include "treadle/rewriting/SoftEdges.h"
 #include "treadle/transforms/Passes.h"
+#include "treadle/transforms/deps_to_chains/Gain.h"
 #include "treadle/transforms/remap/Remapper.h"
 #include "treadle/transforms/topological_sort/TopologicalSort.h"
 
@@ -25,8 +26,10 @@ struct Remap : impl::RemapBase<Remap> {
     tfg::Constants constants;
     if (failed(tfg::markFed(getOperation(), llvm::to_vector(feeds), constants)))
       return signalPassFailure();
+    tfg::WaitingNodes waiting(getOperation(), tfg::WaitingNodes::ForOthers);
     tfg::forEachBody(getOperation(), [&](Block &body) {
-      tfg::Remapper remapper(body, constants, kept, oneDnn);
+      tfg::ExchangeOrder exchanges(body, waiting);
+      tfg::Remapper remapper(body, constants, kept, exchanges, oneDnn);
       remap(body, remapper);
     });
   }

@@ -20,8 +20,8 @@ int64_t lastDim(Value value) {
 }
 
 Remapper::Remapper(Block &body, Constants &constants, const llvm::StringSet<> &kept,
-                   bool withOneDnn)
-    : constants(constants), withOneDnn(withOneDnn), body(body), kept(kept) {
+                   const ExchangeOrder &exchanges, bool withOneDnn)
+    : constants(constants), withOneDnn(withOneDnn), body(body), kept(kept), exchanges(exchanges) {
   for (Operation &op : body)
     hasV1ControlFlow = hasV1ControlFlow || (Node::isNode(&op) && isV1ControlFlow(Node(&op)));
 }
@@ -61,7 +61,7 @@ bool Remapper::canFuse(Node root, const NodeSet &nodes) const {
     if (op == root.getOperation())
       return true;
     if (kept.contains(node.name()) || node.deviceAttr() != root.deviceAttr() ||
-        node.assignedDeviceAttr() != root.assignedDeviceAttr())
+        node.assignedDeviceAttr() != root.assignedDeviceAttr() || !exchanges.areAlike(root, node))
       return false;
     return llvm::none_of(node.results(), [&](Value value) { return constants.isFed(value); }) &&
            llvm::all_of(op->getUsers(), [&](Operation *user) { return nodes.contains(user); });

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "treadle/lowering/Constants.h"
+#include "treadle/transforms/fuse_kernels/ExchangeOrder.h"
 
 #include "llvm/ADT/SetVector.h"
 
@@ -16,7 +17,8 @@ class Remapper {
 public:
   /// `kept`: nodes that stay, since runs ask for them; `withOneDnn`: also forms that TensorFlow
   /// runs only with oneDNN.
-  Remapper(mlir::Block &body, Constants &constants, const llvm::StringSet<> &kept, bool withOneDnn);
+  Remapper(mlir::Block &body, Constants &constants, const llvm::StringSet<> &kept,
+           const ExchangeOrder &exchanges, bool withOneDnn);
 
   /// The node that gives `value` as its first result, past nodes that only pass it on where
   /// `value` is no result of interest; null where it comes from outside (an argument, a feed).
@@ -29,7 +31,7 @@ public:
   std::optional<double> scalar(mlir::Value value) const;
 
   /// Whether the nodes can go: but for the root's, nobody else uses, feeds or fetches their
-  /// results, and all are in one place.
+  /// results, and all are in one place and between the same exchanges.
   bool canFuse(Node root, const NodeSet &nodes) const;
 
   /// A Const beside `root`. It waits for what the constants that it is made of wait for; one that
@@ -59,6 +61,7 @@ public:
 private:
   mlir::Block &body;
   const llvm::StringSet<> &kept;
+  const ExchangeOrder &exchanges;
   std::optional<NameScope> names;
   std::optional<llvm::DenseMap<mlir::Value, unsigned>> batches; // by where they come from
   llvm::SetVector<mlir::Operation *> taken;                     // users before what they use

@@ -233,34 +233,56 @@ std::string Schedule::text() const {
   return out;
 }
 
+/// Adds the edges, or takes them away again.
+static void setEdges(const Ordered &graph, ArrayRef<SoftEdge> edges, bool areThere) {
+  for (SoftEdge edge : edges) {
+    Node to = graph.body.nodes[edge.to];
+    StringRef from = graph.body.nodes[edge.from].name();
+    if (areThere) {
+      addSoftInputs(to, from);
+      continue;
+    }
+    SmallVector<StringRef> names = softInputs(to);
+    llvm::erase(names, from);
+    setSoftInputs(to, names);
+  }
+}
+
 Schedule scheduleCommunication(Block &block, const ScheduleOptions &options) {
+  auto run = [&](const PlannedStep &step) {
+    return simulate(step.tasks, options.ranks, options.jitter);
+  };
   Schedule schedule;
-  schedule.before = simulate(tasksOf(block, options), options.ranks, options.jitter);
+  PlannedStep step = plannedStep(block, options);
+  schedule.before = run(step);
   schedule.buckets = options.bucketBytes > 0 ? joinSmallReductions(block, options) : 0;
+  if (schedule.buckets > 0)
+    step = plannedStep(block, options);
+  schedule.after = run(step);
   std::vector<Task> tasks = tasksOf(block, options);
-  schedule.after = simulate(tasks, options.ranks, options.jitter);
   Ordered graph(block);
   std::vector<int32_t> chosen = ListScheduler(graph, tasks, options.memoryLimit).run();
   std::vector<SoftEdge> edges = edgesFor(chosen, tasks, graph.order);
-  std::vector<Task> ordered = tasks;
-  for (SoftEdge edge : edges)
-    ordered[edge.to].before.push_back(edge.from);
-  Simulation gained = simulate(ordered, options.ranks, options.jitter);
-  if (gained.seconds < schedule.after.seconds) {
-    schedule.after = std::move(gained);
-    schedule.edges = static_cast<int64_t>(edges.size());
-    for (SoftEdge edge : edges)
-      addSoftInputs(graph.body.nodes[edge.to], graph.body.nodes[edge.from].name());
+  if (!edges.empty()) {
+    setEdges(graph, edges, true);
+    PlannedStep ordered = plannedStep(block, options);
+    Simulation gained = run(ordered);
+    if (gained.seconds < schedule.after.seconds) {
+      schedule.after = std::move(gained);
+      schedule.edges = static_cast<int64_t>(edges.size());
+      step = std::move(ordered);
+    } else {
+      setEdges(graph, edges, false);
+    }
   }
-  for (auto [i, node] : llvm::enumerate(graph.body.nodes)) {
-    Interval when = schedule.after.tasks[i];
+  for (auto [when, task, node] : llvm::zip(schedule.after.tasks, step.tasks, step.nodes))
     if (when.end > when.begin)
       schedule.lines.push_back(
-          {node.name().str(), node.opType().str(), tasks[i].isCommunication, when.begin, when.end});
-    if (tasks[i].isCommunication && node.numData() > 0 && !bytesOf(node.data()[0]) &&
+          {node.first, node.second, task.isCommunication, when.begin, when.end});
+  for (Node node : graph.body.nodes)
+    if (isCommunication(node) && node.numData() > 0 && !bytesOf(node.data()[0]) &&
         !options.costs.nodes.contains(node.name()))
       schedule.unknownSizes.push_back(node.name().str());
-  }
   std::ranges::stable_sort(schedule.lines, {}, &Schedule::Line::begin);
   return schedule;
 }

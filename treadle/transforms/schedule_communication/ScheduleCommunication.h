@@ -47,6 +47,14 @@ Schedule scheduleCommunication(mlir::Block &body, const ScheduleOptions &options
 /// The tasks of a body's nodes, in their order.
 std::vector<Task> tasksOf(mlir::Block &body, const ScheduleOptions &options);
 
+/// What a run makes of a body: groups of nodes that one kernel computes, or that are compiled as
+/// one, are one task, which takes what its nodes take, unless the costs have its own op or name.
+struct PlannedStep {
+  std::vector<Task> tasks;
+  std::vector<std::pair<std::string, std::string>> nodes; // names and ops of the tasks
+};
+PlannedStep plannedStep(mlir::Block &body, const ScheduleOptions &options);
+
 /// Joins all-reduces of one group, dtype and reduction that no path connects, as long as they are
 /// small; returns how many there are of several then.
 int64_t joinSmallReductions(mlir::Block &body, const ScheduleOptions &options);

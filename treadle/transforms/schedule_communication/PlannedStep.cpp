@@ -1,0 +1,109 @@
+// The tasks of a run: nodes as they are once kernels are fused and clusters outlined.
+#include "treadle/transforms/schedule_communication/ScheduleCommunication.h"
+
+#include "treadle/rewriting/Rewriting.h"
+#include "treadle/rewriting/SoftEdges.h"
+#include "treadle/transforms/Passes.h"
+
+#include "mlir/Pass/PassManager.h"
+
+using namespace mlir;
+
+namespace treadle::tfg {
+namespace {
+
+/// The same body in a copy of the module.
+Block *copyOf(Block &body, ModuleOp copy) {
+  if (auto function = dyn_cast<FuncOp>(body.getParentOp()))
+    return &copy.lookupSymbol<FuncOp>(function.getName()).getEntry();
+  auto graphs = copy.getOps<GraphOp>();
+  return &(*graphs.begin()).getNodes().front();
+}
+
+/// A node for each one that computes something, which should follow it and waits for nothing else:
+/// once the body was rewritten, its soft edge says what has become of the other.
+class Followers {
+public:
+  explicit Followers(Block &body) : body(body) {
+    NumberedBody numbered(body);
+    NameScope names(body);
+    OpBuilder builder(body.getParentOp()->getContext());
+    builder.setInsertionPointToStart(&body);
+    for (Node node : numbered.nodes) {
+      std::string name = names.unique(node.name());
+      followed[name] = node.name().str();
+      setSoftInputs(NodeBuilder(builder, "NoOp").name(name).build(), node.name());
+    }
+  }
+
+  /// By the name of a node that is there now: those whose work it does.
+  llvm::StringMap<SmallVector<std::string, 1>> remove() {
+    llvm::StringMap<SmallVector<std::string, 1>> parts;
+    for (Operation &op : llvm::make_early_inc_range(body)) {
+      auto known = Node::isNode(&op) ? followed.find(Node(&op).name()) : followed.end();
+      if (known == followed.end())
+        continue;
+      // A node that stands in for what another gives comes first.
+      if (SmallVector<StringRef> now = softInputs(Node(&op)); !now.empty())
+        parts[now.back()].push_back(known->second);
+      op.erase();
+    }
+    return parts;
+  }
+
+private:
+  Block &body;
+  llvm::StringMap<std::string> followed; // by the follower's name
+};
+
+/// Rewrites as a run does that is asked for everything that nobody uses.
+void rewriteForRun(ModuleOp module, Block &body) {
+  OutlineClustersOptions clusters;
+  if (isa<GraphOp>(body.getParentOp()))
+    for (Operation &op : body)
+      if (Node::isNode(&op) && op.use_empty() && Node(&op).numResults() > 0)
+        clusters.fetches.push_back(Node(&op).name().str());
+  ScopedDiagnosticHandler silent(module.getContext(), [](Diagnostic &) { return success(); });
+  PassManager passes(module.getContext(), ModuleOp::getOperationName());
+  passes.addPass(createOutlineClusters(clusters));
+  passes.addPass(createChannelsLast());
+  passes.addPass(createFuseKernels());
+  // Whatever can't be rewritten runs as it is.
+  (void)passes.run(module);
+}
+
+} // namespace
+
+PlannedStep plannedStep(Block &original, const ScheduleOptions &options) {
+  llvm::StringMap<double> costs;
+  llvm::StringMap<std::string> ops;
+  NumberedBody given(original);
+  for (Node node : given.nodes) {
+    costs[node.name()] = options.costs.compute(node);
+    ops[node.name()] = node.opType().str();
+  }
+  OwningOpRef<ModuleOp> copy = original.getParentOp()->getParentOfType<ModuleOp>().clone();
+  Block &body = *copyOf(original, *copy);
+  Followers followers(body);
+  rewriteForRun(*copy, body);
+  auto parts = followers.remove();
+  PlannedStep step{tasksOf(body, options), {}};
+  NumberedBody planned(body);
+  for (auto [task, node] : llvm::zip(step.tasks, planned.nodes)) {
+    StringRef name = node.name(), op = node.opType();
+    step.nodes.emplace_back(name, op);
+    auto known = parts.find(name);
+    bool isNew = !ops.contains(name);
+    bool isMeasured = (isNew && options.costs.nodes.contains(name)) ||
+                      (ops.lookup(name) != op && options.costs.ops.contains(op));
+    if (task.isCommunication || isMeasured || (isNew && known == parts.end()))
+      continue;
+    task.seconds = 0;
+    if (known != parts.end())
+      for (const std::string &part : known->second)
+        task.seconds += costs.lookup(part);
+  }
+  return step;
+}
+
+} // namespace treadle::tfg
