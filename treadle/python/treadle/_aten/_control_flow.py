@@ -172,7 +172,8 @@ def _output(node: Node, value: Any) -> Any:
 
 
 def _results(importer: _Importer, graph: Graph, values: Sequence[Any]) -> list[Any]:
-    out = importer.inside(graph, dict(zip(graph.placeholders, values, strict=True)))
+    with importer.in_body(values):
+        out = importer.inside(graph, dict(zip(graph.placeholders, values, strict=True)))
     return list(out) if isinstance(out, list | tuple) else [out]
 
 

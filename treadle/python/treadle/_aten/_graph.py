@@ -23,7 +23,8 @@ class Node:
         target: of a call what is called: `aten.add.Tensor`, `getitem`, a name of SCALAR_OPS,
             `tuple`, or the name of an op that graphs are arguments of (`cond`). Of an attribute its
             path in the module.
-        args, kwargs: with nodes for values. Those of an output are what is returned.
+        args, kwargs: with nodes for values. Those of an output are what is returned; those of
+            control_deps are what it follows, a Graph, and the Graph's arguments.
         value: a Meta, a number, an Expr, a list of them, or None. Of an attribute itself: a tensor,
             a Graph, or what else a module may have.
         meta: of an attribute that is a tensor, what is known of it.

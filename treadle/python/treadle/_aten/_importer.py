@@ -37,7 +37,7 @@ from . import (  # noqa: F401
 from . import _dtypes as dtypes
 from ._border import Border, Result, Source, graph_name
 from ._control_flow import CONTROL_FLOW
-from ._graph import SCALAR_OPS, Graph, Node, mapped
+from ._graph import SCALAR_OPS, Graph, Node, mapped, nodes_in
 from ._rules import find, refusal
 from ._values import Expr, Meta, OtherNumber
 from ._writer import Tensor, Writer
@@ -141,6 +141,7 @@ _HINTS = {
     "aten._assert_tensor_metadata",
     "aten.sym_constrain_range",
     "aten.sym_constrain_range_for_size",
+    "prims._sink_tokens",
 }
 
 
@@ -200,6 +201,10 @@ class _Importer:
         # Scopes, and the values that all in them waits for.
         self.waits: list[tuple[str, list[Any]]] = []
         self.depth = 0
+        # What the body is given to which nodes are added now: of a branch or a loop.
+        self.arguments: set[Output] = set()
+        # Tokens of effects by their identity, and what gave the last effect of each.
+        self.tokens: dict[int, tuple[Any, list[Output]]] = {}
 
     # ---- the whole
 
@@ -301,9 +306,9 @@ class _Importer:
         if target == "tuple":
             return list(args[0]) if len(args) == 1 else list(args)  # one with names
         if target == "control_deps":
-            return self._call_after(node, *args)
-        if target == "with_effects" and str(args[1]) in _HINTS:
-            return [args[0], None]  # a token, which orders what we have no need to
+            return self._call_after(node, args, values)
+        if target == "with_effects":
+            return self._call_with_effects(node, args, kwargs, values)
         if target in CONTROL_FLOW:
             return self._call_body(node, args)
         if "." not in target:
@@ -327,6 +332,8 @@ class _Importer:
     def _call_op(self, node: Node, args: Any, kwargs: Any, values: dict[Node, Any]) -> Any:
         if node.packet in _HINTS:
             return None
+        if node.packet == "prims._make_token":
+            return []
         if node.packet == "aten.copy_":
             return self._copy_into(node, args)
         if node.packet == "aten.native_batch_norm" and args[5]:
@@ -404,22 +411,93 @@ class _Importer:
 
     # ---- order
 
-    def _call_after(self, node: Node, before: Sequence[Any], graph: Graph, *args: Any) -> Any:
+    def _call_after(self, node: Node, args: Any, values: dict[Node, Any]) -> Any:
         """control_deps: what a graph computes, once other values are there."""
-        calls = graph.calls
-        values: dict[Node, Any] = dict(zip(graph.placeholders, args, strict=True))
-        with self._writing(node):
-            out = self.inside(graph, values)
-            # What hands its argument on, as a wait does, has no node that could come later.
-            result = values[calls[-1]] if calls else out
-            if isinstance(out, Tensor) and any(out.out is a.out for a in _tensors(args)):
-                out = result = Tensor(self.writer, self.writer.op("Identity", out), out.meta)
+        before, body, *operands = args
+        inside = dict(zip(body.placeholders, operands, strict=True))
+        given = set(_outputs(operands))
+        # Nodes of a graph that is part of another can't be found by their names afterwards.
+        waits = (
+            self._waiting(self._awaited(node.args[0], values))
+            if self.depth
+            else contextlib.nullcontext()
+        )
+        with self._writing(node), waits:
+            out = self.inside(body, inside)
+            result = inside[body.calls[-1]] if body.calls else out
+            computed = [o for c in body.calls for o in _outputs(inside[c]) if o not in given]
+            with self._waiting(computed):
+                # What hands its argument on, as a wait does, has no node that could come later.
+                later = self._handed_on(out, given)
+        if isinstance(out, Tensor) and later is not out:
+            result = later
         scope = self._scope(node)
         pairs = zip(before, node.args[0], strict=True)
         starts = {name for v, n in pairs if _is_start(n) for name in _names_of([v])}
-        self.waits.append((scope, list(before), starts))
+        if not self.depth:
+            self.waits.append((scope, list(before), starts))
         self._note(node, result)
+        return later
+
+    def _handed_on(self, out: Any, given: set[Output]) -> Any:
+        if isinstance(out, list | tuple):
+            return type(out)(self._handed_on(o, given) for o in out)
+        if isinstance(out, Tensor) and out.out in given:
+            return Tensor(self.writer, self.writer.op("Identity", out), out.meta)
         return out
+
+    def _awaited(self, nodes: Iterable[Any], values: dict[Node, Any]) -> list[Output]:
+        """What is there once nodes have run; for one that starts a collective, once it has begun:
+        what it needs."""
+        found: list[Output] = []
+        for node in nodes:
+            if _is_start(node):
+                operands = nodes_in(node.args if node.target != "control_deps" else node.args[2:])
+                after = node.args[0] if node.target == "control_deps" else ()
+                found += _outputs([values[n] for n in operands])
+                found += self._awaited(after, values)
+            else:
+                found += _outputs(values[node])
+        return found
+
+    @contextlib.contextmanager
+    def in_body(self, arguments: Iterable[Any]) -> Iterator[None]:
+        """Nodes that are made in it belong to a body that is given these."""
+        outer, self.arguments = self.arguments, set(_outputs(list(arguments)))
+        try:
+            yield
+        finally:
+            self.arguments = outer
+
+    def _waiting(self, outs: Iterable[Output]) -> contextlib.AbstractContextManager[None]:
+        """Nodes that are made in it wait for values; the arguments of a body are there anyway."""
+        awaited = [out.op for out in dict.fromkeys(outs) if out not in self.arguments]
+        return self.writer.builder.control_dependencies(awaited)
+
+    def _call_with_effects(
+        self, node: Node, args: Any, kwargs: dict[str, Any], values: dict[Node, Any]
+    ) -> Any:
+        """with_effects: an op that runs after those that gave its token, and its own token."""
+        token, op, *rest = args
+        packet = op.rsplit(".", 1)[0]
+        if packet in _HINTS:
+            return [token, None]  # a token, which orders what we have no need to
+        if find(op) is None:
+            raise UnimplementedError(
+                f"node '{node.name}': with_effects of '{op}', which has effects outside of the"
+                " graph; expected an op that Treadle computes",
+                node=node.name,
+            )
+        known = node.value[1:]
+        inner = dataclasses.replace(
+            node, target=op, args=node.args[2:], value=known[0] if len(known) == 1 else known
+        )
+        _, before = self.tokens.get(id(token), (token, []))
+        with self._waiting(before):
+            out = self._call_op(inner, rest, kwargs, values)
+        results = out if isinstance(out, list | tuple) else [out]
+        self.tokens[id(token)] = token, _outputs(results)
+        return [token, *results]
 
     # ---- the end
 
@@ -521,7 +599,8 @@ def _free_collectives(graph: _native.Graph) -> None:
 def _is_start(node: Node) -> bool:
     """Whether a node starts a collective whose result nobody has waited for by then."""
     if node.target == "control_deps":
-        calls = node.args[1].value.calls
+        body = node.args[1]
+        calls = (body.value if isinstance(body, Node) else body).calls
         return bool(calls) and _is_start(calls[-1])
     return node.target.startswith("_c10d_functional.") and "wait_tensor" not in node.target
 
@@ -546,6 +625,11 @@ def _first_output(value: Any) -> Output | None:
     if isinstance(value, Tensor):
         return value.out
     return value if isinstance(value, Output) else None
+
+
+def _outputs(value: Any) -> list[Output]:
+    outs = [v.out if isinstance(v, Tensor) else v for v in _leaves(value)]
+    return [o for o in outs if isinstance(o, Output)]
 
 
 def _names_of(values: Iterable[Any]) -> list[str]:

@@ -24,6 +24,7 @@ from .._native import Output
 from . import _collectives, _compositions  # noqa: F401
 from ._arrays import as_array, memory_of
 from ._exported import Shared
+from ._ordered import body_of
 from ._parts import PARTS
 from ._sizes import is_open
 from ._trace import function_name, needs_value, require_values, trace
@@ -90,9 +91,28 @@ class PyTorch:
             made.draws = torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ())
             made.value = _value_of(node)
             self._add_bodies(node)
+            if made.target == "control_deps":
+                made.args, made.kwargs = self._ordered(module, made), {}
+            elif made.target == "with_effects":
+                made.args = (made.args[0], str(node.args[1]), *made.args[2:])
         elif node.op == "placeholder":
             made.value = _value_of(node)
         return made
+
+    def _ordered(self, module: fx.GraphModule, made: Node) -> tuple[Any, ...]:
+        """The arguments of control_deps: what it follows, a graph, and an operand for each of the
+        graph's arguments."""
+        node = made.source
+        body, operands = body_of(module, node)
+        for inner in body.graph.nodes:
+            if getattr(getattr(inner.target, "_schema", None), "is_mutable", False):
+                raise UnimplementedError(
+                    f"node '{node.name}': control_deps of '{inner.target}', which changes its"
+                    " argument; expected ops that change nothing",
+                    node=node.name,
+                )
+        require_values(body, [_fake(n) for n in operands])
+        return (made.args[0], self.graph(body), *self._args(operands))
 
     def _args(self, args: Any) -> Any:
         if isinstance(args, fx.Node):
@@ -184,7 +204,6 @@ _OPERANDS: dict[str, Callable[[Any], list[Any]]] = {
     "while_loop": lambda args: [*args[2], *args[3]],
     "scan": lambda args: [*args[1], *map(_Row, args[2]), *args[3]],
     "map_impl": lambda args: [*map(_Row, args[1]), *args[2]],
-    "control_deps": lambda args: [*args[2:]],
 }
 
 

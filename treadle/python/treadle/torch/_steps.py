@@ -16,6 +16,7 @@ from .._errors import InvalidArgumentError, UnimplementedError
 from ..steps import Exchange, Node, Step
 from ..steps._buckets import JOINED
 from ..steps._step import COMPUTE, FREE, INPUT, OUTPUT, START, VIEW, WAIT
+from ._ordered import body_of
 
 Ranks = int | Mapping[str, Sequence[int]] | None
 Sizes = Mapping[str, tuple[int, int]]
@@ -103,14 +104,18 @@ class _Reader:
         """What a node calls. Inside control_deps is the op, as a graph of its own."""
         if str(node.target) != "control_deps":
             return _Call(node.target, node.args, node.kwargs)
-        after, inside, *outer = node.args
-        graph = getattr(self.module, inside.target).graph
-        places = dict(zip(graph.find_nodes(op="placeholder"), outer, strict=True))
-        (inner,) = (n for n in graph.nodes if n.op == "call_function")
+        body, operands = body_of(self.module, node)
+        places = dict(zip(body.graph.find_nodes(op="placeholder"), operands, strict=True))
+        inner, *more = (n for n in body.graph.nodes if n.op == "call_function")
+        if more:
+            raise UnimplementedError(
+                f"node '{node.name}': control_deps of {1 + len(more)} ops; expected one",
+                node=node.name,
+            )
         args, kwargs = tree_map_only(
             torch.fx.Node, lambda n: places[n], (inner.args, dict(inner.kwargs))
         )
-        return _Call(inner.target, args, kwargs, tuple(after))
+        return _Call(inner.target, args, kwargs, tuple(node.args[0]))
 
     def described(self, node: torch.fx.Node, call: _Call, name: str) -> Node:
         inputs = _names((call.args, call.kwargs))

@@ -48,7 +48,7 @@ _SECRETIVE = {"aten.native_batch_norm.default"}
 
 # Ops that graphs are arguments of.
 _LOOPS = {"while_loop", "scan", "map_impl"}
-_WITH_BODIES = {"control_deps", "cond"} | _LOOPS
+_WITH_BODIES = {"control_deps", "cond", "with_effects"} | _LOOPS
 
 
 def _is_functional(node: fx.Node) -> bool:

@@ -13,7 +13,7 @@
 // CHECK-DAG: cluster (PartitionedCall)
 // CHECK: BiasAdd({{.*}}) name("b")
 // CHECK: Relu({{.*}}) name("r")
-// TRACE-DAG: 4.000     m (_FusedMatMul)
+// TRACE-DAG: 4.002     m (_FusedMatMul)
 // TRACE-DAG: cluster (PartitionedCall)
 tfg.graph #tf_type.version<producer = 1482, min_consumer = 12> {
   %x, %0 = Placeholder name("x") {dtype = f32} : () -> (tensor<8x8xf32>)
