@@ -192,6 +192,80 @@ def test_small_plans_are_the_best_of_all_orders():
     assert max(found) < 1.1
 
 
+def chained_step(seed, most):
+    """Computing, and exchanges of two groups that often feed each other."""
+    rng = random.Random(seed)
+    nodes = [Node(f"x{i}", kind="input", bytes=10) for i in range(2)]
+    values, waits = ["x0", "x1"], []
+    for i in range(most):
+        name = f"n{i}"
+        if rng.random() < 0.5:
+            of = rng.choice(waits if waits and rng.random() < 0.6 else values)
+            nodes += exchanged(name, of, size=rng.randint(1, 100), group=rng.choice("ab"))
+            waits.append(f"w_{name}")
+            values.append(f"w_{name}")
+        else:
+            two = tuple(dict.fromkeys((rng.choice(values), rng.choice(values))))
+            nodes.append(Node(name, "f", inputs=two, bytes=rng.randint(1, 100)))
+            values.append(name)
+    nodes.append(Node("out", kind="output", inputs=tuple(values[2:])))
+    return Step(nodes)
+
+
+def lists(problem, seed, count):
+    """Orders by lists: exchanges begin and end at once, begin at once and end late, or at random;
+    what computes goes by its place, the longest way to the end, or at random."""
+    rng, tails = random.Random(seed), problem.tails()
+    for number in range(count):
+        by = number % 3
+        late = number // 3 % 3
+        missing = [len(b) for b in problem.before]
+        ready = [i for i, m in enumerate(missing) if not m]
+        order = []
+        while ready:
+
+            def rank(i, by=by, late=late):
+                kind = problem.kind[i]
+                first = {"start": 0, "wait": 2 if late else 0}.get(kind, 1)
+                place = (i, -tails[i], rng.random())[by]
+                return (rng.random() if late == 2 else first, place)
+
+            i = min(ready, key=rank)
+            ready.remove(i)
+            order.append(i)
+            for j in problem.after[i]:
+                missing[j] -= 1
+                if not missing[j]:
+                    ready.append(j)
+        yield order
+
+
+def test_no_list_is_faster_than_the_plan():
+    from treadle.steps._problem import Problem, Timeline
+
+    for seed in range(120):
+        step = chained_step(seed, 6 + seed % 20)
+        costs = next(measured_costs(step, seed))
+        made, problem = plan(step, costs), Problem(step, costs)
+        best = min(Timeline(problem, order).nanoseconds for order in lists(problem, seed, 45))
+        assert made.seconds * 1e9 <= best + 1, seed
+        assert made.seconds <= made.given_seconds
+        assert check(on(4, made.step(step)), before=on(4, step)) == [], seed
+
+
+def test_computing_waits_where_one_exchange_feeds_another():
+    """An all-gather of one group into one of another, beside a product that takes longer."""
+    nodes = [Node("x", kind="input", bytes=8), Node("p", kind="input", bytes=8)]
+    nodes += exchanged("inner", "p", "all_gather", 8, 16, group="a", ranks=2)
+    nodes += exchanged("outer", "w_inner", "all_gather", 16, 32, group="b", ranks=2)
+    nodes += [Node("h", "mm", inputs=("x",), bytes=8)]
+    nodes += [Node("y", "mm", inputs=("h", "w_outer"), bytes=8)]
+    step = Step([*nodes, Node("out", kind="output", inputs=("y",))])
+    made = plan(step, Costs(ops={"mm": 1e-3}, link=Link(3e-4, 1e9)))
+    assert made.seconds == pytest.approx(2.3e-3, rel=1e-3)
+    assert made.order.index("outer") < made.order.index("h")
+
+
 def test_order_of_exchanges_can_be_kept():
     nodes = [Node("x", kind="input", bytes=8), Node("late", "mm", inputs=("x",))]
     nodes += [*exchanged("first", "late", size=8), *exchanged("second", "x", size=8)]

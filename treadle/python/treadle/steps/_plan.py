@@ -16,7 +16,7 @@ from .._errors import InvalidArgumentError, ResourceExhaustedError
 from ._buckets import Bucket, buckets_of, with_buckets
 from ._costs import Costs
 from ._problem import Problem, Timeline, memory_of
-from ._scheduler import Scheduler, nearest_exchange, ranked, releases
+from ._scheduler import Scheduler, after_waits, nearest_exchange, ranked, releases
 from ._step import COMPUTE, START, Step
 
 # Nodes that all attempts of one plan may place together: what bounds the planner's time.
@@ -24,6 +24,9 @@ _WORK = 240_000
 
 # How much slower than expected exchanges may turn out to be.
 _SLOWER = 1.5
+
+# Moves of single nodes that one plan tries at most.
+_SHIFTS = 4000
 
 # Attempts without success after which it gives up.
 _VAIN = 60
@@ -168,9 +171,9 @@ class _Attempt:
         self.peak = max(memory_of(self.problem, self.order), default=0)
         self.excess = max(0, self.peak - self.memory) if self.memory is not None else 0
 
-    def key(self) -> tuple[int, bool, int, int]:
+    def key(self) -> tuple[int, bool, int, int, int]:
         worse = self.given is not None and self.time > self.given
-        return self.excess, worse, 4 * self.time + self.slow, self.peak
+        return self.excess, worse, self.time, self.slow, self.peak
 
 
 def _limits(step: Step, bucket: int) -> list[int]:
@@ -202,6 +205,7 @@ class _Search:
         self.scheduler = Scheduler(problem)
         self.passes = max(8, min(_WORK // max(1, len(problem)), 1000))
         self.given = list(range(len(problem)))
+        self.late = after_waits(problem)
         self.first_order = problem.in_order()
         self.options: dict[str, Any] = {"priority": self.given, "ceiling": memory}
         self.best = self.made(self.first_order)
@@ -229,21 +233,33 @@ class _Search:
         tails = [-tail for tail in problem.tails()]
         urgent = [t if link >= 0 else 0 for t, link in zip(tails, problem.link, strict=True)]
         nearest = nearest_exchange(problem)
+        chained = self.chained(nearest)
         for priority in (self.given, ranked(urgent), ranked(nearest, urgent), ranked(tails)):
-            self.take(**{**self.options, "priority": priority})
+            for patient in (frozenset(), chained) if chained else (chained,):
+                self.take(**{**self.options, "priority": priority, "patient": patient})
         self.take(**{**self.options, "ahead": 0})
         if self.memory is None:
             self.wander()
+            self.shift()
         self.begin_late()
         if self.memory is not None:
             self.wander()
+            self.shift()
         return self.best
+
+    def chained(self, nearest: list[int]) -> frozenset[int]:
+        """Nodes that wait for an exchange, and with which another begins soon."""
+        longest = max(
+            (c for c, link in zip(self.problem.cost, self.problem.link, strict=True) if link >= 0),
+            default=0,
+        )
+        return frozenset(i for i in self.late if 2 * nearest[i] <= longest)
 
     def begin_late(self) -> None:
         """Exchanges begin as late as they can without costing time, so that they hold less; or
         later, if the bound asks for it."""
         first = self.best
-        allowed, slow = first.time + first.time // 1000, first.slow + first.slow // 10
+        allowed, slow = first.time, first.slow + first.slow // 10
         for slack in _SLACKS if self.memory is None else (*_SLACKS, *_SMALL_SLACKS):
             for order in (first.order, self.given)[: 2 if self.passes > 4 else 1]:
                 release = releases(self.problem, order, slack)
@@ -321,6 +337,31 @@ class _Search:
                 if others:
                     place[others[chance.below(len(others))]] = place[exchange] + 1
         return ranked(place)
+
+    def shift(self) -> None:
+        """Moves single nodes, with what they need or with what needs them, while that gains: to
+        orders that no priorities lead to."""
+        bound = self.problem.bound()
+        chance, vain = _Chance(), 0
+        most = 8 * _VAIN
+        for _ in range(min(_SHIFTS, _WORK // max(1, len(self.problem)))):
+            if vain == most or (self.best.slow <= bound and not self.best.excess):
+                return
+            made = self.made(self.shifted(chance))
+            vain = 0 if made.key() < self.best.key() else vain + 1
+            if made.key() <= self.best.key():
+                self.best = made
+
+    def shifted(self, chance: _Chance) -> list[int]:
+        order, problem = self.best.order, self.problem
+        at, to = chance.below(len(order)), chance.below(len(order))
+        low, high = min(at, to), max(at, to)
+        between, node = order[low : high + 1], order[at]
+        with_it = problem.reached(node, problem.before if to < at else problem.after) | {node}
+        moved = [i for i in between if i in with_it]
+        rest = [i for i in between if i not in with_it]
+        between = moved + rest if to < at else rest + moved
+        return [*order[:low], *between, *order[high + 1 :]]
 
 
 class _Chance:

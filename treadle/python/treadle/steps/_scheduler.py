@@ -2,8 +2,8 @@
 
 At each moment the node with the highest priority runs that needn't wait for an exchange. An
 exchange begins as soon as its link would be idle otherwise, and as long as memory stays below a
-ceiling. Nothing waits for an exchange before it has to: views and waits are
-issued right before the first node that needs them.
+ceiling. Nothing waits for an exchange before it has to, but for nodes that are worth it
+(`patient`): views and waits are issued right before the first node that needs them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import heapq
 
 from ._problem import Problem
-from ._step import COMPUTE, FREE, INPUT, START
+from ._step import COMPUTE, FREE, INPUT, START, WAIT
 
 
 class Scheduler:
@@ -28,6 +28,7 @@ class Scheduler:
         ahead: int | None = None,
         ceiling: int | None = None,
         release: list[int] | None = None,
+        patient: frozenset[int] = frozenset(),
     ) -> list[int]:
         """The nodes by number, in the order in which they are issued.
 
@@ -38,8 +39,10 @@ class Scheduler:
                 done; None: there is none.
             release: for each node, how much has to be computed before it may begin, unless nothing
                 else can be done; None: nothing.
+            patient: nodes for which computing stands still, where an exchange that they need ends
+                before another node would: one that feeds a further exchange.
         """
-        return _Pass(self, priority, ahead, ceiling, release).run()
+        return _Pass(self, priority, ahead, ceiling, release, patient).run()
 
 
 class _Pass:
@@ -50,9 +53,12 @@ class _Pass:
         ahead: int | None,
         ceiling: int | None,
         release: list[int] | None,
+        patient: frozenset[int],
     ):
         self.problem, self.real, self.kept = scheduler.problem, scheduler.real, scheduler.kept
         self.priority, self.ahead, self.ceiling, self.release = priority, ahead, ceiling, release
+        self.patient = patient
+        self.coming: list[tuple[int, int]] = []  # patient ones that wait for an exchange
         self.computed = 0
         self.early: list[tuple[int, int]] = []  # exchanges that aren't released yet
         n = len(self.problem)
@@ -79,10 +85,11 @@ class _Pass:
         while True:
             self.wake()
             if self.ready and not self.too_early(self.ready[0][1]):
-                i = self.ready[0][1]
-                self.begin_exchanges(self.now + self.problem.cost[i])
-                heapq.heappop(self.ready)
-                self.issue(i)
+                until = self.now + self.problem.cost[self.ready[0][1]]
+                self.begin_exchanges(until)
+                if self.stands_still(until):
+                    continue
+                self.issue(heapq.heappop(self.ready)[1])
             elif self.begin_exchanges(None):
                 continue
             elif self.later:
@@ -95,6 +102,15 @@ class _Pass:
             if not self.issued[i]:
                 self.issue(i)
         return self.out
+
+    def stands_still(self, until: int) -> bool:
+        """Waits for the next patient node, if it can run before that."""
+        while self.coming and self.coming[0][0] <= self.now:
+            heapq.heappop(self.coming)
+        if not self.coming or self.coming[0][0] >= until:
+            return False
+        self.now = self.coming[0][0]
+        return True
 
     def wake(self) -> None:
         while self.early and self.early[0][0] <= self.computed:
@@ -128,6 +144,8 @@ class _Pass:
                     self.enqueue(i)
                 else:
                     heapq.heappush(self.later, (at, self.priority[i], i))
+                    if i in self.patient:
+                        heapq.heappush(self.coming, (at, i))
                 continue
             stack += self.passed(i, at)
 
@@ -240,6 +258,19 @@ def nearest_exchange(problem: Problem) -> list[int]:
             (distance[j] + (0 if problem.link[j] >= 0 else problem.cost[j])
              for j in problem.after[i]), default=far)  # fmt: skip
     return distance
+
+
+def after_waits(problem: Problem) -> list[int]:
+    """Nodes that are computed, or begin an exchange, once another exchange has ended."""
+    late = [False] * len(problem)
+    found = []
+    for i in problem.in_order():
+        waits = problem.kind[i] == WAIT or any(late[j] for j in problem.before[i])
+        if waits and problem.kind[i] in (COMPUTE, START):
+            found.append(i)
+        else:
+            late[i] = waits
+    return found
 
 
 def ranked(*keys: list[int]) -> list[int]:
