@@ -541,3 +541,15 @@ def test_ranks_compute_the_same_in_the_plans_order(ranks, more):
             assert all(close(a, b) for a, b in zip(found, rank["expected"], strict=True))
     if more != "extra = {}":
         assert shown[0]["buckets"] == shown[1]["buckets"] == [1]
+
+
+def test_a_pass_without_exchanges_says_where_they_are():
+    made = treadle.torch.inductor_pass(COSTS)
+    assert made.summary() == "0 of 0 graphs have exchanges"
+    made(make_fx(torch.relu, tracing_mode="fake")(torch.ones(4)).graph)
+    assert made.summary().startswith("0 exchanges in 1 graphs: the reducer of DDP")
+    graph = make_fx(lambda x: c10d.wait_tensor(c10d.all_reduce(x, "sum", name_of_group())),
+                    tracing_mode="fake")(torch.ones(4))  # fmt: skip
+    made(graph.graph)
+    assert made.summary().splitlines()[0] == "1 of 2 graphs have exchanges"
+    assert len(made.summary().splitlines()) == 2

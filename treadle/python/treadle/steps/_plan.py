@@ -17,7 +17,7 @@ from ._buckets import Bucket, buckets_of, with_buckets
 from ._costs import Costs
 from ._problem import Problem, Timeline, memory_of
 from ._scheduler import Scheduler, after_waits, nearest_exchange, ranked, releases
-from ._step import COMPUTE, START, Step
+from ._step import COMPUTE, INPUT, OUTPUT, START, Step
 
 # Nodes that all attempts of one plan may place together: what bounds the planner's time.
 _WORK = 240_000
@@ -361,7 +361,11 @@ class _Search:
         moved = [i for i in between if i in with_it]
         rest = [i for i in between if i not in with_it]
         between = moved + rest if to < at else rest + moved
-        return [*order[:low], *between, *order[high + 1 :]]
+        changed = [*order[:low], *between, *order[high + 1 :]]
+        # Arguments stay first, in their order, and what is returned last.
+        ends = {i: problem.kind[i] for i in self.given if problem.kind[i] in (INPUT, OUTPUT)}
+        first, last = ([i for i, kind in ends.items() if kind == end] for end in (INPUT, OUTPUT))
+        return [*first, *(i for i in changed if i not in ends), *last]
 
 
 class _Chance:

@@ -20,23 +20,35 @@ class InductorPass(CustomGraphPass):
 
     Attributes:
         plans: those that were written into graphs, in the order of the graphs.
+        graphs: how many graphs the pass has seen.
     """
 
     def __init__(self, options: Options, known: dict[str, Plan]):
         self.options, self.known = options, known
         self.plans: list[Plan] = []
+        self.graphs = 0
         self.fusion: Fusion | None = None  # of the graph that is compiled now
 
     def __call__(self, graph: torch.fx.Graph) -> None:
         module = graph.owning_module
         step = step_of(module, ranks=self.options.ranks, sizes=self.options.sizes)
         self.fusion = None
+        self.graphs += 1
         if not step.exchanges():
             return
         plan = self.known.get(step.digest()) or self.options.of(step)
         plan.apply(module, hold=True)
         self.plans.append(plan)
         self.fusion = Fusion(plan.step(step), self.options.costs)
+
+    def summary(self) -> str:
+        """What was planned in the graphs so far, one line each; and where exchanges are if none
+        was found.
+
+        >>> print(made.summary())
+        """
+        lines = [str(plan).splitlines()[0] for plan in self.plans]
+        return "\n".join([_found(len(lines), self.graphs), *lines])
 
     def uuid(self) -> Any:
         """What inductor's cache knows the pass by: everything that plans depend on."""
@@ -49,6 +61,16 @@ class InductorPass(CustomGraphPass):
         >>> torch._inductor.virtualized.V.set_choices_handler(made.choices())
         """
         return _Choices(self)
+
+
+def _found(planned: int, graphs: int) -> str:
+    if planned or not graphs:
+        return f"{planned} of {graphs} graphs have exchanges"
+    return (
+        f"0 exchanges in {graphs} graphs: the reducer of DDP and the hooks of FSDP2 run theirs"
+        " outside of graphs; compile DDP with torch._dynamo.config.optimize_ddp ="
+        ' "python_reducer" and compiled autograd, or gather and reduce by functional collectives'
+    )
 
 
 class _Choices(InductorChoices):
