@@ -97,7 +97,7 @@ void LoopExplainer::advise(const tfg::LoopOrder &order, const tfg::Iterations &i
       loop.advice.push_back(
           str(causeOf(resource), "; if that were not so, ", opList(freed), " would overlap"));
   }
-  if (helps || order.isChained)
+  if (helps)
     return;
   // Each of several may be enough to hold the others.
   tfg::Iterations::Cycles cycles = iterations.cycles();

@@ -70,6 +70,36 @@ void forEachFunctionName(Attribute attr, function_ref<void(StringRef)> visit) {
   });
 }
 
+Node replaceCall(Node node, StringRef function, ArrayRef<NamedAttribute> attrs) {
+  OpBuilder builder(node.getOperation());
+  SmallVector<Type> types(node.results().getTypes());
+  Node call = NodeBuilder(builder, function)
+                  .placedAs(node)
+                  .attrs(attrs)
+                  .inputs(node.data())
+                  .control(node.control())
+                  .results(types)
+                  .build();
+  node->replaceAllUsesWith(call.getOperation());
+  node->erase();
+  return call;
+}
+
+Node callInstead(Node node, const llvm::StringMap<StringAttr> &renamed) {
+  if (StringAttr name = renamed.lookup(node.opType()))
+    return replaceCall(node, name, node.attrs());
+  AttrTypeReplacer replacer;
+  replacer.addReplacement([&](tf_type::FuncAttr function) -> std::optional<Attribute> {
+    StringAttr name = renamed.lookup(function.getName().getRootReference());
+    return name ? std::optional<Attribute>(tf_type::FuncAttr::get(
+                      function.getContext(), name.getValue(), function.getAttrs()))
+                : std::nullopt;
+  });
+  for (NamedAttribute attr : SmallVector<NamedAttribute>(node.attrs()))
+    node->setDiscardableAttr(attr.getName(), replacer.replace(attr.getValue()));
+  return node;
+}
+
 void eraseArguments(FuncOp function, const llvm::BitVector &arguments) {
   llvm::BitVector pairs(2 * arguments.size());
   for (unsigned i : arguments.set_bits())

@@ -35,6 +35,11 @@ inline constexpr llvm::StringLiteral keptFunctionsKey = "tfg.kept_functions";
 /// The names of all functions that the attribute mentions, at any depth.
 void forEachFunctionName(mlir::Attribute attr, llvm::function_ref<void(llvm::StringRef)> visit);
 
+/// A call of another function in the place of the node.
+Node replaceCall(Node node, llvm::StringRef function, llvm::ArrayRef<mlir::NamedAttribute> attrs);
+/// Makes the node run other functions, by their old names. Gives the node, or the one in its place.
+Node callInstead(Node node, const llvm::StringMap<mlir::StringAttr> &renamed);
+
 /// Removes data arguments, which nothing may use.
 void eraseArguments(FuncOp function, const llvm::BitVector &arguments);
 /// Removes data results.

@@ -1,17 +1,11 @@
 #include "treadle/session/ChainedFrames.h"
 
-#include "treadle/transforms/deps_to_chains/LoopOrder.h"
+#include "treadle/transforms/deps_to_chains/ChainLoops.h"
 
 using namespace mlir;
 
 namespace treadle {
 namespace {
-
-int64_t countChained(ModuleOp module) {
-  int64_t count = 0;
-  module.walk([&](Operation *op) { count += op->hasAttr(tfg::chainedKey); });
-  return count;
-}
 
 bool hasAll(const ModuleIndex &index, const std::vector<std::string> &values) {
   return llvm::all_of(values, [&](const std::string &value) {
@@ -39,11 +33,9 @@ Expected<std::shared_ptr<CompiledPlan>> planWithChains(ModuleOp module, const Re
   context = std::make_unique<MLIRContext>(MLIRContext::Threading::DISABLED);
   OwningOpRef<ModuleOp> copied = TREADLE_TRY(copyInto(*context, module));
   copy = std::move(copied);
-  int64_t before = countChained(*copy);
-  if (Expected<void> ok = runOn(*copy, pruningTo(request) + ",tfg-deps-to-chains{loop-overlap=on}");
-      !ok)
-    return Unexpected(internal("the graph's loops can't be chained: ", ok.error().message));
-  if (countChained(*copy) == before)
+  if (Expected<void> ok = runOn(*copy, pruningTo(request)); !ok)
+    return Unexpected(internal("the graph can't be pruned: ", ok.error().message));
+  if (tfg::chainLoops(*copy, LoopOverlap::On).changed == 0)
     return std::shared_ptr<CompiledPlan>();
   index = std::make_unique<ModuleIndex>(*copy);
   share(*context);

@@ -65,9 +65,9 @@ static std::string option(std::string_view name, const std::vector<std::string> 
   return text.empty() ? text : text + " ";
 }
 
-std::string pruningTo(const Request &request) {
+std::string pruningTo(const Request &request, bool functions) {
   return str("tfg-prune{", option("fetches", request.fetches), option("targets", request.targets),
-             option("feeds", request.feeds), "functions=false}");
+             option("feeds", request.feeds), "functions=", functions ? "true}" : "false}");
 }
 
 std::string compilationPipeline(const Request &request, bool prunes) {

@@ -45,8 +45,8 @@ private:
   llvm::StringMap<bool> known; // by function; false while it is looked into
 };
 
-/// The pass that leaves of a graph what a request needs.
-std::string pruningTo(const Request &request);
+/// The pass that leaves of a graph what a request needs; of its functions too, with `functions`.
+std::string pruningTo(const Request &request, bool functions = false);
 /// The passes that bring a graph into the form that plans are made from: for one request, or
 /// without losing what it doesn't need.
 std::string compilationPipeline(const Request &request, bool prunes = true);

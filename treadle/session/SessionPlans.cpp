@@ -1,5 +1,6 @@
 #include "treadle/session/SessionPlans.h"
 #include "treadle/distributed/Exchanges.h"
+#include "treadle/session/CallPruning.h"
 #include "treadle/session/ChainedFrames.h"
 
 #include "treadle/kernels/Families.h"
@@ -48,12 +49,21 @@ std::shared_ptr<codegen::CompileCounters> countersFor(const SessionOptions &opti
 } // namespace
 
 SessionPlans::SessionPlans(const Graph &graph, const SessionOptions &options)
-    : counters(countersFor(options)), graph(graph), options(options),
+    : counters(countersFor(options)), options(options),
       kernels(options.kernels ? *options.kernels : builtinKernels()),
       loopOverlap(options.loopOverlap), client(clientFor(options)),
-      rewrite(planRewrites(fuses(), loopOverlap)),
-      functions(graph.impl->index(), kernels, rewrite, loopOverlap, options.traits),
+      rewrite(planRewrites(fuses(), loopOverlap)), whole(std::make_shared<Source>(*this, graph)) {}
+
+SessionPlans::Source::Source(const SessionPlans &plans, Graph own)
+    : graph(std::move(own)), functions(graph.impl->index(), plans.kernels, plans.rewrite,
+                                       plans.loopOverlap, plans.options.traits),
       loops(graph.impl->index()) {}
+
+/// The session's graph, or a copy that computes nothing in vain.
+SessionPlans::SourcePtr SessionPlans::sourceOf(const PlanKey &key) const {
+  std::optional<Graph> pruned = withPrunedCalls(whole->graph, key.request());
+  return pruned ? std::make_shared<Source>(*this, std::move(*pruned)) : whole;
+}
 
 SessionPlans::~SessionPlans() {
   if (client)
@@ -128,22 +138,25 @@ Expected<SessionPlans::Entry> SessionPlans::find(const PlanKey &key) {
 
 Expected<SessionPlans::Entry> SessionPlans::make(const PlanKey &key) {
   bool hasLoop = false;
-  SessionPlan plan = TREADLE_TRY(interpreted(key, hasLoop));
+  SourcePtr source = sourceOf(key);
+  const Graph &graph = source->graph;
+  SessionPlan plan = TREADLE_TRY(interpreted(key, source, hasLoop));
   bool mayCompile = fuses() && hasLoop && !looksIntoLoops(key);
   if (loopOverlap == LoopOverlap::On && hasFrames(*graph.impl->module)) {
-    auto over = TREADLE_TRY(chained(key));
+    auto over = TREADLE_TRY(chained(key, graph));
     if (over) {
       plan.plan = {over, over->plan.get()};
       mayCompile &= waits();
     }
   }
   if (mayCompile && waits()) {
-    auto over = TREADLE_TRY(compiled(key));
+    auto over = TREADLE_TRY(compiled(key, graph));
     if (over)
       plan.plan = {over, over->plan.get()};
     mayCompile = false;
   }
   return Entry{.plan = std::make_shared<const SessionPlan>(std::move(plan)),
+               .source = std::move(source),
                .mayCompile = mayCompile};
 }
 
@@ -163,10 +176,12 @@ bool SessionPlans::mayWait(const Plan &plan) const {
   };
   return plan.mayBlock || options.communicator ||
          std::ranges::any_of(plan.nodes, &PlanNode::waits) ||
-         std::ranges::any_of(summarize(graph).ops, isForeign);
+         std::ranges::any_of(summarize(whole->graph).ops, isForeign);
 }
 
-Expected<SessionPlan> SessionPlans::interpreted(const PlanKey &key, bool &hasLoop) {
+Expected<SessionPlan> SessionPlans::interpreted(const PlanKey &key, const SourcePtr &source,
+                                                bool &hasLoop) {
+  auto &[graph, functions, loops] = *source;
   const ModuleIndex &index = graph.impl->index();
   NeededPart part = TREADLE_TRY(neededPart(index, key.request()));
   {
@@ -188,12 +203,14 @@ Expected<SessionPlan> SessionPlans::interpreted(const PlanKey &key, bool &hasLoo
                      std::move(length)};
 }
 
-Expected<std::shared_ptr<CompiledPlan>> SessionPlans::chained(const PlanKey &key) {
+Expected<std::shared_ptr<CompiledPlan>> SessionPlans::chained(const PlanKey &key,
+                                                              const Graph &graph) {
   return planWithChains(*graph.impl->module, key.request(), fuses(),
                         {kernels, loopOverlap, options.traits});
 }
 
-Expected<std::shared_ptr<CompiledPlan>> SessionPlans::compiled(const PlanKey &key) {
+Expected<std::shared_ptr<CompiledPlan>> SessionPlans::compiled(const PlanKey &key,
+                                                               const Graph &graph) {
   auto module = std::make_shared<codegen::ClusterModule>();
   return copyFor(*module, graph)
       .and_then([&] { return outlineClusters(std::move(module), key.request()); })
@@ -208,7 +225,7 @@ Expected<std::shared_ptr<CompiledPlan>> SessionPlans::compiled(const PlanKey &ke
 /// With the lock. What is ready, for the one caller that goes on with it; else null.
 std::shared_ptr<SessionPlans::Preparation> SessionPlans::advance(const PlanKey &key, Entry &entry) {
   if (std::exchange(entry.mayCompile, false)) {
-    entry.preparation = prepare(key);
+    entry.preparation = prepare(key, entry.source->graph);
     entry.isFinal = !entry.preparation;
     return nullptr;
   }
@@ -217,10 +234,11 @@ std::shared_ptr<SessionPlans::Preparation> SessionPlans::advance(const PlanKey &
   return std::exchange(entry.preparation, nullptr);
 }
 
-std::shared_ptr<SessionPlans::Preparation> SessionPlans::prepare(const PlanKey &key) {
+std::shared_ptr<SessionPlans::Preparation> SessionPlans::prepare(const PlanKey &key,
+                                                                 const Graph &graph) {
   auto preparation = std::make_shared<Preparation>();
-  bool isTaken = client->submit(
-      [preparation, &graph = graph, request = key.request()](codegen::CompileClient &client) {
+  bool isTaken =
+      client->submit([preparation, graph, request = key.request()](codegen::CompileClient &client) {
         auto module = std::make_shared<codegen::ClusterModule>();
         Expected<void> copied = {};
         if (!client.whileOpen([&] { copied = copyFor(*module, graph); }) || client.isCancelled())

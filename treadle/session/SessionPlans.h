@@ -69,9 +69,18 @@ public:
 
 private:
   struct Preparation;
+  /// A graph that plans are made of, with the plans of its functions.
+  struct Source {
+    Source(const SessionPlans &plans, Graph graph);
+    Graph graph;
+    ModuleFunctions functions;
+    WorkFinder loops; // the lock guards it
+  };
+  using SourcePtr = std::shared_ptr<Source>;
   /// A plan, and what of its way to compiled code is still to come.
   struct Entry {
     std::shared_ptr<const SessionPlan> plan;
+    SourcePtr source;
     bool mayCompile = false;                  // if it is asked for again
     bool isFinal = !mayCompile;               // `plan` stays
     std::shared_ptr<Preparation> preparation; // under way; null: it isn't
@@ -93,14 +102,14 @@ private:
 
   Expected<Entry> find(const PlanKey &key);
   Expected<Entry> make(const PlanKey &key);
-  Expected<SessionPlan> interpreted(const PlanKey &key, bool &hasLoop);
-  Expected<std::shared_ptr<CompiledPlan>> chained(const PlanKey &key);
-  Expected<std::shared_ptr<CompiledPlan>> compiled(const PlanKey &key);
-  std::shared_ptr<Preparation> prepare(const PlanKey &key);
+  SourcePtr sourceOf(const PlanKey &key) const;
+  Expected<SessionPlan> interpreted(const PlanKey &key, const SourcePtr &source, bool &hasLoop);
+  Expected<std::shared_ptr<CompiledPlan>> chained(const PlanKey &key, const Graph &graph);
+  Expected<std::shared_ptr<CompiledPlan>> compiled(const PlanKey &key, const Graph &graph);
+  std::shared_ptr<Preparation> prepare(const PlanKey &key, const Graph &graph);
   std::shared_ptr<Preparation> advance(const PlanKey &key, Entry &entry);
   Entry finish(const PlanKey &key, Preparation &prepared);
 
-  const Graph &graph;
   const SessionOptions &options;
   const KernelRegistry &kernels;
   const LoopOverlap loopOverlap;
@@ -108,12 +117,11 @@ private:
       std::make_shared<codegen::CompileBudget>();
   const std::shared_ptr<codegen::CompileClient> client; // null: nothing is compiled beside runs
   const Rewrite rewrite;
-  ModuleFunctions functions;
+  const SourcePtr whole;
 
   ThreadSlots<Recent> recent;
   mutable std::mutex mutex; // guards what follows
   std::map<PlanKey, Entry> plans;
-  WorkFinder loops;
 };
 
 } // namespace treadle

@@ -110,11 +110,13 @@ def PruneArguments : Pass<"tfg-prune-arguments", "::mlir::ModuleOp"> {
 
     Functions that attributes of other nodes, gradients or generic functions name stay as they are, and
     so does everything beside v1 control flow. Results of nodes of the graph itself go only with
-    `graph`, since `w:1` would be another value then.
+    `graph`, since `w:1` would be another value then. With `split`, calls that use other results of a
+    function than others do, and calls of functions that have to stay, get copies of their own.
   }];
   let options = [
     ListOption<"keep", "keep", "std::string", "nodes whose results must stay, and are not bypassed">,
-    Option<"graph", "graph", "bool", "false", "remove results of nodes of the graph too">
+    Option<"graph", "graph", "bool", "false", "remove results of nodes of the graph too">,
+    Option<"split", "split", "bool", "false", "copy functions whose calls use different results">
   ];
 }
 

@@ -116,8 +116,11 @@ void Builder::addMissing(const LoopOrder &order, const Own &condition, const Own
 
 /// The resource's handle is handed on when all is done that the chain waits for.
 void Builder::chainThrough(unsigned variable, const LoopChain &chain, Own &body) {
-  Value handle = body.function.getDataArgument(variable);
   ReturnOp end = body.function.getReturn();
+  Value handle = end->getOperand(variable);
+  for (Node node = definingNode(handle); node && node.numControl() == 0;
+       node = definingNode(handle))
+    handle = node->getOperand(0);
   OpBuilder builder(end);
   Node next = NodeBuilder(builder, "Identity")
                   .name(namesOf(body.function.getEntry())
@@ -220,7 +223,6 @@ void Builder::replaceLoop(const LoopOrder &order, const Own &condition, const Ow
   };
   setFunction("cond", condition.function);
   setFunction("body", body.function);
-  loop->setDiscardableAttr(chainedKey, BoolAttr::get(context, true));
   if (numNew == 0)
     return;
   Value initial = initialValue(loop);

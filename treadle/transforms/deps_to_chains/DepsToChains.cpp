@@ -3,6 +3,7 @@
 #include "treadle/transforms/Passes.h"
 
 #include "treadle/transforms/deps_to_chains/ChainBuilder.h"
+#include "treadle/transforms/deps_to_chains/ChainLoops.h"
 #include "treadle/transforms/deps_to_chains/Gain.h"
 #include "treadle/transforms/deps_to_chains/LoopForms.h"
 
@@ -19,44 +20,61 @@ struct DepsToChains : impl::DepsToChainsBase<DepsToChains> {
   using Base::Base;
 
   void runOnOperation() override {
-    tfg::SoftEdges soft(getOperation());
-    std::optional<LoopOverlap> mode = parseMode();
-    if (!mode)
+    Expected<LoopOverlap> mode = parseLoopOverlap(loopOverlap.getValue());
+    if (!mode) {
+      getOperation().emitError() << "option loop-overlap: " << mode.error().message;
       return signalPassFailure();
+    }
     if (*mode == LoopOverlap::Off)
       return;
-    tfg::LoopForms forms(getOperation());
-    forms.toWhile();
-    addChains(*mode);
-    forms.restore();
-  }
-
-private:
-  void addChains(LoopOverlap mode) {
-    tfg::EffectAnalysis effects(getOperation());
-    std::vector<tfg::LoopOrder> loops = tfg::planLoops(getOperation(), effects, mode);
-    tfg::WaitingNodes waiting(getOperation());
-    for (const tfg::LoopOrder &order : loops)
-      if (!order.obstacle.empty()) {
-        ++numKept;
-        order.loop.node->emitRemark() << "node '" << order.loop.node.name() << "' ("
-                                      << order.loop.node.opType() << ") stays: " << order.obstacle;
-      }
-    if (onlyGaining)
-      llvm::erase_if(loops, [&](const tfg::LoopOrder &order) {
-        return !order.obstacle.empty() || !tfg::estimate(order, effects, waiting).gains();
-      });
-    numChained += tfg::buildChains(getOperation(), loops);
-  }
-
-  std::optional<LoopOverlap> parseMode() {
-    Expected<LoopOverlap> mode = treadle::parseLoopOverlap(loopOverlap.getValue());
-    if (mode)
-      return *mode;
-    getOperation().emitError() << "option loop-overlap: " << mode.error().message;
-    return std::nullopt;
+    tfg::ChainedLoops loops = tfg::chainLoops(getOperation(), *mode, onlyGaining);
+    numChained += loops.changed;
+    numKept += loops.kept;
   }
 };
 
 } // namespace
+
+namespace tfg {
+
+static ChainedLoops addChains(ModuleOp module, LoopOverlap mode, bool onlyGaining) {
+  ChainedLoops counts;
+  EffectAnalysis effects(module);
+  std::vector<LoopOrder> loops = planLoops(module, effects, mode);
+  WaitingNodes waiting(module);
+  for (const LoopOrder &order : loops)
+    if (!order.obstacle.empty()) {
+      ++counts.kept;
+      order.loop.node->emitRemark() << "node '" << order.loop.node.name() << "' ("
+                                    << order.loop.node.opType() << ") stays: " << order.obstacle;
+    }
+  if (onlyGaining)
+    llvm::erase_if(loops, [&](const LoopOrder &order) {
+      return !order.obstacle.empty() || !estimate(order, effects, waiting).gains();
+    });
+  counts.changed = buildChains(module, loops);
+  return counts;
+}
+
+/// Loops of other forms are While nodes in a copy, which takes the module's place if it changes.
+ChainedLoops chainLoops(ModuleOp module, LoopOverlap mode, bool onlyGaining) {
+  if (!LoopForms::areNeeded(module)) {
+    SoftEdges soft(module);
+    return addChains(module, mode, onlyGaining);
+  }
+  OwningOpRef<ModuleOp> copy(module.clone());
+  ChainedLoops counts;
+  {
+    SoftEdges soft(*copy);
+    LoopForms forms(*copy);
+    forms.toWhile();
+    counts = addChains(*copy, mode, onlyGaining);
+    forms.restore();
+  }
+  if (counts.changed != 0)
+    module.getBodyRegion().takeBody(copy->getBodyRegion());
+  return counts;
+}
+
+} // namespace tfg
 } // namespace treadle

@@ -55,17 +55,39 @@ void convertBranches(Node loop, Conversion &conversion) {
       convertConditionals(conversion, function.getEntry());
 }
 
-/// Whether an iteration of the frame does something, and chains don't order its iterations yet.
-bool needsChains(const Loop &loop, Effects &effects) {
-  for (Operation *enter : loop.enters)
-    if (enter->hasAttr(chainedKey))
-      return false;
+/// Whether an iteration of the frame does something.
+bool hasEffects(const Loop &loop, Effects &effects) {
   return llvm::any_of(loop.nodes, [&](Operation *op) {
     return !isV1ControlFlow(Node(op)) && !effects.isPure(Node(op));
   });
 }
 
+bool hasRegionLoops(ModuleOp module) {
+  Effects effects(module);
+  bool found = false;
+  module.walk([&](Operation *op) {
+    found |= regionFormOf(op) == RegionForm::While && !effects.hasPureRegions(Node(op));
+  });
+  return found;
+}
+
+/// Those in which a frame's iterations do something.
+SmallVector<Block *> bodiesWithFrames(ModuleOp module) {
+  SmallVector<Block *> bodies;
+  Effects effects(module);
+  forEachBody(module, [&](Block &body) {
+    if (llvm::any_of(findLoops(topologicalOrder(body)),
+                     [&](const auto &loop) { return hasEffects(*loop, effects); }))
+      bodies.push_back(&body);
+  });
+  return bodies;
+}
+
 } // namespace
+
+bool LoopForms::areNeeded(ModuleOp module) {
+  return hasRegionLoops(module) || !bodiesWithFrames(module).empty();
+}
 
 LoopForms::LoopForms(ModuleOp module) : module(module) {
   for (FuncOp function : module.getOps<FuncOp>())
@@ -89,12 +111,7 @@ void LoopForms::restore() {
 }
 
 void LoopForms::regionsToWhile() {
-  Effects effects(module);
-  bool hasLoops = false;
-  module.walk([&](Operation *op) {
-    hasLoops |= regionFormOf(op) == RegionForm::While && !effects.hasPureRegions(Node(op));
-  });
-  if (!hasLoops)
+  if (!hasRegionLoops(module))
     return;
   forEachNode(module, [&](Node node) {
     if (hasRegionForm(node.opType()))
@@ -106,13 +123,7 @@ void LoopForms::regionsToWhile() {
 }
 
 void LoopForms::framesToWhile() {
-  SmallVector<Block *> bodies;
-  Effects effects(module);
-  forEachBody(module, [&](Block &body) {
-    if (llvm::any_of(findLoops(topologicalOrder(body)),
-                     [&](const auto &loop) { return needsChains(*loop, effects); }))
-      bodies.push_back(&body);
-  });
+  SmallVector<Block *> bodies = bodiesWithFrames(module);
   if (bodies.empty())
     return;
   hadFrames = true;

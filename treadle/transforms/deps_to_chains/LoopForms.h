@@ -10,6 +10,9 @@ class LoopForms {
 public:
   explicit LoopForms(mlir::ModuleOp module);
 
+  /// Whether there are loops with effects that are frames or regions.
+  static bool areNeeded(mlir::ModuleOp module);
+
   /// Makes While nodes of the frames and regions of loops that have effects. Those that can't be
   /// stay.
   void toWhile();

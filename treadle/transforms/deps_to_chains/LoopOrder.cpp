@@ -20,7 +20,6 @@ public:
     order.loop = loop;
     order.obstacle = findObstacleInside();
     order.isOpaque = !order.obstacle.empty();
-    order.isChained = loop.node.attr(chainedKey) != nullptr;
     if (order.isOpaque)
       return std::move(order);
     order.obstacle = findObstacle(overlap);
@@ -29,8 +28,6 @@ public:
     SmallVector<ResourceGroup> groups = groupResources(accesses, effects);
     for (const ResourceGroup &group : groups)
       addResource(group);
-    if (order.isChained)
-      return std::move(order);
     order.missing = missingOrder(body.getEntry(), effects);
     order.missingInCondition = missingOrder(condition.getEntry(), effects);
     for (auto [number, group] : llvm::enumerate(groups))
@@ -38,6 +35,7 @@ public:
     findBeforePredicate();
     findBarriers();
     dropRedundant(order);
+    dropCarried(order);
     // Handed from iteration to iteration, so that the last one's is handed on after all.
     if (SmallVector<Node> last = lastUnchained(order, effects); !last.empty())
       order.chains.push_back({"", std::nullopt, std::nullopt, {}, {}, std::move(last)});
@@ -54,7 +52,6 @@ private:
   void addResource(const ResourceGroup &group);
   void addChains(const ResourceGroup &group, unsigned number);
   std::optional<unsigned> ownVariable(const ResourceGroup &group, const GroupOrder &accesses);
-  bool passesOn(unsigned variable);
   std::string textOf(const ResourceGroup &group) const;
   void findBeforePredicate();
   void findBarriers();
@@ -169,14 +166,6 @@ void Planner::addChains(const ResourceGroup &group, unsigned number) {
   }
 }
 
-bool Planner::passesOn(unsigned variable) {
-  Value value = body.getReturn().getData()[variable];
-  for (Node node = definingNode(value); node && node.opType() == "Identity";
-       node = definingNode(value))
-    value = node->getOperand(0);
-  return value == body.getDataArgument(variable);
-}
-
 /// A variable that is the handle of the resource, by which all accesses get to it.
 std::optional<unsigned> Planner::ownVariable(const ResourceGroup &group,
                                              const GroupOrder &accesses) {
@@ -192,7 +181,7 @@ std::optional<unsigned> Planner::ownVariable(const ResourceGroup &group,
     unsigned variable = argument.getArgNumber() / 2;
     ArrayRef<ResourceId> handles = effects.handles(loop.node.results()[variable]);
     BlockArgument inCondition = condition.getDataArgument(variable);
-    if (handles == ArrayRef(group.ids) && passesOn(variable) &&
+    if (handles == ArrayRef(group.ids) && handsOn(body, variable) &&
         llvm::all_of(accesses.nodesOfBody(), [&](Node node) { return uses(node, argument); }) &&
         llvm::all_of(accesses.nodesOfCondition(),
                      [&](Node node) { return uses(node, inCondition); }))
@@ -245,6 +234,14 @@ void Planner::findBarriers() {
 }
 
 } // namespace
+
+bool handsOn(FuncOp body, unsigned variable) {
+  Value value = body.getReturn().getData()[variable];
+  for (Node node = definingNode(value); node && node.opType() == "Identity";
+       node = definingNode(value))
+    value = node->getOperand(0);
+  return value == body.getDataArgument(variable);
+}
 
 std::vector<LoopOrder> planLoops(ModuleOp module, const EffectAnalysis &effects,
                                  LoopOverlap overlap) {

@@ -40,8 +40,6 @@ struct LoopChain {
 /// What is known of one loop.
 struct LoopOrder {
   FunctionalNode loop;
-  /// Whether it has been given its chains before.
-  bool isChained = false;
   /// Why the loop has to stay as it is, empty if it hasn't: `parallel_iterations is 1`.
   std::string obstacle;
   /// Whether that lies in its functions, so that nothing else is known of it.
@@ -63,8 +61,8 @@ struct LoopOrder {
   }
 };
 
-/// On a loop whose iterations are ordered by chains, and by nothing else.
-inline constexpr llvm::StringLiteral chainedKey = "_chained";
+/// Whether a loop's body gives the variable back as it got it, through Identity nodes or directly.
+bool handsOn(FuncOp body, unsigned variable);
 
 /// The While loops of a module, those in functions included.
 std::vector<LoopOrder> planLoops(mlir::ModuleOp module, const EffectAnalysis &effects,

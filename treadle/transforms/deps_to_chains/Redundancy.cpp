@@ -21,14 +21,19 @@ public:
 
   std::vector<Operation *> nodes;
 
-  template <typename Visit> void forEachInput(Operation *op, Visit visit) const {
+  template <typename Visit> void forEachOperand(Operation *op, Visit visit) const {
     for (Value value : op->getOperands())
-      if (Operation *from = value.getDefiningOp())
-        visit(from);
+      visit(value);
     if (op->getNumRegions() != 0)
       for (Value value : capturesOf(op))
-        if (Operation *from = value.getDefiningOp())
-          visit(from);
+        visit(value);
+  }
+
+  template <typename Visit> void forEachInput(Operation *op, Visit visit) const {
+    forEachOperand(op, [&](Value value) {
+      if (Operation *from = value.getDefiningOp())
+        visit(from);
+    });
     if (auto more = added.find(op); more != added.end())
       for (Operation *from : more->second)
         visit(from);
@@ -90,6 +95,87 @@ BodyEdges conditionOf(const LoopOrder &order) {
 }
 BodyEdges bodyOf(const LoopOrder &order) { return {order.loop.functions[1], order.missing}; }
 
+/// The order that loop variables keep from one iteration to the next: what waits for a variable,
+/// and what it is handed on after. Only variables that the body gives back as they were count, and
+/// no barriers, which go. It knows 64 variables at most, those from `first` on.
+class CarriedOrder {
+public:
+  static constexpr unsigned most = 64;
+
+  CarriedOrder(const LoopOrder &order, unsigned first) : first(first) {
+    for (Node barrier : order.barriers)
+      barriers.insert(barrier.getOperation());
+    FuncOp condition = order.loop.functions[0], body = order.loop.functions[1];
+    findWaiting(conditionOf(order), 0);
+    Mask predicate = variablesBehind(condition.getReturn().getData()[0]);
+    for (Node node : order.beforePredicate)
+      predicate |= waitsFor.lookup(node.getOperation());
+    findWaiting(bodyOf(order), predicate);
+    findHeld(body, bodyOf(order));
+  }
+
+  /// Whether `to` waits for `from` of the iteration before.
+  bool orders(Operation *from, Operation *to) const {
+    return (heldBy.lookup(from) & waitsFor.lookup(to)) != 0;
+  }
+
+  const Masks &held() const { return heldBy; }
+
+private:
+  /// All nodes wait for what `always` waits for.
+  void findWaiting(const BodyEdges &edges, Mask always) {
+    for (Operation *op : edges.nodes) {
+      Mask mask = always;
+      edges.forEachOperand(op, [&](Value value) { mask |= variablesBehind(value); });
+      edges.forEachInput(op, [&](Operation *from) { mask |= variablesBehind(from); });
+      waitsFor[op] = mask;
+    }
+  }
+
+  void findHeld(FuncOp body, const BodyEdges &edges) {
+    for (auto [variable, value] : llvm::enumerate(body.getReturn().getData()))
+      if (Operation *from = value.getDefiningOp(); from && handsOn(body, variable))
+        heldBy[from] |= bit(variable);
+    for (Operation *op : llvm::reverse(edges.nodes))
+      if (Mask mask = barriers.contains(op) ? Mask(0) : heldBy.lookup(op))
+        edges.forEachInput(op, [&](Operation *from) { heldBy[from] |= mask; });
+  }
+
+  Mask bit(unsigned variable) const {
+    return variable >= first && variable - first < most ? Mask(1) << (variable - first) : 0;
+  }
+  Mask variablesBehind(Operation *op) const {
+    return barriers.contains(op) ? Mask(0) : waitsFor.lookup(op);
+  }
+  Mask variablesBehind(Value value) const {
+    if (auto argument = dyn_cast<BlockArgument>(value))
+      return bit(argument.getArgNumber() / 2);
+    return variablesBehind(value.getDefiningOp());
+  }
+
+  unsigned first;
+  llvm::DenseSet<Operation *> barriers;
+  Masks waitsFor, heldBy;
+};
+
+template <typename Visit> void forEachCarriedOrder(const LoopOrder &order, Visit visit) {
+  unsigned count = FuncOp(order.loop.functions[1]).getNumDataArguments();
+  for (unsigned first = 0; first < count; first += CarriedOrder::most)
+    visit(CarriedOrder(order, first));
+}
+
+/// Nodes of one iteration, and of the next, that a chain orders.
+using Pairs = SmallVector<std::pair<Operation *, Operation *>>;
+
+Pairs pairsOf(const LoopChain &chain) {
+  Pairs pairs;
+  for (Node from : chain.last)
+    for (const auto *waiting : {&chain.inBody, &chain.inCondition})
+      for (Node to : *waiting)
+        pairs.emplace_back(from.getOperation(), to.getOperation());
+  return pairs;
+}
+
 /// Of these nodes those stay that none of the others waits for.
 void keepLast(SmallVector<Node> &nodes, const BodyEdges &edges) {
   llvm::DenseSet<Operation *> among, waitedFor;
@@ -119,12 +205,31 @@ void dropRedundant(LoopOrder &order) {
   }
 }
 
+void dropCarried(LoopOrder &order) {
+  std::vector<Pairs> pairs(order.chains.size());
+  llvm::transform(order.chains, pairs.begin(), pairsOf);
+  forEachCarriedOrder(order, [&](const CarriedOrder &carried) {
+    for (Pairs &open : pairs)
+      llvm::erase_if(open, [&](auto pair) { return carried.orders(pair.first, pair.second); });
+  });
+  SmallVector<LoopChain> needed;
+  for (auto [chain, open] : llvm::zip(order.chains, pairs))
+    if (!open.empty())
+      needed.push_back(std::move(chain));
+  order.chains = std::move(needed);
+}
+
 SmallVector<Node> lastUnchained(const LoopOrder &order, const EffectAnalysis &effects) {
   BodyEdges body = bodyOf(order);
   llvm::DenseSet<Operation *> waited;
   for (const LoopChain &chain : order.chains)
     for (Node node : chain.last)
       waited.insert(node.getOperation());
+  forEachCarriedOrder(order, [&](const CarriedOrder &carried) {
+    for (auto [op, variables] : carried.held())
+      if (variables != 0)
+        waited.insert(op);
+  });
   SmallVector<Node> last;
   for (Operation *op : llvm::reverse(body.nodes)) {
     bool matters = !effects.of(Node(op)).empty() || mustRun(Node(op), effects);

@@ -9,8 +9,12 @@ namespace treadle::tfg {
 /// nodes it is handed on after waits for; and of what the condition's result waits for, the same.
 void dropRedundant(LoopOrder &order);
 
-/// The last nodes of the body that do something, or see what others do, and that no chain waits
-/// for: the loop isn't over before they are.
+/// Drops the chains whose order loop variables keep already: those that an earlier run of the pass
+/// added, or that the program has.
+void dropCarried(LoopOrder &order);
+
+/// The last nodes of the body that do something, or see what others do, and that no chain or other
+/// loop variable waits for: the loop isn't over before they are.
 llvm::SmallVector<Node> lastUnchained(const LoopOrder &order, const EffectAnalysis &effects);
 
 } // namespace treadle::tfg

@@ -1,6 +1,5 @@
 // While and For as frames.
 #include "treadle/runtime/Plan.h"
-#include "treadle/transforms/deps_to_chains/LoopOrder.h"
 #include "treadle/transforms/functional_to_v1/Lowering.h"
 
 using namespace mlir;
@@ -12,8 +11,6 @@ Value Lowering::enter(const LoopValue &value, unsigned index, StringAttr frame, 
   NodeBuilder built = make("Enter", "Enter_" + Twine(index), value.initial);
   if (overlaps)
     built.attr(StringRef(overlapAttr), builder.getBoolAttr(true));
-  if (Attribute isChained = node.attr(chainedKey))
-    built.attr(chainedKey, isChained);
   return built.attr("frame_name", frame)
       .attr("is_constant", builder.getBoolAttr(value.isConstant))
       .attr("parallel_iterations", parallel ? parallel : builder.getI64IntegerAttr(10))

@@ -91,7 +91,7 @@ private:
 class Pruner {
 public:
   Pruner(ModuleOp module, const PruneArgumentsOptions &options)
-      : module(module), options(options), effects(module) {
+      : module(module), symbols(module), options(options), effects(module) {
     for (FuncOp function : module.getOps<FuncOp>())
       functions[function.getName()] = function;
     kept.insert_range(options.keep);
@@ -99,8 +99,11 @@ public:
 
   bool runOnce() {
     collect();
+    bool isSplit = options.split && split();
+    if (isSplit)
+      collect();
     findOrdered();
-    bool isChanged = false;
+    bool isChanged = isSplit;
     for (auto &[leader, group] : groups) {
       bypass(group);
       isChanged |= prune(group);
@@ -114,6 +117,11 @@ private:
   void collectNode(Node node, bool isInside);
   void findOrdered();
 
+  // Copies of functions for calls that differ in what they use.
+  bool split();
+  bool mustSplit(Group &group) const;
+  bool callCopies(FunctionalNode &functional);
+
   // A result that is an argument passed through is what the node was given.
   void bypass(Group &group);
   void bypass(Node node, Value result, Value argument);
@@ -121,11 +129,15 @@ private:
   bool mustKeepResults(Node node) const {
     return isa<GraphOp>(node->getParentOp()) && (!options.graph || kept.contains(node.name()));
   }
+  llvm::BitVector neededResults(FunctionalNode &functional) const;
   llvm::BitVector neededResults(Group &group) const;
   void orderBehind(FunctionalNode &functional, const llvm::BitVector &dead);
   bool fits(Group &group) const;
 
+  static constexpr size_t mostCopies = 1000;
+
   ModuleOp module;
+  SymbolTable symbols;
   const PruneArgumentsOptions &options;
   Effects effects;
   llvm::StringMap<FuncOp> functions;
@@ -134,6 +146,8 @@ private:
   llvm::DenseSet<Operation *> pinned; // functions that have to stay as they are
   llvm::DenseSet<Block *> withV1;
   llvm::DenseSet<Operation *> erased;
+  /// Names of copied functions, by what calls them and which results it uses.
+  llvm::StringMap<llvm::StringMap<StringAttr>> copies;
   llvm::DenseSet<Operation *> ordered; // nodes by which others wait for effects, or for edges
 };
 
@@ -224,6 +238,46 @@ bool Pruner::fits(Group &group) const {
   return llvm::none_of(conditions, [&](Operation *f) { return bodies.contains(f); });
 }
 
+bool Pruner::mustSplit(Group &group) const {
+  llvm::BitVector needed = neededResults(group.nodes.front());
+  return llvm::any_of(group.functions, [&](Operation *f) { return pinned.contains(f); }) ||
+         llvm::any_of(group.nodes, [&](FunctionalNode &functional) {
+           return functional.kind != group.kind() || neededResults(functional) != needed;
+         });
+}
+
+/// Calls of equal kind that use the same results share the copies.
+bool Pruner::callCopies(FunctionalNode &functional) {
+  std::string used(1, static_cast<char>('0' + static_cast<int>(functional.kind)));
+  llvm::BitVector needed = neededResults(functional);
+  for (unsigned i = 0; i < needed.size(); ++i)
+    used += needed[i] ? '+' : '-';
+  for (FuncOp function : functional.functions)
+    used += (" " + function.getName()).str();
+  auto [known, isNew] = copies.try_emplace(used);
+  if (isNew && copies.size() <= mostCopies)
+    for (FuncOp function : functional.functions)
+      if (StringAttr &name = known->second[function.getName()]; !name) {
+        auto copy = cast<FuncOp>(function->clone());
+        name = symbols.insert(copy, std::next(Block::iterator(function)));
+        functions[name] = copy;
+        effects.add(copy);
+      }
+  if (known->second.empty())
+    return false;
+  callInstead(functional.node, known->second);
+  return true;
+}
+
+bool Pruner::split() {
+  bool isSplit = false;
+  for (auto &[leader, group] : groups)
+    if (mustSplit(group))
+      for (FunctionalNode &functional : group.nodes)
+        isSplit |= callCopies(functional);
+  return isSplit;
+}
+
 void Pruner::bypass(Group &group) {
   for (FunctionalNode &functional : group.nodes) {
     Node node = functional.node;
@@ -264,12 +318,18 @@ void Pruner::bypass(Node node, Value result, Value argument) {
   }
 }
 
+llvm::BitVector Pruner::neededResults(FunctionalNode &functional) const {
+  llvm::BitVector needed(functional.node.numResults());
+  for (auto [i, result] : llvm::enumerate(functional.node.results()))
+    if (!result.use_empty() || mustKeepResults(functional.node))
+      needed.set(i);
+  return needed;
+}
+
 llvm::BitVector Pruner::neededResults(Group &group) const {
   llvm::BitVector needed(group.numResults());
   for (FunctionalNode &functional : group.nodes)
-    for (auto [i, result] : llvm::enumerate(functional.node.results()))
-      if (!result.use_empty() || mustKeepResults(functional.node))
-        needed.set(i);
+    needed |= neededResults(functional);
   return needed;
 }
 
@@ -346,10 +406,10 @@ struct PruneArguments : impl::PruneArgumentsBase<PruneArguments> {
 
   void runOnOperation() override {
     tfg::SoftEdges soft(getOperation());
-    PruneArgumentsOptions options{llvm::to_vector(keep), graph};
+    PruneArgumentsOptions options{llvm::to_vector(keep), graph, split};
     tfg::Pruner pruner(getOperation(), options);
     // What one function no longer takes, its callers need not compute: a few rounds find most.
-    constexpr int maxRounds = 8;
+    const int maxRounds = split ? 64 : 8;
     for (int round = 0; round < maxRounds && pruner.runOnce(); ++round) {
     }
   }

@@ -133,28 +133,12 @@ std::pair<DictionaryAttr, SmallVector<NamedAttribute>> split(FuncOp generic,
   return {DictionaryAttr::get(generic.getContext(), own), rest};
 }
 
-/// A call of another function in the place of the node.
-Node callInstead(Node node, StringRef function, ArrayRef<NamedAttribute> attrs) {
-  OpBuilder builder(node.getOperation());
-  SmallVector<Type> types(node.results().getTypes());
-  Node call = NodeBuilder(builder, function)
-                  .placedAs(node)
-                  .attrs(attrs)
-                  .inputs(node.data())
-                  .control(node.control())
-                  .results(types)
-                  .build();
-  node->replaceAllUsesWith(call.getOperation());
-  node->erase();
-  return call;
-}
-
 Node Specializer::closeCall(Node node, FuncOp generic) {
   auto [own, rest] = split(generic, node.attrs());
   FuncOp made = instanceOf(generic, own, node.getOperation());
   if (!made)
     return node;
-  return callInstead(node, made.getName(), rest);
+  return replaceCall(node, made.getName(), rest);
 }
 
 Attribute Specializer::closeAttr(Attribute attr, Operation *user) {
@@ -262,21 +246,8 @@ void Specializer::specialize(FunctionalNode functional) {
     if (FuncOp copy = variantOf(function, types, constants))
       renamed[function.getName()] = copy.getSymNameAttr();
   }
-  if (renamed.empty())
-    return;
-  if (StringAttr name = renamed.lookup(node.opType())) {
-    callInstead(node, name, node.attrs());
-    return;
-  }
-  AttrTypeReplacer replacer;
-  replacer.addReplacement([&](tf_type::FuncAttr function) -> std::optional<Attribute> {
-    StringAttr name = renamed.lookup(function.getName().getRootReference());
-    return name ? std::optional<Attribute>(tf_type::FuncAttr::get(
-                      function.getContext(), name.getValue(), function.getAttrs()))
-                : std::nullopt;
-  });
-  for (NamedAttribute attr : SmallVector<NamedAttribute>(node.attrs()))
-    node->setDiscardableAttr(attr.getName(), replacer.replace(attr.getValue()));
+  if (!renamed.empty())
+    callInstead(node, renamed);
 }
 
 //===----------------------------------------------------------------------===//

@@ -3,7 +3,7 @@
 // RUN: treadle-opt --tfg-deps-to-chains %s | FileCheck %s
 
 // CHECK: %[[INIT:.*]], %{{.*}} = Const [%{{.*}}] name("while/chain") {dtype = f32, value = dense<0.000000e+00> : tensor<f32>}
-// CHECK: %[[W:.*]]:4, %{{.*}} = While(%{{.*}}, %{{.*}}, %[[INIT]], %[[INIT]]) name("while") {T = [i32, !tf_type.resource, f32, f32], _chained = true
+// CHECK: %[[W:.*]]:4, %{{.*}} = While(%{{.*}}, %{{.*}}, %[[INIT]], %[[INIT]]) name("while") {T = [i32, !tf_type.resource, f32, f32]
 // CHECK: ReadVariableOp(%{{.*}}) [%{{.*}}] name("after")
 // CHECK-LABEL: tfg.func @cond
 // CHECK: %{{.*}}: tensor<f32> {tfg.name = "chain"}

@@ -3,7 +3,7 @@
 // RUN: treadle-opt --tfg-deps-to-chains %s > %t && treadle-opt --tfg-deps-to-chains %t | diff %t -
 
 // CHECK-NOT: While
-// CHECK: Enter({{.*}}) {{.*}} {T = !tf_type.resource, _chained = true, {{.*}}frame_name = "while"
+// CHECK: Enter({{.*}}) {{.*}} {T = !tf_type.resource, {{.*}}frame_name = "while"
 // CHECK: %[[ARG:.*]], %{{.*}} = Identity(%{{.*}}#1) name("while/arg_1") {T = !tf_type.resource,
 // CHECK: ReadVariableOp(%[[ARG]]) {{.*}}name("while/read")
 // CHECK: %[[WRITE:.*]] = AssignVariableOp(%[[ARG]], {{.*}}name("while/write")

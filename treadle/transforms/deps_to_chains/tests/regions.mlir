@@ -8,7 +8,6 @@
 // CHECK: } do {
 // CHECK: %[[AGAIN:.*]] = PrintV2(%{{.*}}) [%{{.*}}] name("again")
 // CHECK: Identity(%{{.*}}) [%[[AGAIN]]] name("chain/next")
-// CHECK: _chained = true
 tfg.graph #tf_type.version<producer = 1482, min_consumer = 12> {
   %zero, %0 = Const name("zero") {dtype = i32, value = dense<0> : tensor<i32>} : () -> (tensor<i32>)
   %w, %1 = While(%zero) name("while") {T = [i32], body = #tf_type.func<@body, {}>, cond = #tf_type.func<@cond, {}>} : (tensor<i32>) -> (tensor<i32>)

@@ -8,11 +8,11 @@
 // CHECK: While(%{{.*}}) name("one_by_one") {T = [i32], body = #tf_type.func<@body, {}>
 // CHECK: While(%{{.*}}) name("annotated") {T = [i32], _stateful_parallelism = false, body = #tf_type.func<@body, {}>
 // The body is also others', so the loop gets a copy of it.
-// CHECK: While(%{{.*}}, %{{.*}}) name("free") {T = [i32, f32], _chained = true, body = #tf_type.func<@body_{{[0-9]+}}, {}>
+// CHECK: While(%{{.*}}, %{{.*}}) name("free") {T = [i32, f32], body = #tf_type.func<@body_{{[0-9]+}}, {}>
 // CHECK: tfg.func @body(
 // CHECK-NEXT: -> (tensor<i32>
-// ON: name("annotated") {T = [i32, f32], _chained = true
-// OFF-NOT: _chained
+// ON: name("annotated") {T = [i32, f32]
+// OFF-NOT: chain
 tfg.graph #tf_type.version<producer = 1482, min_consumer = 12> {
   %zero, %0 = Const name("zero") {dtype = i32, value = dense<0> : tensor<i32>} : () -> (tensor<i32>)
   %a, %1 = While(%zero) name("one_by_one") {T = [i32], body = #tf_type.func<@body, {}>, cond = #tf_type.func<@cond, {}>, parallel_iterations = 1} : (tensor<i32>) -> (tensor<i32>)

@@ -1,0 +1,209 @@
+#include "treadle/session/CallPruning.h"
+
+#include "treadle/rewriting/FunctionalNode.h"
+#include "treadle/session/Compilation.h"
+
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+
+namespace treadle {
+namespace {
+
+/// The nodes of a graph and its functions that a request needs.
+class Liveness {
+public:
+  /// `prunes`: arguments of functions are needed if their uses are, and results only if they are
+  /// used. Otherwise calls need all arguments, and functions compute all results.
+  Liveness(const ModuleIndex &index, tfg::Effects &effects, bool prunes)
+      : index(index), effects(effects), prunes(prunes) {}
+
+  void feed(Value value) { values.insert(value); }
+  void need(Value value) {
+    if (values.insert(value))
+      open.push_back(value);
+  }
+  /// The node stays as it is.
+  void needAll(Operation *op) {
+    for (Value result : op->getResults())
+      need(result);
+  }
+  void run() {
+    while (!open.empty())
+      visit(open.pop_back_val());
+  }
+
+  llvm::SetVector<Operation *> nodes;
+
+private:
+  void visit(Value value);
+  void visitArgument(tfg::FuncOp function, unsigned number);
+  void enter(tfg::Node node);
+  void enterFunctions(tfg::Node node);
+  void enterCall(const tfg::FunctionalNode &call);
+  void enter(tfg::FuncOp function);
+  void needResult(const tfg::FunctionalNode &call, unsigned number);
+  void needArgument(const tfg::FunctionalNode &call, unsigned number);
+  std::optional<tfg::FunctionalNode> callOf(tfg::Node node);
+
+  const ModuleIndex &index;
+  tfg::Effects &effects;
+  const bool prunes;
+  llvm::SetVector<Value> values;
+  SmallVector<Value> open;
+  llvm::DenseSet<Operation *> entered; // functions
+  llvm::DenseMap<Operation *, SmallVector<tfg::FunctionalNode, 1>> callers;
+  llvm::DenseMap<Block *, bool> withV1;
+};
+
+/// A call that may lose arguments and results: beside v1 control flow a node's inputs decide
+/// whether it is dead.
+std::optional<tfg::FunctionalNode> Liveness::callOf(tfg::Node node) {
+  if (!prunes)
+    return std::nullopt;
+  auto [known, isNew] = withV1.try_emplace(node->getBlock(), false);
+  if (isNew)
+    known->second = llvm::any_of(*node->getBlock(), [](Operation &op) {
+      return tfg::Node::isNode(&op) && tfg::isV1ControlFlow(tfg::Node(&op));
+    });
+  return known->second ? std::nullopt : tfg::FunctionalNode::of(node, index.allFunctions());
+}
+
+void Liveness::visit(Value value) {
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    if (auto function = dyn_cast<tfg::FuncOp>(argument.getOwner()->getParentOp()))
+      visitArgument(function, argument.getArgNumber() / 2);
+    return;
+  }
+  tfg::Node node(value.getDefiningOp());
+  if (nodes.insert(node.getOperation()))
+    enter(node);
+  if (auto call = tfg::isControl(value) ? std::nullopt : callOf(node))
+    needResult(*call, cast<OpResult>(value).getResultNumber());
+}
+
+void Liveness::visitArgument(tfg::FuncOp function, unsigned number) {
+  for (const tfg::FunctionalNode &call : callers[function])
+    needArgument(call, number);
+}
+
+void Liveness::needArgument(const tfg::FunctionalNode &call, unsigned number) {
+  need(call.arguments()[number]);
+  if (call.kind == tfg::FunctionalKind::While)
+    need(call.node->getResult(number));
+}
+
+void Liveness::needResult(const tfg::FunctionalNode &call, unsigned number) {
+  bool isWhile = call.kind == tfg::FunctionalKind::While;
+  if (isWhile)
+    need(call.arguments()[number]);
+  for (tfg::FuncOp function : ArrayRef(call.functions).drop_front(isWhile))
+    need(function.getReturn().getData()[number]);
+}
+
+void Liveness::enter(tfg::Node node) {
+  for (Value token : node.control())
+    need(token);
+  if (auto call = callOf(node))
+    return enterCall(*call);
+  for (Value input : node.data())
+    need(input);
+  enterFunctions(node);
+}
+
+/// What isn't known as a call needs all that its functions give.
+void Liveness::enterFunctions(tfg::Node node) {
+  auto needWhole = [&](StringRef name) {
+    tfg::FuncOp function = index.function(name);
+    if (!function || function.isExternal() || function.getGeneric())
+      return;
+    enter(function);
+    for (Value result : function.getReturn().getData())
+      need(result);
+  };
+  needWhole(node.opType());
+  for (NamedAttribute attr : node.attrs())
+    tfg::forEachFunctionName(attr.getValue(), needWhole);
+}
+
+void Liveness::enterCall(const tfg::FunctionalNode &call) {
+  for (Value input : call.node.data().take_front(call.firstArgument))
+    need(input);
+  for (tfg::FuncOp function : call.functions) {
+    enter(function);
+    callers[function].push_back(call);
+    for (unsigned i = 0; i < function.getNumDataArguments(); ++i) {
+      BlockArgument argument = function.getDataArgument(i);
+      if (values.contains(argument) || values.contains(tfg::FuncOp::getControlTokenOf(argument)))
+        needArgument(call, i);
+    }
+  }
+  if (call.kind == tfg::FunctionalKind::While)
+    need(tfg::FuncOp(call.functions[0]).getReturn().getData()[0]);
+}
+
+/// What runs whenever the function is called.
+void Liveness::enter(tfg::FuncOp function) {
+  if (!entered.insert(function).second)
+    return;
+  for (Value token : function.getReturn().getControl())
+    need(token);
+  for (Operation &op : function.getEntry())
+    if (tfg::Node::isNode(&op) && !effects.isPure(tfg::Node(&op)))
+      need(tfg::Node(&op).controlResult());
+}
+
+/// Adds what the request asks for; a node whose output is fetched keeps all outputs.
+void add(Liveness &live, const ModuleIndex &index, const Request &request) {
+  for (const std::string &feed : request.feeds)
+    if (Expected<ValueName> name = parseValueName(feed); name)
+      if (tfg::Node node = index.node(name->node);
+          node && static_cast<unsigned>(name->output) < node.numResults())
+        live.feed(node->getResult(name->output));
+  for (const auto *names : {&request.fetches, &request.targets})
+    for (const std::string &text : *names)
+      if (tfg::Node node = index.node(nodeOf(text)))
+        live.needAll(node.getOperation());
+  live.run();
+}
+
+/// Whether leaving the node out saves something, or could be noticed.
+bool isWork(tfg::Node node, tfg::Effects &effects) {
+  return node.opType() == "Placeholder" || (node.numData() != 0 && node.opType() != "Identity") ||
+         (!effects.isPure(node) && !node.opType().ends_with("HandleOp"));
+}
+
+bool computesInVain(const Graph &graph, const Request &request) {
+  const ModuleIndex &index = graph.impl->index();
+  if (!index.graph() || index.allFunctions().empty())
+    return false;
+  tfg::Effects effects(*graph.impl->module);
+  Liveness all(index, effects, /*prunes=*/false), pruned(index, effects, /*prunes=*/true);
+  add(all, index, request);
+  add(pruned, index, request);
+  return llvm::any_of(all.nodes, [&](Operation *op) {
+    return !pruned.nodes.contains(op) && isWork(tfg::Node(op), effects);
+  });
+}
+
+} // namespace
+
+std::optional<Graph> withPrunedCalls(const Graph &graph, const Request &request) {
+  if (!computesInVain(graph, request))
+    return std::nullopt;
+  std::string keep;
+  for (const auto *names : {&request.feeds, &request.fetches, &request.targets})
+    for (const std::string &name : *names)
+      keep += (keep.empty() ? "keep=" : ",") + nodeOf(name);
+  std::string prune = pruningTo(request, /*functions=*/true);
+  auto context = std::make_unique<MLIRContext>(MLIRContext::Threading::DISABLED);
+  Expected<OwningOpRef<ModuleOp>> copy = copyInto(*context, *graph.impl->module);
+  if (!copy || !runOn(**copy, str(prune, ",tfg-prune-arguments{graph=true split=true ", keep, "},", prune)))
+    return std::nullopt;
+  Graph pruned;
+  pruned.impl =
+      std::make_shared<const Graph::Impl>(std::move(context), std::move(*copy), graph.impl->place);
+  return pruned;
+}
+
+} // namespace treadle
