@@ -55,7 +55,7 @@ MaybeValues ensureShape(Translator &, tfg::Node node, Values inputs) {
   auto shape = node.attr<tf_type::ShapeAttr>("shape");
   if (!isTensor(inputs[0].value.getType()) && shape && shape.getDims().empty())
     return inputs;
-  if (node->hasAttr(tfg::loopConditionKey))
+  if (tfg::isLoopCondition(node))
     return Unexpected(Translator::unsupported(node, "the loop's condition may be no scalar"));
   return std::nullopt;
 }

@@ -43,7 +43,7 @@ std::string reasonToInterpret(Node node, bool hasLoop, bool hasMore) {
 /// What no kernel runs, or only hands on: nobody wonders why it isn't compiled.
 bool isWorthAWord(Node node) {
   const OpDef *def = lookupOp(node.opType());
-  return !(def && def->isFormal()) && !node->hasAttr(tfg::loopConditionKey);
+  return !(def && def->isFormal()) && !tfg::isLoopCondition(node);
 }
 
 /// The class of what a call is given, as far as the graph tells; unknown ranks are `rank`, or stay

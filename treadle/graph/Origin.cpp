@@ -40,12 +40,38 @@ void addLines(Block &body, NamedNode wanted, SmallVectorImpl<std::string> &lines
   }
 }
 
+bool hasNode(Block &body, NamedNode wanted) {
+  return llvm::any_of(body, [&](Operation &op) {
+    return tfg::Node::isNode(&op) && tfg::Node(&op).name() == wanted.name &&
+           tfg::Node(&op).opType() == wanted.op;
+  });
+}
+
+/// Of a placeholder without a value: that it stands in a function, if it does. No input gives it
+/// one.
+void addFunction(Error &error, NamedNode wanted, ModuleOp module) {
+  for (tfg::GraphOp graph : module.getOps<tfg::GraphOp>())
+    if (hasNode(*graph.getBody(), wanted))
+      return;
+  for (tfg::FuncOp function : module.getOps<tfg::FuncOp>())
+    if (!function.isExternal() && hasNode(function.getEntry(), wanted)) {
+      error.message += str("; it stands in function '", function.getName().str(),
+                           "', where nothing feeds it: make it an argument of the function");
+      error.reason = Reason::Other;
+      return;
+    }
+}
+
 } // namespace
 
 Error withOrigin(Error error, ModuleOp module) {
   std::optional<NamedNode> wanted = parse(error.message);
   if (!wanted)
     return error;
+  std::string message = error.message; // that `wanted` refers to
+  wanted = parse(message);
+  if (error.reason == Reason::MissingInput)
+    addFunction(error, *wanted, module);
   SmallVector<std::string> lines;
   for (tfg::GraphOp graph : module.getOps<tfg::GraphOp>())
     addLines(*graph.getBody(), *wanted, lines);

@@ -1,5 +1,7 @@
 #include "treadle/lowering/Attributes.h"
 
+#include "treadle/lowering/Lowering.h"
+
 #include "treadle/import/Types.h"
 #include "treadle/proto/attr_value.pb.h"
 
@@ -59,7 +61,14 @@ PartialShape convertShape(tf_type::ShapeAttr shape) {
 Expected<FunctionRef> convertFunction(tf_type::FuncAttr func) {
   FunctionRef out{func.getName().getRootReference().str(), nullptr};
   if (func.getAttrs() && !func.getAttrs().empty()) {
-    Expected<AttrMap> attrs = convertAttributes(func.getAttrs());
+    // Those that lowering sets aren't a file's to state.
+    llvm::SmallVector<mlir::NamedAttribute> stated(func.getAttrs().getValue());
+    llvm::erase_if(stated, [](mlir::NamedAttribute attr) {
+      std::string_view key = attr.getName().getValue();
+      return key == wantedResultsAttr || key == gradientAttr;
+    });
+    Expected<AttrMap> attrs =
+        convertAttributes(mlir::DictionaryAttr::get(func.getContext(), stated));
     if (!attrs)
       return Unexpected(std::move(attrs.error()));
     out.attrs = std::make_shared<const AttrMap>(std::move(*attrs));

@@ -246,7 +246,7 @@ Expected<std::shared_ptr<const LoopSpec>> Lowering::convertLoop(tfg::Node loop) 
 Expected<NodeSpec> Lowering::convertNode(tfg::Node node) {
   NodeSpec out;
   out.name = node.name().str();
-  out.op = node->hasAttr(tfg::loopConditionKey) ? "LoopCond" : node.opType().str();
+  out.op = tfg::isLoopCondition(node) ? "LoopCond" : node.opType().str();
   out.device = node.device().str();
   out.isFunctionCall = static_cast<bool>(index.function(out.op));
   // Those of `replace` are values of the caller; nobody has one for a node of the file.

@@ -180,7 +180,7 @@ namespace {
 // Whether leaving the node out of a function could be noticed.
 bool hasEffects(tfg::Node node, const ModuleIndex &index) {
   llvm::StringRef op = node.opType();
-  if (auto stated = node.attr<mlir::ArrayAttr>("_effects"))
+  if (auto stated = node.attr<mlir::ArrayAttr>("_effects"); stated && statesEffects(op))
     return llvm::any_of(stated.getAsRange<mlir::StringAttr>(), [](mlir::StringAttr effect) {
       return !effect.getValue().starts_with("read ");
     });

@@ -128,6 +128,11 @@ OpEffects lookupEffects(std::string_view name) {
   return def ? def->facts().effects : OpEffects{write, OpEffects::Reach::World, write};
 }
 
+bool statesEffects(std::string_view name) {
+  const OpDef *def = lookupOp(name);
+  return !def || def->facts().runsPython;
+}
+
 std::string_view resourceFamily(std::string_view name) {
   const OpDef *def = lookupOp(name);
   return def ? def->makes() : std::string_view();

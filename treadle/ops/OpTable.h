@@ -181,6 +181,9 @@ std::string_view functionalOp(OpKind kind, bool isStateful);
 /// What an op of this name does. Of one that nobody knows: anything.
 OpEffects lookupEffects(std::string_view name);
 
+/// Whether a node of the op may state what it does: one that nobody knows, or that runs Python.
+bool statesEffects(std::string_view name);
+
 /// OpDef::makes of the op of this name; empty if there is none.
 std::string_view resourceFamily(std::string_view name);
 

@@ -6,6 +6,13 @@ using namespace mlir;
 
 namespace treadle::tfg {
 
+bool isLoopCondition(Node node) {
+  auto shape = node.attr<tf_type::ShapeAttr>("shape");
+  return node->hasAttr(loopConditionKey) && node.opType() == "EnsureShape" && shape &&
+         shape.hasRank() && shape.getDims().empty() && node.numResults() == 1 &&
+         getElementTypeOrSelf(node->getResult(0)).isInteger(1);
+}
+
 BlockArgument appendArgument(FuncOp function, StringRef name, Type type) {
   MLIRContext *context = function.getContext();
   Builder builder(context);

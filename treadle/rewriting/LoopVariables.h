@@ -7,6 +7,8 @@ namespace treadle::tfg {
 
 /// Marks an EnsureShape that stands for a LoopCond, which only frames have: run, it is one.
 inline constexpr llvm::StringLiteral loopConditionKey = "_loop_condition";
+/// Whether the node is an EnsureShape that is so marked, of a bool scalar.
+bool isLoopCondition(Node node);
 
 /// Adds a data argument, and its token, after the others. `name` is in use by nobody.
 mlir::BlockArgument appendArgument(FuncOp function, llvm::StringRef name, mlir::Type type);

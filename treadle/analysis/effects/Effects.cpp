@@ -475,7 +475,8 @@ void EffectAnalysis::addStated(Node node, ArrayAttr stated, EffectSet &out) {
 
 EffectAnalysis::EffectSet EffectAnalysis::effectsOf(Node node) {
   EffectSet out;
-  if (auto stated = node.attr<ArrayAttr>(statedEffectsKey)) {
+  if (auto stated = node.attr<ArrayAttr>(statedEffectsKey);
+      stated && statesEffects(node.opType())) {
     addStated(node, stated, out);
     return out;
   }

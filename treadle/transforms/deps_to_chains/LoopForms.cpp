@@ -129,6 +129,7 @@ void LoopForms::framesToWhile() {
   hadFrames = true;
   Builder builder(module.getContext());
   forEachNode(module, [&](Node node) {
+    node->removeDiscardableAttr(fromFrameKey); // of a file
     if (isWhile(node))
       node->setDiscardableAttr(fromFrameKey, builder.getBoolAttr(false));
   });

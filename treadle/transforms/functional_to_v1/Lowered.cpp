@@ -123,13 +123,21 @@ bool Restoration::findSource() {
   return false;
 }
 
-/// Whether nothing stands in the function but what lowering made and the call of the body.
+/// Whether nothing stands in the function but what lowering made and, in the body, the call of the
+/// For's.
 bool Restoration::isForFunction(StringRef key) {
   FuncOp loop = function(key);
   Attribute body = named.attr((loweredKey + ".body").str());
-  return loop && body && llvm::all_of(loop.getEntry(), [&](Operation &op) {
-           return !Node::isNode(&op) || isLowered(Node(&op)) || Node(&op).attr("f") == body;
-         });
+  if (!loop || !body)
+    return false;
+  unsigned calls = 0;
+  for (Operation &op : loop.getEntry())
+    if (Node::isNode(&op) && !isLowered(Node(&op))) {
+      if (Node(&op).attr("f") != body)
+        return false;
+      ++calls;
+    }
+  return calls == (key == "body");
 }
 
 bool Restoration::isForLoop() {
@@ -170,9 +178,12 @@ void Restoration::build() {
   for (NamedAttribute attr : source.attrs())
     if (StringRef key = attr.getName(); isDerived(key, opKind(opType)) && !(isFor && key == "T"))
       built.attr(key, attr.getValue());
+  auto isSaved = [&](StringRef &key) {
+    return key.consume_front(loweredKey) && key.consume_front(".") &&
+           (isFor || !isDerived(key, opKind(opType)));
+  };
   for (NamedAttribute attr : named.attrs())
-    if (StringRef key = attr.getName();
-        isField(named, attr) || (key.consume_front(loweredKey) && key.consume_front(".")))
+    if (StringRef key = attr.getName(); isField(named, attr) || isSaved(key))
       built.attr(key, attr.getValue());
   if (isFor)
     built.attr("T", named.attr("T") ? named.attr("T") : builder.getArrayAttr({}));

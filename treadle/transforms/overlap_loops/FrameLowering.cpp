@@ -18,6 +18,16 @@ bool isChosen(Operation &op) { return Node::isNode(&op) && op.hasAttr(chosenKey)
 FrameLowering::FrameLowering(ModuleOp module) : module(module), effects(module), symbols(module) {
   for (FuncOp function : module.getOps<FuncOp>())
     functions[function.getName()] = function;
+  eraseMarks(); // of a file
+}
+
+void FrameLowering::eraseMarks() {
+  module.walk([](Operation *op) {
+    if (Node::isNode(op)) {
+      op->removeDiscardableAttr(chosenKey);
+      op->removeDiscardableAttr(ownNamesKey);
+    }
+  });
 }
 
 void FrameLowering::choose(Node loop, Names names, bool overlaps) {
@@ -48,12 +58,7 @@ unsigned FrameLowering::run() {
   for (FuncOp function : module.getOps<FuncOp>())
     if (hasChosen(function) && !loopFunctions.contains(function))
       count += lowerIn(function.getEntry());
-  module.walk([](Operation *op) {
-    if (Node::isNode(op)) {
-      op->removeDiscardableAttr(chosenKey);
-      op->removeDiscardableAttr(ownNamesKey);
-    }
-  });
+  eraseMarks();
   return count;
 }
 

@@ -30,6 +30,7 @@ public:
   unsigned run();
 
 private:
+  void eraseMarks();
   bool hasChosen(FuncOp function);
   void findLoopFunctions();
   unsigned lowerIn(mlir::Block &body);

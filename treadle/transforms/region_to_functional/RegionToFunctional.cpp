@@ -61,7 +61,8 @@ Captures findCaptures(Operation *op, SmallVectorImpl<Value> &control) {
   SmallVector<Value> before(control.begin(), control.end());
   auto names = op->getAttrOfType<ArrayAttr>(operandsKey);
   for (Attribute entry : names ? names.getValue() : ArrayRef<Attribute>()) {
-    StringRef name = cast<StringAttr>(entry).getValue();
+    auto text = dyn_cast<StringAttr>(entry);
+    StringRef name = text ? text.getValue() : "";
     bool isUnused = name.consume_front("^"), wasThere = name.consume_front("^");
     Value value = name.empty() ? Value() : byName.lookup(name);
     // Its token alone is used, or nothing but the op itself waits for it.
@@ -86,8 +87,8 @@ Captures findCaptures(Operation *op, SmallVectorImpl<Value> &control) {
 Value withoutToBool(OpOperand &use) {
   Node node = definingNode(use.get());
   Value value = use.get();
-  if (!node || !node.attr(predicateKey) || node.numData() != 1 || !value.hasOneUse() ||
-      !node.controlResult().use_empty())
+  if (!node || node.opType() != "ToBool" || !node.attr(predicateKey) || node.numData() != 1 ||
+      !value.hasOneUse() || !node.controlResult().use_empty())
     return value;
   Value input = node.data().front();
   use.set(input);
