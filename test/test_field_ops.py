@@ -428,6 +428,91 @@ def test_quantized_sums_and_bounds():
     np.testing.assert_array_equal(uniform(nodes, "clipped", feeds), [[5, 6, 7], [-5, -5, 7]])
 
 
+def multiplied(x, factor):
+    """A product with a factor of scales, in whole numbers."""
+    mantissa, exponent = np.frexp(np.float64(factor))
+    number, shift = int(np.floor(mantissa * 2.0**31 + 0.5)), 31 - int(exponent)
+    if exponent > 30:
+        number, shift = 2**31 - 1, 1
+    x = [(int(v) * number + (1 << (shift - 1))) >> shift for v in x.ravel()]
+    return np.clip(x, -(2**31), 2**31 - 1)
+
+
+def product(op, values, attrs):
+    """Of operands of which the first may be floats; the scales and zero points follow."""
+    hybrid = op.endswith("Hybrid")
+    rest = ["rs", "rz"] if hybrid else ["ls", "lz", "rs", "rz", "os", "oz"]
+    feeds = dict(zip(["x", "w", *rest], values, strict=True))
+    out = "DT_FLOAT" if hybrid else "DT_QINT32"
+    kinds = {"Tlhs": "type: DT_FLOAT", "Trhs": "type: DT_QINT8"}
+    kinds = kinds if hybrid else {"Tin": "type: DT_QINT8"}
+    nodes = [
+        as_quantized("b", "w", 8),
+        ("r", op, ["x" if hybrid else "a", "b", *rest], {**kinds, "Tout": f"type: {out}", **attrs}),
+    ]
+    if hybrid:
+        return uniform(nodes, "r", feeds)
+    nodes += [as_quantized("a", "x", 8), as_plain("y", "r", 32)]
+    return uniform(nodes, "y", feeds)
+
+
+@pytest.mark.parametrize("axis", [-1, 1])
+@pytest.mark.parametrize("scale", [0.37, 1e-30])
+def test_quantized_products(axis, scale):
+    rng = np.random.default_rng(9)
+    a, b = (rng.integers(-128, 128, s).astype(np.int8) for s in ((3, 5), (5, 4)))
+    scales, zeros = (
+        (f32([0.1, 0.02, 3, 0.5]), i32([1, -2, 0, 7])) if axis == 1 else (f32(0.2), i32(5))
+    )
+    attrs = {**bounds("lhs_", 8), **bounds("rhs_", 8, axis), **bounds("output_", 32)}
+    got = product(
+        "UniformQuantizedDot", [a, b, f32(0.3), i32(4), scales, zeros, f32(scale), i32(-3)], attrs
+    )
+    sums = (a.astype(np.int64) - 4) @ (b.astype(np.int64) - zeros)
+    factors = np.broadcast_to(np.float64(f32(0.3)) * scales / f32(scale), (4,))
+    columns = [multiplied(sums[:, i], factors[i]) - 3 for i in range(4)]
+    wanted = np.stack(columns, 1)
+    wanted = (wanted + 2**31) % 2**32 - 2**31  # as TensorFlow, without a bound before the sum
+    np.testing.assert_array_equal(got, wanted)
+    with pytest.raises(treadle.InvalidArgumentError, match="must be positive"):
+        product("UniformQuantizedDot", [a, b, f32(0), i32(4), scales, zeros, f32(1), i32(0)], attrs)
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+@pytest.mark.parametrize("numbers", ["", "\\010\\003\\020\\002\\032\\002\\000\\001"])
+def test_hybrid_convolutions_quantize_each_image(groups, numbers):
+    rng = np.random.default_rng(10)
+    x = rng.standard_normal((4, 3, 5, 5)).astype(np.float32) * f32([1, 10, 0, 0.01]).reshape(
+        4, 1, 1, 1
+    )
+    w = rng.integers(-128, 128, (6, 3, 2, 2)).astype(np.int8)
+    order = [0, 1, 2, 3]
+    if numbers:  # input [space, features, batch]; filter and result in the usual order
+        numbers += "\\040\\001\\050\\000\\062\\002\\002\\003"
+        numbers += "\\070\\000\\100\\001\\112\\002\\002\\003"
+        order = [2, 3, 1, 0]
+    attrs = {
+        **bounds("rhs_", 8),
+        "padding": 's: "VALID"',
+        "batch_group_count": f"i: {groups}",
+        "dimension_numbers": f's: "{numbers}"',
+    }
+    got = product(
+        "UniformQuantizedConvolutionHybrid", [x.transpose(order).copy(), w, f32(0.5), i32(3)], attrs
+    )
+    parts, size = 4 // groups, 6 // groups
+    exact = [
+        convolved(x[g * parts : (g + 1) * parts], (w[g * size : (g + 1) * size] - 3.0) * 0.5)
+        for g in range(groups)
+    ]
+    wanted = np.concatenate(exact, 1)
+    for i in range(parts):
+        error = np.abs(got[i] - wanted[i]).max(axis=(1, 2))
+        for f in range(6):
+            most = np.abs(x[f // size * parts + i]).max()
+            assert error[f] <= most / 127 * 0.5 * 131 * 12
+
+
 # --- clusters ------------------------------------------------------------------------------------
 
 POINTS = f32(

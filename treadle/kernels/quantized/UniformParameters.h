@@ -38,21 +38,23 @@ inline int32_t wrappingDifference(int32_t a, int32_t b) {
 /// Scales and zero points of a tensor: of the slice that an element is in.
 class Parameters {
 public:
-  /// Those of a tensor of shape `dims` in inputs `i` and `i + 1`; nothing, having failed.
-  static std::optional<Parameters> read(OpContext &ctx, int i, int64_t axis, Dims dims) {
+  /// Those of a tensor of shape `dims` in inputs `i` and `i + 1`.
+  static Expected<Parameters> of(OpContext &ctx, int i, int64_t axis, Dims dims) {
     const Tensor &scales = ctx.input(i), &zeros = ctx.input(i + 1);
     bool isWhole = axis == -1;
     bool fits = isWhole ? scales.rank() == 0 && zeros.rank() == 0
                         : axis < std::ssize(dims) && scales.rank() == 1 && zeros.rank() == 1 &&
                               scales.dim(0) == dims[static_cast<size_t>(axis)] &&
                               zeros.dim(0) == scales.dim(0);
-    if (!fits) {
-      ctx.fail(invalidArgument("scales and zero_points are ", tensorTypeText(scales), " and ",
-                               tensorTypeText(zeros), ", expected ",
-                               isWhole ? "scalars" : "vectors of the size of dimension ",
-                               isWhole ? "" : std::to_string(axis), " of ", dimsText(dims)));
-      return std::nullopt;
-    }
+    if (!fits)
+      return Unexpected(invalidArgument(
+          "scales and zero_points are ", tensorTypeText(scales), " and ", tensorTypeText(zeros),
+          ", expected ", isWhole ? "scalars" : "vectors of the size of dimension ",
+          isWhole ? "" : std::to_string(axis), " of ", dimsText(dims)));
+    for (int64_t s = 0; s < scales.count(); ++s)
+      if (!(scales.data<float>()[s] > 0))
+        return Unexpected(
+            invalidArgument("scales must be positive, but one is ", scales.data<float>()[s]));
     Parameters p(scales, zeros);
     if (!isWhole) {
       p.count = scales.dim(0);
@@ -60,6 +62,10 @@ public:
         p.stride *= dims[d];
     }
     return p;
+  }
+  /// The same, or nothing, having failed.
+  static std::optional<Parameters> read(OpContext &ctx, int i, int64_t axis, Dims dims) {
+    return ctx.check(of(ctx, i, axis, dims));
   }
 
   /// The number of the slice of row-major element `i`.
@@ -89,9 +95,11 @@ inline int32_t quantized(float x, float inverseScale, int32_t zero, const Range 
 /// kernels share.
 class Multiplier {
 public:
-  explicit Multiplier(double factor) {
-    if (!std::isfinite(factor) || factor == 0)
-      return;
+  /// Of a positive, finite factor. Large ones become the largest there is.
+  static Expected<Multiplier> of(double factor) {
+    if (!std::isfinite(factor) || factor <= 0)
+      return Unexpected(
+          invalidArgument("a factor of scales must be positive and finite, but is ", factor));
     int exponent;
     double mantissa = std::frexp(factor, &exponent);
     auto fixed = static_cast<int64_t>(std::llround(mantissa * 0x1p31));
@@ -99,20 +107,23 @@ public:
       fixed /= 2;
       ++exponent;
     }
-    if (exponent < -31 || exponent > 30)
-      return;
-    number = fixed;
-    shift = 31 - exponent;
+    if (exponent < -31)
+      return Multiplier(0, 0);
+    if (exponent > 30)
+      return Multiplier(INT32_MAX, 30);
+    return Multiplier(fixed, exponent);
   }
 
   int32_t operator()(int32_t x) const {
-    __int128 product = static_cast<__int128>(x) * number + (__int128{1} << (shift - 1));
-    return static_cast<int32_t>(product >> shift);
+    int64_t product = (x * number + (int64_t{1} << (shift - 1))) >> shift;
+    return static_cast<int32_t>(std::clamp<int64_t>(product, INT32_MIN, INT32_MAX));
   }
 
 private:
-  int64_t number = 0;
-  int shift = 31;
+  Multiplier(int64_t number, int exponent) : number(number), shift(31 - exponent) {}
+
+  int64_t number;
+  int shift;
 };
 
 } // namespace treadle::uniform

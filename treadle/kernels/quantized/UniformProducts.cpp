@@ -16,11 +16,12 @@ namespace {
 
 using namespace uniform;
 
-/// Where the dimensions of an operand are, and a convolution's window. Empty of a product.
+/// A convolution's window, and where dimensions are: as the attributes state it, or completed for
+/// operands of a rank.
 struct WindowState {
   std::vector<int64_t> strides, lhsDilation, rhsDilation, paddings;
-  std::string padding, numbers; // ConvolutionDimensionNumbers of XLA
-  std::vector<int64_t> input, filter;
+  std::string padding, numbers;       // TensorFlow's message; when completed, XLA's
+  std::vector<int64_t> input, filter; // batch and feature (of filters output and input), space
   int64_t outputBatch = 0, outputFeature = 1, featureGroups = 1, batchGroups = 1;
 };
 
@@ -28,8 +29,6 @@ struct ProductState {
   std::optional<Range> lhs, out; // of those that aren't hybrid
   Range rhs;
   std::optional<WindowState> window;
-
-  int64_t features() const { return window ? window->outputFeature : 1; }
 };
 
 // --- operands ----------------------------------------------------------------------------------
@@ -42,162 +41,64 @@ Expected<Tensor> centred(const Tensor &x, const Parameters &p) {
   return out;
 }
 
-/// Rows of floats as integers less the zero point that suits each, and their scales.
-struct QuantizedRows {
+/// Floats as integers less the zero point that suits their slice of the batch, and its scale.
+struct QuantizedBatch {
   Tensor integers;
   std::vector<float> scales;
 };
 
-/// The range of a row holds 0; the zero point is the integer that is nearest to it.
-float quantizeRow(const float *row, int64_t count, const Range &range, int32_t *out) {
+/// A slice's scale and zero point, for 8 bits.
+struct SliceQuantization {
   double low = 0, high = 0;
-  for (int64_t i = 0; i < count; ++i) {
-    low = std::min<double>(low, row[i]);
-    high = std::max<double>(high, row[i]);
+  float scale = 0, inverse = 0;
+  int32_t zero = 0;
+
+  static constexpr Range range{-1, INT8_MIN, INT8_MAX};
+
+  /// The range holds 0; the zero point is the integer that is nearest to it.
+  void choose() {
+    if (low == high)
+      return;
+    constexpr double steps = static_cast<double>(range.max) - range.min;
+    scale = static_cast<float>((high - low) / steps);
+    inverse = static_cast<float>(steps / (high - low));
+    double fromLow = range.min - low / scale, fromHigh = range.max - high / scale;
+    bool isLowBetter =
+        std::abs(range.min) + std::abs(low / scale) < std::abs(range.max) + std::abs(high / scale);
+    double nearest = std::round(isLowBetter ? fromLow : fromHigh); // NaN where a float is infinite
+    if (!std::isnan(nearest))
+      zero = static_cast<int32_t>(std::clamp<double>(nearest, range.min, range.max));
   }
-  if (low == high) {
-    std::fill_n(out, count, 0);
-    return 0;
+  int32_t operator()(float x) const {
+    return scale == 0 ? 0 : quantized(x, inverse, zero, range) - zero;
   }
-  double steps = static_cast<double>(range.max) - range.min;
-  auto scale = static_cast<float>((high - low) / steps);
-  auto inverse = static_cast<float>(steps / (high - low));
-  double fromLow = range.min - low / scale, fromHigh = range.max - high / scale;
-  bool isLowBetter =
-      std::abs(range.min) + std::abs(low / scale) < std::abs(range.max) + std::abs(high / scale);
-  double zero =
-      std::clamp<double>(std::round(isLowBetter ? fromLow : fromHigh), range.min, range.max);
-  auto whole = static_cast<int32_t>(zero);
-  for (int64_t i = 0; i < count; ++i)
-    out[i] = quantized(row[i], inverse, whole, range) - whole;
-  return scale;
-}
+};
 
-/// Row by row along dimension `batch`, which must be the outermost.
-Expected<QuantizedRows> quantizeRows(const Tensor &x, const Range &range) {
-  QuantizedRows rows{TREADLE_TRY(Tensor::make(DType::Int32, x.dims())), {}};
-  int64_t count = x.dim(0), size = count ? x.count() / count : 0;
-  for (int64_t i = 0; i < count; ++i)
-    rows.scales.push_back(quantizeRow(x.data<float>() + i * size, size, range,
-                                      rows.integers.data<int32_t>() + i * size));
-  return rows;
-}
-
-// --- the product -------------------------------------------------------------------------------
-
-Tensor vectorOf(const std::vector<int64_t> &list) {
-  Tensor t = *Tensor::make(DType::Int64, {std::ssize(list)});
-  std::ranges::copy(list, t.data<int64_t>());
-  return t;
-}
-
-/// Low and high padding of each spatial dimension.
-std::vector<int64_t> paddingsOf(const WindowState &w, const Tensor &x, const Tensor &filter) {
-  if (w.padding != "SAME")
-    return w.padding == "EXPLICIT" ? w.paddings : std::vector<int64_t>(2 * w.strides.size(), 0);
-  std::vector<int64_t> list;
-  for (size_t i = 0; i < w.strides.size(); ++i) {
-    int64_t size = x.dims()[static_cast<size_t>(w.input[i + 2])];
-    int64_t window = filter.dims()[static_cast<size_t>(w.filter[i + 2])];
-    size = size ? (size - 1) * w.lhsDilation[i] + 1 : 0;
-    window = (window - 1) * w.rhsDilation[i] + 1;
-    int64_t places = (size + w.strides[i] - 1) / w.strides[i];
-    int64_t all = std::max<int64_t>(0, (places - 1) * w.strides[i] + window - size);
-    list.push_back(all / 2);
-    list.push_back(all - all / 2);
-  }
-  return list;
-}
-
-/// Sums of products, as int32.
-Expected<Tensor> multiplied(const ProductState &s, const Tensor &lhs, const Tensor &rhs) {
-  std::vector<Tensor> inputs{lhs, rhs};
-  AttrMap attrs;
-  if (!s.window)
-    return std::move(
-        TREADLE_TRY(runOp({matMulKernels}, "MatMul", attrs, inputs, {DType::Int32}))[0]);
-  const WindowState &w = *s.window;
-  Tensor paddings = vectorOf(paddingsOf(w, lhs, rhs));
-  inputs.insert(inputs.end(), {vectorOf(w.strides), paddings, vectorOf(w.lhsDilation),
-                               vectorOf(w.rhsDilation), vectorOf({w.featureGroups})});
-  attrs.set("dimension_numbers", w.numbers);
-  attrs.set("batch_group_count", w.batchGroups);
-  return std::move(
-      TREADLE_TRY(runOp({xlaConvolutionKernels}, "XlaConvV2", attrs, inputs, {DType::Int32}))[0]);
-}
-
-/// The shapes of operands, before anything looks at their dimensions.
-bool checkRanks(OpContext &ctx, const ProductState &s) {
-  const Tensor &lhs = ctx.input(0), &rhs = ctx.input(1);
-  auto rank = static_cast<int>(s.window ? s.window->input.size() : 2);
-  bool fits = lhs.rank() == rank && rhs.rank() == rank && (s.window || lhs.dim(1) == rhs.dim(0));
-  if (!fits)
-    ctx.fail(invalidArgument("operands of shapes ", dimsText(lhs.dims()), " and ",
-                             dimsText(rhs.dims()), " don't go together"));
-  return fits;
-}
-
-void runProduct(OpContext &ctx) {
-  const auto &s = ctx.state<ProductState>();
-  if (!checkRanks(ctx, s))
-    return;
-  auto lhs = Parameters::read(ctx, 2, s.lhs->axis, ctx.input(0).dims());
-  auto rhs = lhs ? Parameters::read(ctx, 4, s.rhs.axis, ctx.input(1).dims()) : std::nullopt;
-  auto a = rhs ? ctx.check(centred(ctx.input(0), *lhs)) : std::nullopt;
-  auto b = a ? ctx.check(centred(ctx.input(1), *rhs)) : std::nullopt;
-  auto sums = b ? ctx.check(multiplied(s, *a, *b)) : std::nullopt;
-  auto to = sums ? Parameters::read(ctx, 6, s.out->axis, sums->dims()) : std::nullopt;
-  Tensor *out = to ? ctx.allocateOutput(0, DType::QInt32, sums->dims()) : nullptr;
-  if (!out)
-    return;
-  int64_t features = sums->dims()[static_cast<size_t>(s.features())], stride = 1;
-  for (size_t d = static_cast<size_t>(s.features()) + 1; d < sums->dims().size(); ++d)
-    stride *= sums->dims()[d];
-  auto sliceOf = [&](const Parameters &p, int64_t feature) {
-    return p.slices() == 1 ? 0 : feature;
+/// Slice by slice along dimension `batch`.
+Expected<QuantizedBatch> quantizeBatch(const Tensor &x, int64_t batch) {
+  QuantizedBatch result{TREADLE_TRY(Tensor::make(DType::Int32, x.dims())), {}};
+  auto dim = static_cast<size_t>(batch);
+  int64_t stride = rowMajorStrides(x.dims())[dim];
+  std::vector<SliceQuantization> slices(static_cast<size_t>(x.dims()[dim]));
+  auto sliceOf = [&](int64_t i) -> SliceQuantization & {
+    return slices[static_cast<size_t>(i / stride % x.dims()[dim])];
   };
-  if (rhs->slices() != 1 && rhs->slices() != features)
-    return ctx.fail(invalidArgument("rhs is quantized in ", rhs->slices(),
-                                    " slices, but there are ", features, " features"));
-  std::vector<Multiplier> factors;
-  for (int64_t i = 0; i < features; ++i)
-    factors.emplace_back(static_cast<double>(lhs->scale(0)) * rhs->scale(sliceOf(*rhs, i)) /
-                         to->scale(sliceOf(*to, i)));
-  for (int64_t i = 0; i < sums->count(); ++i) {
-    int64_t feature = i / stride % features;
-    int32_t x = factors[static_cast<size_t>(feature)](sums->data<int32_t>()[i]);
-    out->data<int32_t>()[i] = s.out->clamped(wrappingSum(x, to->zero(sliceOf(*to, feature))));
+  const float *in = x.data<float>();
+  for (int64_t i = 0; i < x.count(); ++i) {
+    SliceQuantization &slice = sliceOf(i);
+    slice.low = std::min<double>(slice.low, in[i]);
+    slice.high = std::max<double>(slice.high, in[i]);
   }
+  for (SliceQuantization &slice : slices) {
+    slice.choose();
+    result.scales.push_back(slice.scale);
+  }
+  for (int64_t i = 0; i < x.count(); ++i)
+    result.integers.data<int32_t>()[i] = sliceOf(i)(in[i]);
+  return result;
 }
 
-void runHybrid(OpContext &ctx) {
-  const auto &s = ctx.state<ProductState>();
-  if (!checkRanks(ctx, s))
-    return;
-  if (s.window && (s.window->input[0] != 0 || s.window->batchGroups != 1))
-    return ctx.fail(unimplemented("batches that aren't the first dimension, or are in groups"));
-  auto rhs = Parameters::read(ctx, 2, s.rhs.axis, ctx.input(1).dims());
-  auto rows = rhs ? ctx.check(quantizeRows(ctx.input(0), s.rhs)) : std::nullopt;
-  auto b = rows ? ctx.check(centred(ctx.input(1), *rhs)) : std::nullopt;
-  auto sums = b ? ctx.check(multiplied(s, rows->integers, *b)) : std::nullopt;
-  Tensor *out = sums ? ctx.allocateOutput(0, DType::Float32, sums->dims()) : nullptr;
-  if (!out)
-    return;
-  DimVector strides = rowMajorStrides(sums->dims());
-  auto at = [&](int64_t i, int64_t d) {
-    return i / strides[static_cast<size_t>(d)] % sums->dims()[static_cast<size_t>(d)];
-  };
-  if (rhs->slices() != 1 && rhs->slices() != sums->dims()[static_cast<size_t>(s.features())])
-    return ctx.fail(invalidArgument("rhs is quantized in ", rhs->slices(), " slices"));
-  int64_t batchDim = s.window ? s.window->outputBatch : 0;
-  for (int64_t i = 0; i < sums->count(); ++i) {
-    float scale = rows->scales[static_cast<size_t>(at(i, batchDim))] *
-                  rhs->scale(rhs->slices() == 1 ? 0 : at(i, s.features()));
-    out->data<float>()[i] = static_cast<float>(sums->data<int32_t>()[i]) * scale;
-  }
-}
-
-// --- attributes --------------------------------------------------------------------------------
+// --- the window --------------------------------------------------------------------------------
 
 void appendField(std::string &bytes, int number, int64_t value) {
   bytes += static_cast<char>(number << 3);
@@ -205,53 +106,52 @@ void appendField(std::string &bytes, int number, int64_t value) {
 }
 
 /// TensorFlow's message for dimensions, as XLA's.
-Expected<void> readNumbers(std::string_view bytes, size_t spatial, WindowState &w) {
+Expected<void> readNumbers(std::string_view bytes, int64_t rank, WindowState &w) {
   std::vector<int64_t> fields[9], *places[9];
   for (size_t i = 0; i < 9; ++i)
     places[i] = &fields[i];
   if (!readDimensionNumbers(bytes, places))
     return Unexpected(invalidArgument("dimension_numbers is no message "
                                       "UniformQuantizedConvolutionDimensionNumbersAttr"));
-  bool isDefault = bytes.empty(); // batch, features, space; output and input features, space
+  bool isDefault = fields[2].empty(); // batch, features, space; output and input features, space
+  constexpr int64_t mostDims = 128;   // of a varint of one byte
+  auto isDimension = [&](int64_t d) { return d >= 0 && d < std::min(rank, mostDims); };
   auto dimension = [&](size_t field, int64_t otherwise) {
     return isDefault ? otherwise : fields[field].empty() ? 0 : fields[field].back();
   };
-  auto space = [&](size_t field) {
-    for (size_t i = 0; isDefault && i < spatial; ++i)
-      fields[field].push_back(static_cast<int64_t>(i) + 2);
-    return fields[field];
-  };
-  int64_t batch = dimension(0, 0), feature = dimension(1, 1);
-  w.input = {batch, feature};
-  int64_t filterIn = dimension(3, 1), filterOut = dimension(4, 0);
-  w.filter = {filterOut, filterIn};
+  w.numbers.clear();
+  for (size_t field : {2, 5, 8}) {
+    for (int64_t d = 2; isDefault && d < rank; ++d)
+      fields[field].push_back(d);
+    if (std::ssize(fields[field]) != rank - 2)
+      return Unexpected(invalidArgument("dimension_numbers have ", fields[field].size(),
+                                        " spatial dimensions, expected ", rank - 2));
+  }
+  const std::pair<int, size_t> lists[] = {{11, 2}, {6, 5}, {12, 8}};
+  w.input = {dimension(0, 0), dimension(1, 1)};
+  w.filter = {dimension(4, 0), dimension(3, 1)};
   w.outputBatch = dimension(6, 0);
   w.outputFeature = dimension(7, 1);
-  constexpr int64_t mostDims = 128; // of a varint of one byte
-  auto isDimension = [&](int64_t d) { return d >= 0 && d < static_cast<int64_t>(spatial) + 2; };
-  for (int64_t d : {batch, feature, filterIn, filterOut, w.outputBatch, w.outputFeature})
-    if (!isDimension(d) || d >= mostDims)
-      return Unexpected(invalidArgument("dimension_numbers name dimension ", d));
-  const std::pair<int, int64_t> single[] = {{3, filterIn},      {4, filterOut},
-                                            {7, batch},         {8, feature},
+  const std::pair<int, int64_t> single[] = {{3, w.filter[1]},   {4, w.filter[0]},
+                                            {7, w.input[0]},    {8, w.input[1]},
                                             {9, w.outputBatch}, {10, w.outputFeature}};
-  for (auto [number, value] : single)
-    appendField(w.numbers, number, value);
-  const std::pair<int, size_t> lists[] = {{11, 2}, {6, 5}, {12, 8}};
+  auto append = [&](int number, int64_t d) -> Expected<void> {
+    if (!isDimension(d))
+      return Unexpected(invalidArgument("dimension_numbers name dimension ", d));
+    appendField(w.numbers, number, d);
+    return {};
+  };
+  for (auto [number, d] : single)
+    TREADLE_TRY(append(number, d));
   for (auto [number, field] : lists)
-    for (int64_t d : space(field)) {
-      if (!isDimension(d))
-        return Unexpected(invalidArgument("dimension_numbers name dimension ", d));
-      appendField(w.numbers, number, d);
-    }
+    for (int64_t d : fields[field])
+      TREADLE_TRY(append(number, d));
   w.input.insert(w.input.end(), fields[2].begin(), fields[2].end());
   w.filter.insert(w.filter.end(), fields[5].begin(), fields[5].end());
-  if (fields[2].size() != spatial || fields[5].size() != spatial)
-    return Unexpected(invalidArgument("dimension_numbers have ", fields[2].size(), " and ",
-                                      fields[5].size(), " spatial dimensions, expected ", spatial));
   return {};
 }
 
+/// What the attributes state.
 Expected<WindowState> readWindow(const BindContext &node) {
   auto list = [&](std::string_view name) { return node.attrs.getOr(name, std::vector<int64_t>()); };
   WindowState w;
@@ -262,23 +162,195 @@ Expected<WindowState> readWindow(const BindContext &node) {
   w.padding = node.attrs.getOr("padding", std::string("VALID"));
   w.featureGroups = node.attrs.getOr<int64_t>("feature_group_count", 1);
   w.batchGroups = node.attrs.getOr<int64_t>("batch_group_count", 1);
-  size_t spatial = 2; // of images, where no attribute tells
-  for (const auto *stated : {&w.strides, &w.lhsDilation, &w.rhsDilation})
-    spatial = stated->empty() ? spatial : stated->size();
-  if (!w.paddings.empty())
-    spatial = w.paddings.size() / 2;
+  w.numbers = node.attrs.getOr("dimension_numbers", std::string());
+  if (w.padding != "SAME" && w.padding != "VALID" && w.padding != "EXPLICIT")
+    return Unexpected(invalidArgument("padding is '", w.padding, "'"));
+  if (w.padding != "EXPLICIT" && !w.paddings.empty())
+    return Unexpected(
+        invalidArgument("explicit_padding is stated, but padding is '", w.padding, "'"));
+  if (std::ranges::any_of(w.paddings, [](int64_t n) { return n < 0; }))
+    return Unexpected(invalidArgument("explicit_padding has negative numbers"));
+  return w;
+}
+
+/// Low and high padding of each spatial dimension, from the sizes of dilated operands.
+std::vector<int64_t> paddingsOf(const WindowState &w, const std::vector<int64_t> &sizes,
+                                const std::vector<int64_t> &windows) {
+  if (w.padding == "EXPLICIT")
+    return w.paddings;
+  std::vector<int64_t> list(2 * w.strides.size());
+  for (size_t i = 0; w.padding == "SAME" && i < w.strides.size(); ++i) {
+    int64_t places = (sizes[i] + w.strides[i] - 1) / w.strides[i];
+    int64_t all = std::max<int64_t>(0, (places - 1) * w.strides[i] + windows[i] - sizes[i]);
+    list[2 * i] = all / 2;
+    list[2 * i + 1] = all - all / 2;
+  }
+  return list;
+}
+
+std::vector<int64_t> dilatedSizes(const Tensor &t, const std::vector<int64_t> &dims,
+                                  const std::vector<int64_t> &dilation) {
+  std::vector<int64_t> sizes;
+  for (size_t i = 0; i < dilation.size(); ++i) {
+    int64_t size = t.dims()[static_cast<size_t>(dims[i + 2])];
+    sizes.push_back(size ? (size - 1) * dilation[i] + 1 : 0);
+  }
+  return sizes;
+}
+
+/// The window with all numbers that attributes leave out.
+Expected<WindowState> completed(WindowState w, const Tensor &lhs, const Tensor &rhs) {
+  if (lhs.rank() != rhs.rank() || lhs.rank() < 3)
+    return Unexpected(invalidArgument("operands of shapes ", dimsText(lhs.dims()), " and ",
+                                      dimsText(rhs.dims()), " don't go together"));
+  size_t spatial = static_cast<size_t>(lhs.rank()) - 2;
+  constexpr int64_t most = INT32_MAX;
   for (auto *stated : {&w.strides, &w.lhsDilation, &w.rhsDilation}) {
     if (stated->empty())
       stated->assign(spatial, 1);
-    if (stated->size() != spatial || std::ranges::min(*stated) < 1)
+    if (stated->size() != spatial || std::ranges::min(*stated) < 1 ||
+        std::ranges::max(*stated) > most)
       return Unexpected(
           invalidArgument("strides and dilations must be ", spatial, " numbers each, from 1 on"));
   }
-  if (w.padding != "SAME" && w.padding != "VALID" && w.padding != "EXPLICIT")
-    return Unexpected(invalidArgument("padding is '", w.padding, "'"));
-  std::string bytes = node.attrs.getOr("dimension_numbers", std::string());
-  TREADLE_TRY(readNumbers(bytes, spatial, w));
+  if (w.padding == "EXPLICIT" && w.paddings.size() != 2 * spatial)
+    return Unexpected(invalidArgument("explicit_padding has ", w.paddings.size(),
+                                      " numbers, expected ", 2 * spatial));
+  TREADLE_TRY(readNumbers(std::string(w.numbers), lhs.rank(), w));
+  std::vector<int64_t> sizes = dilatedSizes(lhs, w.input, w.lhsDilation),
+                       windows = dilatedSizes(rhs, w.filter, w.rhsDilation);
+  w.paddings = paddingsOf(w, sizes, windows);
+  for (size_t i = 0; i < spatial; ++i)
+    if (sizes[i] + w.paddings[2 * i] + w.paddings[2 * i + 1] - windows[i] <= -2 * w.strides[i])
+      return Unexpected(invalidArgument("a window of ", windows[i], " is larger than the input, ",
+                                        sizes[i], " with padding ", w.paddings[2 * i], " and ",
+                                        w.paddings[2 * i + 1]));
   return w;
+}
+
+// --- the product -------------------------------------------------------------------------------
+
+Tensor vectorOf(const std::vector<int64_t> &list) {
+  Tensor t = *Tensor::make(DType::Int64, {std::ssize(list)});
+  std::ranges::copy(list, t.data<int64_t>());
+  return t;
+}
+
+/// The product of two operands: where its results stand for batches and features.
+struct QuantizedProduct {
+  std::optional<WindowState> window;
+
+  static Expected<QuantizedProduct> of(const ProductState &s, const Tensor &lhs,
+                                       const Tensor &rhs) {
+    if (s.window)
+      return QuantizedProduct{TREADLE_TRY(completed(*s.window, lhs, rhs))};
+    if (lhs.rank() != 2 || rhs.rank() != 2 || lhs.dim(1) != rhs.dim(0))
+      return Unexpected(invalidArgument("operands of shapes ", dimsText(lhs.dims()), " and ",
+                                        dimsText(rhs.dims()), " don't go together"));
+    return QuantizedProduct{};
+  }
+
+  int64_t inputBatch() const { return window ? window->input[0] : 0; }
+  int64_t outputBatch() const { return window ? window->outputBatch : 0; }
+  int64_t features() const { return window ? window->outputFeature : 1; }
+  /// The dimension of the right operand that has the features.
+  int64_t filterFeatures() const { return window ? window->filter[0] : 1; }
+  int64_t batchGroups() const { return window ? window->batchGroups : 1; }
+
+  /// Sums of products, as int32.
+  Expected<Tensor> sums(const Tensor &lhs, const Tensor &rhs) const {
+    std::vector<Tensor> inputs{lhs, rhs};
+    AttrMap attrs;
+    if (!window)
+      return std::move(
+          TREADLE_TRY(runOp({matMulKernels}, "MatMul", attrs, inputs, {DType::Int32}))[0]);
+    const WindowState &w = *window;
+    inputs.insert(inputs.end(), {vectorOf(w.strides), vectorOf(w.paddings), vectorOf(w.lhsDilation),
+                                 vectorOf(w.rhsDilation), vectorOf({w.featureGroups})});
+    attrs.set("dimension_numbers", w.numbers);
+    attrs.set("batch_group_count", w.batchGroups);
+    return std::move(
+        TREADLE_TRY(runOp({xlaConvolutionKernels}, "XlaConvV2", attrs, inputs, {DType::Int32}))[0]);
+  }
+};
+
+/// The coordinate of row-major element `i` along a dimension.
+class Coordinate {
+public:
+  Coordinate(Dims dims, int64_t dim)
+      : stride(rowMajorStrides(dims)[static_cast<size_t>(dim)]),
+        size(dims[static_cast<size_t>(dim)]) {}
+  int64_t operator()(int64_t i) const { return i / stride % size; }
+
+  const int64_t stride, size;
+};
+
+/// A whole operand's, or a feature's.
+int64_t sliceOf(const Parameters &p, int64_t feature) { return p.slices() == 1 ? 0 : feature; }
+
+Expected<void> checkAxis(std::string_view operand, const Range &range, int64_t features) {
+  if (range.axis == -1 || range.axis == features)
+    return {};
+  return Unexpected(invalidArgument(operand, "_quantization_axis is ", range.axis,
+                                    ", expected -1 or ", features, ", the dimension of features"));
+}
+
+/// From sums to the integers of the result, for each feature.
+Expected<std::vector<Multiplier>> outputFactors(const Parameters &lhs, const Parameters &rhs,
+                                                const Parameters &to, int64_t features) {
+  std::vector<Multiplier> factors;
+  for (int64_t i = 0; i < features; ++i)
+    factors.push_back(
+        TREADLE_TRY(Multiplier::of(static_cast<double>(lhs.scale(0)) * rhs.scale(sliceOf(rhs, i)) /
+                                   to.scale(sliceOf(to, i)))));
+  return factors;
+}
+
+Expected<void> computeProduct(OpContext &ctx, const ProductState &s) {
+  const Tensor &lhs = ctx.input(0), &rhs = ctx.input(1);
+  QuantizedProduct product = TREADLE_TRY(QuantizedProduct::of(s, lhs, rhs));
+  TREADLE_TRY(checkAxis("rhs", s.rhs, product.filterFeatures()));
+  TREADLE_TRY(checkAxis("output", *s.out, product.features()));
+  if (s.rhs.axis == -1 && s.out->axis != -1)
+    return Unexpected(invalidArgument("the result is quantized along an axis, but rhs isn't"));
+  Parameters from = TREADLE_TRY(Parameters::of(ctx, 2, s.lhs->axis, lhs.dims()));
+  Parameters by = TREADLE_TRY(Parameters::of(ctx, 4, s.rhs.axis, rhs.dims()));
+  Tensor sums =
+      TREADLE_TRY(product.sums(TREADLE_TRY(centred(lhs, from)), TREADLE_TRY(centred(rhs, by))));
+  Parameters to = TREADLE_TRY(Parameters::of(ctx, 6, s.out->axis, sums.dims()));
+  Coordinate feature(sums.dims(), product.features());
+  std::vector<Multiplier> factors = TREADLE_TRY(outputFactors(from, by, to, feature.size));
+  Tensor *out = ctx.allocateOutput(0, DType::QInt32, sums.dims());
+  for (int64_t i = 0; out && i < sums.count(); ++i) {
+    int64_t f = feature(i);
+    int32_t x = factors[static_cast<size_t>(f)](sums.data<int32_t>()[i]);
+    out->data<int32_t>()[i] = s.out->clamped(wrappingSum(x, to.zero(sliceOf(to, f))));
+  }
+  return {};
+}
+
+Expected<void> computeHybrid(OpContext &ctx, const ProductState &s) {
+  const Tensor &lhs = ctx.input(0), &rhs = ctx.input(1);
+  QuantizedProduct product = TREADLE_TRY(QuantizedProduct::of(s, lhs, rhs));
+  TREADLE_TRY(checkAxis("rhs", s.rhs, product.filterFeatures()));
+  Parameters by = TREADLE_TRY(Parameters::of(ctx, 2, s.rhs.axis, rhs.dims()));
+  QuantizedBatch batch = TREADLE_TRY(quantizeBatch(lhs, product.inputBatch()));
+  Tensor sums = TREADLE_TRY(product.sums(batch.integers, TREADLE_TRY(centred(rhs, by))));
+  Coordinate feature(sums.dims(), product.features()), row(sums.dims(), product.outputBatch());
+  int64_t groupSize = feature.size / product.batchGroups();
+  Tensor *out = ctx.allocateOutput(0, DType::Float32, sums.dims());
+  for (int64_t i = 0; out && i < sums.count(); ++i) {
+    int64_t f = feature(i);
+    float scale = batch.scales[static_cast<size_t>(f / groupSize * row.size + row(i))];
+    out->data<float>()[i] =
+        static_cast<float>(sums.data<int32_t>()[i]) * scale * by.scale(sliceOf(by, f));
+  }
+  return {};
+}
+
+template <auto compute> void runComputing(OpContext &ctx) {
+  if (Expected<void> done = compute(ctx, ctx.state<ProductState>()); !done)
+    ctx.fail(std::move(done.error()));
 }
 
 template <bool isHybrid, bool isConvolution>
@@ -293,10 +365,11 @@ Expected<BoundKernel> bindProduct(const BindContext &node) {
     s.out = TREADLE_TRY(Range::of(node, "output_"));
   }
   if (!isHybrid && s.lhs->axis != -1)
-    return Unexpected(unimplemented("a left operand that is quantized along an axis"));
+    return Unexpected(invalidArgument("lhs_quantization_axis is ", s.lhs->axis, ", expected -1"));
   if (isConvolution)
     s.window = TREADLE_TRY(readWindow(node));
-  BoundKernel bound = boundWith(isHybrid ? runHybrid : runProduct, std::move(s));
+  BoundKernel bound = boundWith(
+      isHybrid ? runComputing<computeHybrid> : runComputing<computeProduct>, std::move(s));
   bound.isExpensive = true;
   return bound;
 }

@@ -67,10 +67,11 @@ struct RequantizeState {
 };
 
 /// The factors from slices of one tensor to those of another, of which one may be whole.
-std::vector<Multiplier> multipliers(const Parameters &from, const Parameters &to) {
+Expected<std::vector<Multiplier>> multipliers(const Parameters &from, const Parameters &to) {
   std::vector<Multiplier> list;
   for (int64_t i = 0; i < std::max(from.slices(), to.slices()); ++i)
-    list.emplace_back(from.scale(from.slices() == 1 ? 0 : i) / to.scale(to.slices() == 1 ? 0 : i));
+    list.push_back(TREADLE_TRY(Multiplier::of(from.scale(from.slices() == 1 ? 0 : i) /
+                                              to.scale(to.slices() == 1 ? 0 : i))));
   return list;
 }
 
@@ -89,15 +90,15 @@ void runRequantize(OpContext &ctx) {
   auto to = from ? Parameters::read(ctx, 3, s.out.axis, in.dims()) : std::nullopt;
   if (!to || !shareAxis(ctx, s.in, s.out))
     return;
-  Tensor *out = ctx.allocateOutput(0, s.dtype, in.dims());
+  auto factors = ctx.check(multipliers(*from, *to));
+  Tensor *out = factors ? ctx.allocateOutput(0, s.dtype, in.dims()) : nullptr;
   if (!out)
     return;
-  std::vector<Multiplier> factors = multipliers(*from, *to);
   auto convert = [&]<typename From, typename To>() {
     for (int64_t i = 0; i < in.count(); ++i) {
       int64_t a = from->slice(i), b = to->slice(i);
       int32_t x = wrappingDifference(in.data<From>()[i], from->zero(a));
-      x = factors[static_cast<size_t>(std::max(a, b))](x);
+      x = (*factors)[static_cast<size_t>(std::max(a, b))](x);
       out->data<To>()[i] = static_cast<To>(s.out.clamped(wrappingSum(x, to->zero(b))));
     }
   };
@@ -133,10 +134,12 @@ std::optional<Tensor> rescaled(OpContext &ctx, int operand, const Range &range,
     ctx.fail(unimplemented("a sum that is quantized along an axis of operands that aren't"));
     return std::nullopt;
   }
-  std::vector<Multiplier> factors = multipliers(*from, to);
+  auto factors = ctx.check(multipliers(*from, to));
+  if (!factors)
+    return std::nullopt;
   for (int64_t i = 0; i < in.count(); ++i) {
     int64_t slice = from->slice(i);
-    out->data<int32_t>()[i] = factors[static_cast<size_t>(slice)](
+    out->data<int32_t>()[i] = (*factors)[static_cast<size_t>(slice)](
         wrappingDifference(in.data<int32_t>()[i], from->zero(slice)));
   }
   return out;
