@@ -122,13 +122,13 @@ def work():
 
 
 class Worker:
-    def __init__(self, timeout):
-        self.timeout, self.process = timeout, None
+    def __init__(self, timeout, script=__file__):
+        self.timeout, self.script, self.process = timeout, os.path.abspath(script), None
 
     def ask(self, *fields):
         if not self.process:
             self.process = subprocess.Popen(
-                [sys.executable, os.path.abspath(__file__), "--worker"],
+                [sys.executable, self.script, "--worker"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,

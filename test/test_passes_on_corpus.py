@@ -5,7 +5,10 @@ runs the same by hand, on as many cases as wanted.
 """
 
 import importlib.util
+import os
 import pathlib
+import subprocess
+import sys
 
 import pytest
 
@@ -44,3 +47,22 @@ def test_options_name_what_is_asked_for():
     assert harness.spelled("p", ["keep"], case) == "p{keep=y,t,x}"
     assert harness.spelled("p", ["feeds", "targets"], case) == "p{feeds=x:0 targets=t,x}"
     assert harness.spelled("p", [], case) == "p"
+
+
+def test_tensorflow_runs_what_passes_give():
+    """A few graphs of what './dev conformance graphs' runs."""
+    python = os.environ.get("TREADLE_TENSORFLOW_PYTHON") or sys.executable
+    if subprocess.run([python, "-c", "import tensorflow"], capture_output=True).returncode:
+        pytest.skip(f"{python} has no TensorFlow; TREADLE_TENSORFLOW_PYTHON can name one that has")
+    if not harness.CORPUS.is_dir():
+        pytest.skip(f"there is no {harness.CORPUS}")
+    script = pathlib.Path(__file__).with_name("conformance") / "graphs.py"
+    passes = ["tfg-prune-arguments", "tfg-functional-to-v1", "tfg-deps-to-chains"]
+    named = [part for name in passes for part in ("--pass", name)]
+    done = subprocess.run(
+        [python, script, "--only", "while_v2_test/", "--sample", "3", "--jobs", "1", *named],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "tfg-prune-arguments" in done.stdout

@@ -49,6 +49,8 @@ def TfgDialect : Dialect {
     ::mlir::StringAttr argNameKey;
     tf_type::ControlType controlType;
     tf_type::OpaqueTensorType opaqueTensorType;
+    /// While a function's text is read: the types for a tfg.return that leaves them out.
+    ::llvm::SmallVector<::mlir::Type> resultTypesOfFunction;
 
     // `!tfg.control`, `!tfg.tensor` and `#tfg.version` are names for those of tf_type.
     ::mlir::Type parseType(::mlir::DialectAsmParser &parser) const override;

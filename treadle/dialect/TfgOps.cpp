@@ -333,6 +333,10 @@ ParseResult FuncOp::parse(OpAsmParser &parser, OperationState &state) {
 
   SMLoc loc = parser.getCurrentLocation();
   Region *body = state.addRegion();
+  // Functions don't nest.
+  SmallVector<Type> &resultTypes =
+      parser.getContext()->getLoadedDialect<TfgDialect>()->resultTypesOfFunction;
+  resultTypes.assign(signature.resultTypes.begin(), signature.resultTypes.end());
   if (parser.parseRegion(*body, signature.arguments, /*enableNameShadowing=*/false))
     return failure();
   if (body->empty())
@@ -501,8 +505,8 @@ ParseResult ReturnOp::parse(OpAsmParser &parser, OperationState &state) {
     auto type = cast<FunctionType>(types.front());
     types.assign(type.getInputs().begin(), type.getInputs().end());
   }
-  if (types.empty())
-    types.assign(numData, OpaqueTensorType::get(context));
+  if (types.empty() && numData != 0)
+    types = context->getLoadedDialect<TfgDialect>()->resultTypesOfFunction;
   if (types.size() != numData)
     return parser.emitError(loc) << "found " << types.size() << " types for " << numData
                                  << " values";

@@ -176,8 +176,9 @@ private:
         name = cast<StringAttr>(stated[index]);
       std::string source = nodes.nameOf(value).str();
       std::string key = name ? name.str() : source;
+      bool isNew = !def.control_ret().contains(key);
       (*def.mutable_control_ret())[key] = source;
-      if (!stated)
+      if (!stated && isNew)
         signature.add_control_output(key);
     }
     return {};

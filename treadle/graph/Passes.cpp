@@ -4,6 +4,7 @@
 #include "treadle/dialect/TfExecutor.h"
 #include "treadle/graph/OutsideNames.h"
 #include "treadle/import/SavedModel.h"
+#include "treadle/rewriting/Colocation.h"
 #include "treadle/rewriting/FunctionalNode.h"
 #include "treadle/tensor/Suggestions.h"
 #include "treadle/transforms/Passes.h"
@@ -110,8 +111,10 @@ Expected<void> runOn(ModuleOp module, std::string_view pipeline) {
   PassManager passes(module.getContext(), ModuleOp::getOperationName());
   TREADLE_TRY(parse(pipeline, passes));
   FirstError errors(*module.getContext());
+  tfg::StaleColocations colocations(module);
   if (failed(passes.run(module)))
     return Unexpected(invalidArgument(errors.message.empty() ? "a pass failed" : errors.message));
+  colocations.drop(module);
   return {};
 }
 

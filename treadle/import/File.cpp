@@ -9,6 +9,7 @@
 #include "treadle/import/GraphDef.h"
 #include "treadle/import/Keywords.h"
 #include "treadle/import/MlirNesting.h"
+#include "treadle/import/OldSpelling.h"
 #include "treadle/import/PackedBools.h"
 #include "treadle/import/SavedModel.h"
 #include "treadle/import/TfExecutor.h"
@@ -74,8 +75,8 @@ static bool looksLikeMlir(StringRef content) {
   StringRef body = skipBlanks(content, "//");
   if (body.size() != content.ltrim().size())
     return true;
-  return llvm::any_of(ArrayRef<StringRef>{"module", "builtin.", "func.func", "tfg.", "\"", "!",
-                                          "#tf", "#loc", "#map", "{-#"},
+  return llvm::any_of(ArrayRef<StringRef>{"module", "builtin.", "func.func", "func ", "tfg.", "\"",
+                                          "!", "#tf", "#loc", "#map", "{-#"},
                       [&](StringRef start) { return body.starts_with(start); });
 }
 
@@ -208,9 +209,10 @@ static LogicalResult verifyProgram(ModuleOp module) {
   return verify(module);
 }
 
-static ImportedModule readMlirText(MLIRContext &context, std::string_view text,
+static ImportedModule readMlirText(MLIRContext &context, std::string_view written,
                                    const ConvertProgram &convert) {
-  TREADLE_TRY(checkMlirNesting(text));
+  TREADLE_TRY(checkMlirNesting(written));
+  std::string text = withTodaysSpelling(written);
   loadGraphDialects(context);
   FirstError first(context);
   bool wasOpen = context.allowsUnregisteredDialects();

@@ -21,6 +21,8 @@ inline constexpr llvm::StringLiteral allOutputsKey = "_mlir_all_outputs";
 
 /// Attributes of a FunctionDef's attribute map, and of its arguments, have this in front.
 inline constexpr llvm::StringLiteral attrPrefix = "tf.";
+/// On a function: a shape for each of its data arguments.
+inline constexpr llvm::StringLiteral inputShapesKey = "tf._input_shapes";
 
 // In the dictionaries of arguments and results: the fields of an ArgDef.
 inline constexpr llvm::StringLiteral argDescriptionKey = "tfg.description";

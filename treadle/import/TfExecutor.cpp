@@ -2,6 +2,7 @@
 
 #include "treadle/import/LoopInvariants.h"
 #include "treadle/import/TfIslands.h"
+#include "treadle/import/TfRegions.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
@@ -336,6 +337,8 @@ bool treadle::hasTfExecutor(ModuleOp module) { return !module.getOps<func::FuncO
 
 LogicalResult treadle::importTfExecutor(ModuleOp module) {
   module.getContext()->loadDialect<tfg::TfgDialect, tf_type::TfTypeDialect>();
+  if (failed(outlineTfRegions(module)))
+    return failure();
   llvm::StringSet<> functions;
   for (Operation &op : *module.getBody())
     if (auto symbol = dyn_cast<SymbolOpInterface>(op))

@@ -174,7 +174,8 @@ LogicalResult TfBodyReader::readOp(Operation *op, ValueRange control, tfg::Node 
                                  << "operations of the tf dialect";
   if (op->getNumRegions() != 0)
     return op->emitError("unimplemented: op '")
-           << op->getName() << "' has regions; control flow must be in functions (tf.While, tf.If)";
+           << op->getName() << "' has regions; of tf operations these have some that can be read: "
+           << "tf.IfRegion, tf.CaseRegion, tf.WhileRegion";
   NodeParts parts = takeApart(op, op->getOperandTypes(), op->getResultTypes(), functions);
   node = addNode(std::move(parts), op->getLoc(), dataOf(op->getOperands()), control,
                  op->getResultTypes());

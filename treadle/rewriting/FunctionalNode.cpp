@@ -1,6 +1,7 @@
 #include "treadle/rewriting/FunctionalNode.h"
 
 #include "treadle/dialect/FunctionNames.h"
+#include "treadle/import/Keywords.h"
 #include "treadle/ops/OpTable.h"
 
 using namespace mlir;
@@ -100,7 +101,19 @@ Node callInstead(Node node, const llvm::StringMap<StringAttr> &renamed) {
   return node;
 }
 
+static ArrayAttr without(ArrayAttr list, const llvm::BitVector &erased) {
+  if (!list || list.size() != erased.size())
+    return list;
+  SmallVector<Attribute> kept;
+  for (auto [i, attr] : llvm::enumerate(list))
+    if (!erased.test(i))
+      kept.push_back(attr);
+  return ArrayAttr::get(list.getContext(), kept);
+}
+
 void eraseArguments(FuncOp function, const llvm::BitVector &arguments) {
+  if (auto shapes = function->getAttrOfType<ArrayAttr>(graphdef::inputShapesKey))
+    function->setDiscardableAttr(graphdef::inputShapesKey, without(shapes, arguments));
   llvm::BitVector pairs(2 * arguments.size());
   for (unsigned i : arguments.set_bits())
     pairs.set(2 * i, 2 * i + 2);
@@ -121,16 +134,6 @@ void eraseResults(FuncOp function, const llvm::BitVector &results) {
   llvm::append_range(kept, SmallVector<Value>(returnOp.getControl()));
   returnOp->setOperands(kept);
   (void)function.eraseResults(results);
-}
-
-static ArrayAttr without(ArrayAttr list, const llvm::BitVector &erased) {
-  if (!list || list.size() != erased.size())
-    return list;
-  SmallVector<Attribute> kept;
-  for (auto [i, attr] : llvm::enumerate(list))
-    if (!erased.test(i))
-      kept.push_back(attr);
-  return ArrayAttr::get(list.getContext(), kept);
 }
 
 Node eraseFromNode(const FunctionalNode &functional, const llvm::BitVector &arguments,

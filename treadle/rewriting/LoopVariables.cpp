@@ -1,5 +1,6 @@
 #include "treadle/rewriting/LoopVariables.h"
 
+#include "treadle/import/Keywords.h"
 #include "treadle/rewriting/Rewriting.h"
 
 using namespace mlir;
@@ -13,10 +14,20 @@ bool isLoopCondition(Node node) {
          getElementTypeOrSelf(node->getResult(0)).isInteger(1);
 }
 
+static ArrayAttr appended(ArrayAttr list, ArrayRef<Attribute> last) {
+  SmallVector<Attribute> all(list.begin(), list.end());
+  llvm::append_range(all, last);
+  return ArrayAttr::get(list.getContext(), all);
+}
+
 BlockArgument appendArgument(FuncOp function, StringRef name, Type type) {
   MLIRContext *context = function.getContext();
   Builder builder(context);
   unsigned at = function.getNumArguments();
+  if (auto shapes = function->getAttrOfType<ArrayAttr>(graphdef::inputShapesKey);
+      shapes && shapes.size() == function.getNumDataArguments())
+    function->setDiscardableAttr(graphdef::inputShapesKey,
+                                 appended(shapes, tf_type::ShapeAttr::get(cast<ShapedType>(type))));
   DictionaryAttr named =
       builder.getDictionaryAttr(builder.getNamedAttr("tfg.name", builder.getStringAttr(name)));
   (void)function.insertArguments({at, at}, {type, tf_type::ControlType::get(context)},
@@ -42,12 +53,6 @@ void appendResult(FuncOp function, std::string name, Value value) {
   (void)function.insertResult(
       at, value.getType(),
       builder.getDictionaryAttr(builder.getNamedAttr("tfg.name", builder.getStringAttr(name))));
-}
-
-static ArrayAttr appended(ArrayAttr list, ArrayRef<Attribute> last) {
-  SmallVector<Attribute> all(list.begin(), list.end());
-  llvm::append_range(all, last);
-  return ArrayAttr::get(list.getContext(), all);
 }
 
 /// The attributes of the loop as they are with variables of these types more.

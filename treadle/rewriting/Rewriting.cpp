@@ -133,20 +133,23 @@ SmallVector<Value> tokensBefore(Node node) {
   return tokens.takeVector();
 }
 
-// The return op names its tokens: a replacement takes the name of the token that it stands for.
+// The return op names its tokens: a replacement takes the name of the token that it stands for. A
+// token without a name is named for its node, and stands there once.
 static void replaceReturned(ReturnOp op, Value token, ValueRange replacements) {
   SmallVector<Value> tokens;
   SmallVector<Attribute> names;
+  auto add = [&](Value value, Attribute name) {
+    if (cast<DictionaryAttr>(name).empty() && llvm::is_contained(tokens, value))
+      return;
+    tokens.push_back(value);
+    names.push_back(name);
+  };
   for (auto [value, name] : llvm::zip(op.getControl(), op.getControlRetAttrs())) {
     bool isReplaced = value == token;
-    for (Value replacement : isReplaced ? replacements.take_front(1) : ValueRange(value)) {
-      tokens.push_back(replacement);
-      names.push_back(name);
-    }
-    for (Value replacement : isReplaced ? replacements.drop_front(1) : ValueRange()) {
-      tokens.push_back(replacement);
-      names.push_back(DictionaryAttr::get(op.getContext()));
-    }
+    for (Value replacement : isReplaced ? replacements.take_front(1) : ValueRange(value))
+      add(replacement, name);
+    for (Value replacement : isReplaced ? replacements.drop_front(1) : ValueRange())
+      add(replacement, DictionaryAttr::get(op.getContext()));
   }
   unsigned first = op.getData().size();
   op->setOperands(first, op->getNumOperands() - first, tokens);

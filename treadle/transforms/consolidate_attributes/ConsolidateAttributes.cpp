@@ -18,7 +18,6 @@ namespace {
 
 constexpr StringLiteral outputShapesKey = "_output_shapes";
 constexpr StringLiteral argShapesKey = "tf._output_shapes";
-constexpr StringLiteral inputShapesKey = "tf._input_shapes";
 // Marks of what is to be written again. On nodes no GraphDef has them.
 constexpr StringLiteral regenerateNodeKey = "_mlir_regenerate_output_shapes";
 constexpr StringLiteral regenerateArgKey = "tfg.regenerate_output_shapes";
@@ -80,7 +79,7 @@ public:
 
   void fold(FuncOp function) {
     unsigned count = function.getNumDataArguments();
-    ArrayAttr shapes = shapesOf(function->getDiscardableAttr(inputShapesKey), count);
+    ArrayAttr shapes = shapesOf(function->getDiscardableAttr(graphdef::inputShapesKey), count);
     SmallVector<Type> types;
     for (unsigned i = 0; i < count; ++i) {
       BlockArgument argument = function.getDataArgument(i);
@@ -90,7 +89,7 @@ public:
       types.push_back(argument.getType());
     }
     if (shapes && shapesOf(unit.getContext(), types) == shapes) {
-      function->removeDiscardableAttr(inputShapesKey);
+      function->removeDiscardableAttr(graphdef::inputShapesKey);
       function->setDiscardableAttr(regenerateInputsKey, unit);
     }
     function.setFunctionType(FunctionType::get(unit.getContext(),
@@ -149,7 +148,7 @@ public:
     }
     bool isWanted = function->removeDiscardableAttr(regenerateInputsKey) != nullptr;
     if ((isWanted || all) && !types.empty())
-      function->setDiscardableAttr(inputShapesKey, shapesOf(context, types));
+      function->setDiscardableAttr(graphdef::inputShapesKey, shapesOf(context, types));
   }
 
 private:

@@ -22,6 +22,13 @@ Value Lowering::enter(const LoopValue &value, unsigned index, StringAttr frame, 
       .results()[0];
 }
 
+/// What a call of the body waits for. TensorFlow inlines the call in the frame, where nodes that
+/// need nothing are in the frame only if they wait for something in it. The token of the Switch
+/// itself comes when the loop ends, too.
+Value Lowering::bodyToken(Value variable) {
+  return controlTokenOf(identity(variable, {}, "pivot"));
+}
+
 /// The results of the Exit nodes; for constants, what they are.
 SmallVector<Value> Lowering::lowerLoop(ArrayRef<LoopValue> values, ValueRange tokens,
                                        function_ref<Value(Values)> condition,
@@ -97,12 +104,18 @@ void Lowering::lowerWhile() {
     return stays(why);
   if (llvm::all_of(values, [](const LoopValue &value) { return value.isConstant; }))
     values.front().isConstant = false;
+  size_t varying =
+      llvm::find_if(values, [](auto &value) { return !value.isConstant; }) - values.begin();
   SmallVector<Value> results = lowerLoop(
       values, node.control(),
-      [&](Values current) { return truthOf(call("cond", cond, current, {}, goesOn).results()[0]); },
       [&](Values current) {
+        Value token = controlTokenOf(current[varying]);
+        return truthOf(call("cond", cond, current, token, goesOn).results()[0]);
+      },
+      [&](Values current) {
+        Value token = bodyToken(current[varying]);
         return SmallVector<Value>(
-            call("body", body, current, {}, node.results().getTypes()).results());
+            call("body", body, current, token, node.results().getTypes()).results());
       });
   replace(results, {});
 }
@@ -167,8 +180,8 @@ void Lowering::lowerFor() {
                                          .build()
                                          .results()[0]};
         llvm::append_range(inputs, current.drop_front(3));
-        Node done = call("body", node.attr<tf_type::FuncAttr>("body"), inputs, {},
-                         node.results().getTypes());
+        Node done = call("body", node.attr<tf_type::FuncAttr>("body"), inputs,
+                         bodyToken(current[0]), node.results().getTypes());
         // An iteration that gives nothing is still to be over before the next one begins.
         Node step = make("AddV2", "step", current[0])
                         .inputs({current[0], current[2]})

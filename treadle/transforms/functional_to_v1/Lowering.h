@@ -73,6 +73,7 @@ private:
   llvm::SmallVector<LoopValue> loopValues(tf_type::FuncAttr body);
   mlir::Value startToken();
   LoopValue pivot(mlir::Value start);
+  mlir::Value bodyToken(mlir::Value variable);
   llvm::SmallVector<mlir::Value>
   lowerLoop(llvm::ArrayRef<LoopValue> values, mlir::ValueRange tokens,
             llvm::function_ref<mlir::Value(Values)> condition,

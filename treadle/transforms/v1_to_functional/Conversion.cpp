@@ -60,7 +60,8 @@ static tf_type::FuncAttr forwardedCall(Conversion &conversion, FuncOp function) 
   for (unsigned i = 0, e = function.getNumDataArguments(); i < e; ++i)
     arguments.push_back(function.getDataArgument(i));
   bool forwards = opKind(call.opType()) == OpKind::Call && call.attr<tf_type::FuncAttr>("f") &&
-                  call.numControl() == 0 && llvm::equal(call.data(), arguments) &&
+                  llvm::all_of(call.control(), llvm::IsaPred<BlockArgument>) &&
+                  llvm::equal(call.data(), arguments) &&
                   function.getReturn().getData().size() == call.numResults();
   for (auto [index, value] : llvm::enumerate(function.getReturn().getData()))
     forwards = forwards && isResultOf(conversion, call, index, value);

@@ -105,6 +105,17 @@ static Value nextValue(Outline &outline, Node next) {
       .results()[0];
 }
 
+/// Erases the nodes that keep a lowered call of the body in its frame: a While has none.
+static void erasePivots(FuncOp function) {
+  for (Operation &op : llvm::make_early_inc_range(function.getEntry())) {
+    if (!Node::isNode(&op) || !isLowered(Node(&op)) || v1Kind(Node(&op)) != "Identity")
+      continue;
+    Node node(&op);
+    if (isa<BlockArgument>(node.data()[0]) && node.results()[0].use_empty())
+      eraseKeepingOrder(node);
+  }
+}
+
 tf_type::FuncAttr LoopConverter::buildBody(StringRef base) {
   Outline outline(conversion.module, conversion.functions.unique((base + "_body").str()),
                   parts.condition()->getLoc());
@@ -125,6 +136,7 @@ tf_type::FuncAttr LoopConverter::buildBody(StringRef base) {
   }
   FuncOp function =
       outline.finish(results, resultNames, tokensOf(conversion.effects, parts.bodyNodes()));
+  erasePivots(function);
   convertConditionals(conversion, function.getEntry());
   restoreLowered(function.getEntry());
   return calleeFor(conversion, function);

@@ -10,7 +10,8 @@
 // CHECK: Enter(%[[BOUND]]) [%[[CHECKED]]] {{.*}}is_constant = true
 // CHECK: Enter(%[[DELTA]]) [%[[CHECKED]]] {{.*}}is_constant = true
 // CHECK: %[[INDEX:.*]], %{{.*}} = Cast(%{{.*}}) name("sum/index")
-// CHECK: %{{.*}}, %[[DONE:.*]] = PartitionedCall(%[[INDEX]], %{{.*}}) name("sum/body")
+// CHECK: %{{.*}}, %[[PIVOT:.*]] = Identity(%{{.*}}#1) name("sum/pivot")
+// CHECK: %{{.*}}, %[[DONE:.*]] = PartitionedCall(%[[INDEX]], %{{.*}}) [%[[PIVOT]]] name("sum/body")
 // CHECK: AddV2(%{{.*}}, %{{.*}}) [%[[DONE]]] name("sum/step")
 // CHECK: IdentityN(%{{.*}}) name("sum")
 

@@ -3,12 +3,13 @@
 
 // CHECK: %[[X:.*]], %{{.*}} = Placeholder name("x")
 // CHECK: %[[ENTER:.*]], %{{.*}} = Enter(%[[X]]) [%[[INIT:.*]]] name("loop/Enter_0") {{.*}}frame_name = "loop"{{.*}}parallel_iterations = 7
-// CHECK: %[[MERGE:.*]]:2, %{{.*}} = Merge(%[[ENTER]], %[[NEXT:.*]]) name("loop/Merge_0")
-// CHECK: %[[COND:.*]], %{{.*}} = PartitionedCall(%[[MERGE]]#0) name("loop/cond") {{.*}}f = #tf_type.func<@less, {}>
+// CHECK: %[[MERGE:.*]]:2, %[[MERGED:.*]] = Merge(%[[ENTER]], %[[NEXT:.*]]) name("loop/Merge_0")
+// CHECK: %[[COND:.*]], %{{.*}} = PartitionedCall(%[[MERGE]]#0) [%[[MERGED]]] name("loop/cond") {{.*}}f = #tf_type.func<@less, {}>
 // CHECK: %[[ON:.*]], %{{.*}} = LoopCond(%[[COND]])
 // CHECK: %[[SWITCH:.*]]:2, %{{.*}} = Switch(%[[MERGE]]#0, %[[ON]])
 // CHECK: %[[EXIT:.*]], %{{.*}} = Exit(%[[SWITCH]]#0)
-// CHECK: %[[BODY:.*]], %{{.*}} = PartitionedCall(%[[SWITCH]]#1) name("loop/body")
+// CHECK: %{{.*}}, %[[PIVOT:.*]] = Identity(%[[SWITCH]]#1) name("loop/pivot")
+// CHECK: %[[BODY:.*]], %{{.*}} = PartitionedCall(%[[SWITCH]]#1) [%[[PIVOT]]] name("loop/body")
 // CHECK: %[[NEXT]], %{{.*}} = NextIteration(%[[BODY]])
 // CHECK: IdentityN(%[[EXIT]]) name("loop")
 

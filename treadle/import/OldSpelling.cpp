@@ -1,0 +1,135 @@
+#include "treadle/import/OldSpelling.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <algorithm>
+
+using llvm::StringRef;
+
+namespace treadle {
+namespace {
+
+/// What operations of std are called today, where the rest of their text is the same.
+StringRef todaysName(StringRef name) {
+  static const llvm::StringMap<StringRef> names = {
+      {"func", "func.func"},          {"br", "cf.br"},
+      {"cond_br", "cf.cond_br"},      {"switch", "cf.switch"},
+      {"assert", "cf.assert"},        {"return", "func.return"},
+      {"call", "func.call"},          {"call_indirect", "func.call_indirect"},
+      {"constant", "arith.constant"}, {"addi", "arith.addi"},
+      {"addf", "arith.addf"},         {"subi", "arith.subi"},
+      {"subf", "arith.subf"},         {"muli", "arith.muli"},
+      {"mulf", "arith.mulf"},         {"divf", "arith.divf"},
+      {"divi_signed", "arith.divsi"}, {"remi_signed", "arith.remsi"},
+      {"cmpi", "arith.cmpi"},         {"cmpf", "arith.cmpf"},
+      {"and", "arith.andi"},          {"or", "arith.ori"},
+      {"xor", "arith.xori"},          {"select", "arith.select"},
+      {"negf", "arith.negf"},         {"index_cast", "arith.index_cast"},
+      {"sitofp", "arith.sitofp"},     {"fptosi", "arith.fptosi"},
+      {"trunci", "arith.trunci"},     {"dim", "tensor.dim"},
+  };
+  auto it = names.find(name);
+  return it == names.end() ? StringRef() : it->second;
+}
+
+/// Goes through a text word by word, past strings and comments.
+class Respelling {
+public:
+  explicit Respelling(StringRef text) : text(text) {}
+
+  std::string run() {
+    while (at < text.size())
+      step();
+    return result + text.substr(copied).str();
+  }
+
+private:
+  void step() {
+    char c = text[at];
+    if (c == '"')
+      string();
+    else if (c == '/' && text.substr(at).starts_with("//"))
+      at = std::min(text.find('\n', at), text.size());
+    else if (llvm::isAlpha(c))
+      word();
+    else if (StringRef("%@#!^").contains(c))
+      beginsOp = false, ++at, takeWord();
+    else
+      symbol(c);
+  }
+
+  StringRef takeWord() {
+    StringRef word = text.substr(at).take_while(
+        [](char c) { return llvm::isAlnum(c) || StringRef("_$.-").contains(c); });
+    at += word.size();
+    return word;
+  }
+
+  /// `"std.br"(...)` is the generic form.
+  void string() {
+    size_t begin = at;
+    for (++at; at < text.size() && text[at] != '"'; ++at)
+      at += text[at] == '\\';
+    StringRef name = text.slice(begin + 1, std::min(at, text.size()));
+    at = std::min(at + 1, text.size());
+    if (beginsOp && name.consume_front("std.") && text.substr(at).starts_with("("))
+      replace(begin, "\"" + newName(name) + "\"");
+    beginsOp = false;
+  }
+
+  void word() {
+    size_t begin = at;
+    StringRef name = takeWord();
+    if (beginsOp && isOld(name))
+      replace(begin, newName(name));
+    beginsOp = false;
+  }
+
+  bool isOld(StringRef &name) const {
+    if (name.consume_front("std."))
+      return !todaysName(name).empty();
+    if (name == "builtin.func")
+      return name.consume_front("builtin.");
+    // Those of func need no dialect in a function.
+    StringRef today = todaysName(name), rest = text.substr(at).ltrim(" \t");
+    if (today.empty() || (today.starts_with("func.") && name != "func"))
+      return false;
+    if (name == "func")
+      return rest.starts_with("@") || rest.starts_with("private ") || rest.starts_with("public ") ||
+             rest.starts_with("nested ");
+    return text.substr(at).starts_with(" ") && (name != "constant" || !rest.starts_with("@"));
+  }
+
+  static std::string newName(StringRef name) {
+    StringRef today = todaysName(name);
+    return today.empty() ? ("std." + name).str() : today.str();
+  }
+
+  void replace(size_t begin, const std::string &name) {
+    result += text.slice(copied, begin);
+    result += name;
+    copied = at;
+  }
+
+  /// An operation begins a line, or stands behind `=`, a brace or the colon of a label.
+  void symbol(char c) {
+    ++at;
+    if (StringRef("\n={}").contains(c))
+      beginsOp = true;
+    else if (!llvm::isSpace(c))
+      beginsOp = false;
+  }
+
+  StringRef text;
+  size_t at = 0, copied = 0;
+  bool beginsOp = true;
+  std::string result;
+};
+
+} // namespace
+
+std::string withTodaysSpelling(std::string_view text) { return Respelling(text).run(); }
+
+} // namespace treadle
