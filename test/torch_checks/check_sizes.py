@@ -166,3 +166,12 @@ def test_sizes_that_are_one_must_be_the_same(tmp_path):
     for call in (treadle.from_fx(exported), serve):
         with pytest.raises(treadle.InvalidArgumentError, match=r"x.shape\[0\] == y.shape\[0\]"):
             call(np.ones(7, np.float32), np.ones(1, np.float32))
+
+
+@pytest.mark.parametrize("pool", [F.max_pool2d, F.avg_pool2d])
+def test_windows_beyond_an_image_of_symbolic_size_are_refused(pool):
+    x = torch.randn(1, 5, 5)
+    with pytest.raises(treadle.UnimplementedError, match="ceil_mode"):
+        treadle.from_fx(lambda x: pool(x, 2, ceil_mode=True), [x], dynamic=True)
+    found = treadle.from_fx(lambda x: pool(x, 2, ceil_mode=True), [x])(x)
+    torch.testing.assert_close(found, pool(x, 2, ceil_mode=True))

@@ -105,8 +105,8 @@ bool NodeExporter::isSpelling(StringRef spelling, Value value) {
       return endpoint->output.empty() && !endpoint->hasIndex;
     return getResult.getName() == endpoint->output && getResult.getNumber() == endpoint->index;
   }
-  // A node may come from a graph, which has no names of outputs, into a function, or from there.
-  if (endpoint->output.empty() == bool(function))
+  // A node may come from a graph, which has no names of outputs, into a function.
+  if (function && endpoint->output.empty())
     return false;
   auto result = cast<OpResult>(value);
   tfg::Node node(result.getOwner());

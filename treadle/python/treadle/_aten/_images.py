@@ -249,8 +249,9 @@ class Pool:
         out: Any,
         spatial: int = 2,
         dilation: Sequence[int] = (1,),
+        ceil_mode: bool = False,
     ) -> None:
-        self.w, self.x, self.spatial = w, x, spatial
+        self.w, self.x, self.spatial, self.ceil_mode = w, x, spatial, ceil_mode
         self.kernel, self.padding = each(kernel, spatial), each(padding, spatial)
         self.dilation = each(dilation, spatial)
         self.stride = each(stride, spatial) if stride else self.kernel
@@ -276,6 +277,8 @@ class Pool:
         extent, s, p = self.dims[2 + axis], self.stride[axis], self.padding[axis]
         reach = (self.kernel[axis] - 1) * self.dilation[axis] + 1
         if not is_static([extent, self.out[axis]]):
+            if self.ceil_mode and s > 1:
+                raise UnimplementedError("ceil_mode of windows over an image of symbolic size")
             return p
         return max(0, (self.out[axis] - 1) * s + reach - extent - p)
 
@@ -338,7 +341,7 @@ def _register_max(spatial: int) -> Any:
         dilation: Sequence[int] = (1,),
         ceil_mode: bool = False,
     ) -> tuple[Output, Output | None]:
-        pool = Pool(w, x, kernel_size, stride, padding, w.result[0], spatial, dilation)
+        pool = Pool(w, x, kernel_size, stride, padding, w.result[0], spatial, dilation, ceil_mode)
         return _largest_with_places(w, pool, x) if w.is_used(1) else (_largest(w, pool, x), None)
 
     return pooled
@@ -429,7 +432,6 @@ def _window_means(w: Writer, pool: Pool, x: Output, dtype: DType, share: Any) ->
 def _means(
     w: Writer,
     pool: Pool,
-    ceil_mode: bool = False,
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Output:
@@ -451,9 +453,10 @@ def _register_mean(spatial: int) -> Any:
         kernel_size: Sequence[int],
         stride: Sequence[int] = (),
         padding: Sequence[int] = (0,),
+        ceil_mode: bool = False,
         *rest: Any,
     ) -> Output:
-        pool = Pool(w, x, kernel_size, stride, padding, w.result, spatial)
+        pool = Pool(w, x, kernel_size, stride, padding, w.result, spatial, ceil_mode=ceil_mode)
         return _means(w, pool, *rest)
 
     return pooled
@@ -474,7 +477,7 @@ def _avg_pool_backward(
     count_include_pad: bool,
     divisor_override: int | None,
 ) -> Output:
-    pool = Pool(w, x, kernel_size, stride, padding, grad.meta)
+    pool = Pool(w, x, kernel_size, stride, padding, grad.meta, ceil_mode=ceil_mode)
     share = _shares(w, pool, count_include_pad, divisor_override)
     flow = _times_shares(w, pool, pool.batch(grad), share, x.dtype)
     padded = [d + b + a for d, (b, a) in zip(pool.dims, pool.amounts, strict=True)]
