@@ -443,3 +443,34 @@ def test_variables_of_several_ranks_are_taken_as_they_are():
     session.run([], targets=["init"])
     session.run(loop.i.name, {"limit": 5.0})
     assert session.statistics().compiled_calls == 1
+
+
+HANDED_ON = """tfg.graph #tf_type.version<producer = 1482, min_consumer = 12> {
+  %n, %cn = Placeholder name("n") {dtype = i32, shape = #tf_type.shape<>} : () -> (tensor<i32>)
+  %v, %cv = VarHandleOp name("v") {dtype = f32, shape = #tf_type.shape<>} : () -> (RESOURCE)
+  %w:2, %cw = While(%n, %v) name("while") {T = [i32, !tf_type.resource],
+    body = #tf_type.func<@body, {}>, cond = #tf_type.func<@cond, {}>, output_shapes = []}
+    : (tensor<i32>, RESOURCE) -> (tensor<i32>, RESOURCE)
+}
+tfg.func @cond(%i: tensor<i32> {tfg.name = "i"}, %v: RESOURCE {tfg.name = "v"})
+    -> (tensor<i1> {tfg.name = "more"}) {
+  %z, %c0 = Const name("z") {dtype = i32, value = dense<0> : tensor<i32>} : () -> (tensor<i32>)
+  %g, %c1 = Greater(%i, %z) name("g") {T = i32} : (tensor<i32>, tensor<i32>) -> (tensor<i1>)
+  return(%g) : tensor<i1>
+}
+tfg.func @body(%i: tensor<i32> {tfg.name = "i"}, %v: RESOURCE {tfg.name = "v"})
+    -> (tensor<i32> {tfg.name = "i2"}, RESOURCE {tfg.name = "v2"}) {
+  %one, %c0 = Const name("one") {dtype = i32, value = dense<1> : tensor<i32>} : () -> (tensor<i32>)
+  %h, %c1 = Identity(%v) name("h") {T = !tf_type.resource} : (RESOURCE) -> (RESOURCE)
+  %r, %c2 = ReadVariableOp(%h) name("r") {dtype = f32} : (RESOURCE) -> (tensor<f32>)
+  %e, %c3 = Square(%r) name("e") {T = f32} : (tensor<f32>) -> (tensor<f32>)
+  %a = AssignVariableOp(%h, %e) [%c2] name("a") {dtype = f32} : RESOURCE, tensor<f32>
+  %s, %c4 = Sub(%i, %one) name("s") {T = i32} : (tensor<i32>, tensor<i32>) -> (tensor<i32>)
+  return(%s, %v) [%a {tfg.name = "a"}] : tensor<i32>, RESOURCE
+}
+""".replace("RESOURCE", "tensor<!tf_type.resource>")
+
+
+def test_the_dtype_of_a_variable_whose_handle_is_handed_on(command):
+    status, said, _ = command(HANDED_ON)
+    assert status == 0 and "dtype" not in said and "compiled by tiers auto and jit" in said

@@ -125,28 +125,46 @@ private:
     remaining[why].push_back(LoopExplainer::describe(node));
   }
 
-  /// The dtype of the variable whose handle an argument is, as what is done to it says.
-  DType dtypeBehind(tfg::FuncOp function, unsigned argument) {
-    for (OpOperand &use : function.getDataArgument(argument).getUses()) {
+  /// The dtype of the variable whose handle a value is, as what is done to it says.
+  DType dtypeBehind(Value handle, llvm::SmallPtrSetImpl<Value> &seen) {
+    if (!seen.insert(handle).second)
+      return DType::Invalid;
+    for (OpOperand &use : handle.getUses()) {
       Node node(use.getOwner());
       if (!Node::isNode(use.getOwner()))
         continue;
-      for (StringRef key : {"dtype", "T"})
-        if (auto type = node.attr<mlir::TypeAttr>(key))
-          return valueTypeOf(type.getValue()).dtype;
-      const OpDef *def = lookupOp(node.opType());
-      int first = def ? def->facts().firstArgument : 0;
       DType found = DType::Invalid;
-      unsigned place = use.getOperandNumber() - static_cast<unsigned>(first);
-      if (first >= 0)
-        forEachCalled(node, [&](tfg::FuncOp called) {
-          if (found == DType::Invalid && place < called.getNumDataArguments())
-            found = dtypeBehind(called, place);
-        });
+      for (StringRef key : {"dtype", "T"})
+        if (auto type = node.attr<mlir::TypeAttr>(key); type && found == DType::Invalid)
+          found = valueTypeOf(type.getValue()).dtype;
+      if (found == DType::Resource) // an Identity hands it on
+        found = node.numResults() == 1 ? dtypeBehind(node->getResult(0), seen) : DType::Invalid;
+      if (found == DType::Invalid)
+        found = dtypeInCalls(use, seen);
       if (found != DType::Invalid)
         return found;
     }
     return DType::Invalid;
+  }
+
+  /// The same of the argument that functions are given by a use.
+  DType dtypeInCalls(OpOperand &use, llvm::SmallPtrSetImpl<Value> &seen) {
+    Node node(use.getOwner());
+    const OpDef *def = lookupOp(node.opType());
+    int first = def ? def->facts().firstArgument : 0;
+    DType found = DType::Invalid;
+    unsigned place = use.getOperandNumber() - static_cast<unsigned>(first);
+    if (first >= 0)
+      forEachCalled(node, [&](tfg::FuncOp called) {
+        if (found == DType::Invalid && place < called.getNumDataArguments())
+          found = dtypeBehind(called.getDataArgument(place), seen);
+      });
+    return found;
+  }
+
+  DType dtypeBehind(Value handle) {
+    llvm::SmallPtrSet<Value, 8> seen;
+    return dtypeBehind(handle, seen);
   }
 
   /// The sizes that the values of a variable have, as the node tells that makes its handle.
@@ -168,7 +186,8 @@ private:
     SmallVector<codegen::ArgumentClass> classes;
     for (auto [i, input] : llvm::enumerate(call.data())) {
       codegen::ArgumentClass &made = classes.emplace_back(classOf(input.getType(), rank));
-      DType dtype = made.dtype == DType::Resource ? dtypeBehind(function, i) : DType::Invalid;
+      DType dtype =
+          made.dtype == DType::Resource ? dtypeBehind(function.getDataArgument(i)) : DType::Invalid;
       if (dtype != DType::Invalid)
         made.variable = {dtype, sizesOfVariable(input).value_or(std::vector<int64_t>(
                                     rank.value_or(0), codegen::ArgumentClass::any))};
