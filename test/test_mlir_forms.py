@@ -226,3 +226,49 @@ def test_attributes_of_modules_in_artifacts(tmp_path, value):
     subprocess.run([BINARY, "convert", path, artifact], check=True)
     main = treadle.load(artifact).signatures["main"]
     same(list(main(np.float32([1, 2])).values()), np.float32([-1, -2]))
+
+
+# --- names of operations until 2022 --------------------------------------------------------------
+
+STD = """
+func @main(%n: tensor<i32>, %x: tensor<?xf32>) -> tensor<?xf32> {
+  // func @other and "br" stay in comments and strings.
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  br ^cond(%zero, %x : tensor<i32>, tensor<?xf32>)
+^cond(%i: tensor<i32>, %a: tensor<?xf32>):
+  %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  %b = tensor.extract %p[] : tensor<i1>
+  cond_br %b, ^body(%i, %a : tensor<i32>, tensor<?xf32>), ^exit(%a : tensor<?xf32>)
+^body(%j: tensor<i32>, %c: tensor<?xf32>):
+  %cc = stablehlo.concatenate %c, %c, dim = 0 :
+    (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+  %k = stablehlo.add %j, %one : tensor<i32>
+  br ^cond(%k, %cc : tensor<i32>, tensor<?xf32>)
+^exit(%r: tensor<?xf32>):
+  return %r : tensor<?xf32>
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "old, new",
+    [("", ""), ("func @", "builtin.func @"), ("  br ", "  std.br "), ("  return", "  std.return")],
+)
+def test_the_std_dialect_is_read(run, old, new):
+    x = np.float32([1, 2])
+    same(run(STD.replace(old, new) if old else STD, np.int32(2), x), np.tile(x, 4))
+
+
+def test_a_symbol_may_be_called_as_an_operation_was(run):
+    text = (
+        STD.replace("@main", "@br").replace("func @br", "func private @br")
+        + """
+func @main(%br: tensor<i32>, %select: tensor<?xf32>) -> tensor<?xf32> {
+  %and = call @br(%br, %select) : (tensor<i32>, tensor<?xf32>) -> tensor<?xf32>
+  return %and : tensor<?xf32>
+}
+"""
+    )
+    x = np.float32([3])
+    same(run(text, np.int32(1), x), np.tile(x, 2))

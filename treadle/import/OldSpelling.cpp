@@ -94,7 +94,8 @@ private:
       return name.consume_front("builtin.");
     // Those of func need no dialect in a function.
     StringRef today = todaysName(name), rest = text.substr(at).ltrim(" \t");
-    if (today.empty() || (today.starts_with("func.") && name != "func"))
+    bool isAttribute = rest.starts_with("=");
+    if (today.empty() || isAttribute || (today.starts_with("func.") && name != "func"))
       return false;
     if (name == "func")
       return rest.starts_with("@") || rest.starts_with("private ") || rest.starts_with("public ") ||
