@@ -198,7 +198,8 @@ std::optional<Graph> withPrunedCalls(const Graph &graph, const Request &request)
   std::string prune = pruningTo(request, /*functions=*/true);
   auto context = std::make_unique<MLIRContext>(MLIRContext::Threading::DISABLED);
   Expected<OwningOpRef<ModuleOp>> copy = copyInto(*context, *graph.impl->module);
-  if (!copy || !runOn(**copy, str(prune, ",tfg-prune-arguments{graph=true split=true ", keep, "},", prune)))
+  if (!copy ||
+      !runOn(**copy, str(prune, ",tfg-prune-arguments{graph=true split=true ", keep, "},", prune)))
     return std::nullopt;
   Graph pruned;
   pruned.impl =
