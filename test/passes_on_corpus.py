@@ -167,27 +167,28 @@ def kind(answer):
 def chosen_cases(only="", flags=(), sample=0):
     rows = [json.loads(line) for line in (CORPUS / "index.jsonl").open()]
     rows = [r for r in rows if not flags or any(r["flags"][flag] for flag in flags)]
-    rows = [r["dir"] for r in rows if only in r["dir"]]
-    if sample and sample < len(rows):
-        rows = [rows[i * len(rows) // sample] for i in range(sample)]
-    return sorted(rows)
+    return sorted(evenly([r["dir"] for r in rows if only in r["dir"]], sample))
 
 
-def run_cases(cases, passes, jobs, timeout):
-    """For each case that passes as it is: (case, pass, answer)."""
+def evenly(rows, count):
+    """So many of them, evenly chosen; all for a count of 0."""
+    if not count or count >= len(rows):
+        return rows
+    return [rows[i * len(rows) // count] for i in range(count)]
+
+
+def in_shares(cases, jobs, make_worker, results_of):
+    """What `results_of(worker, case)` yields for all cases, each share of which has a thread and a
+    worker: (case, passes, answer), sorted by the first two."""
     results, lock = [], threading.Lock()
     shares = [cases[i * len(cases) // jobs : (i + 1) * len(cases) // jobs] for i in range(jobs)]
 
     def run(share):
-        worker = Worker(timeout)
+        worker = make_worker()
         for case in share:
-            archive, name = case.split("/", 1)
-            if worker.ask(archive, name, ""):
-                continue
-            for one in passes:
-                answer = worker.ask(archive, name, one)
+            for result in results_of(worker, case):
                 with lock:
-                    results.append((case, one, answer))
+                    results.append(result)
         worker.close()
 
     threads = [threading.Thread(target=run, args=(share,)) for share in shares]
@@ -196,6 +197,17 @@ def run_cases(cases, passes, jobs, timeout):
     for thread in threads:
         thread.join()
     return sorted(results, key=lambda r: r[:2])
+
+
+def run_cases(cases, passes, jobs, timeout):
+    """For each case that passes as it is: (case, pass, answer)."""
+
+    def results_of(worker, case):
+        archive, name = case.split("/", 1)
+        if not worker.ask(archive, name, ""):
+            yield from ((case, one, worker.ask(archive, name, one)) for one in passes)
+
+    return in_shares(cases, jobs, lambda: Worker(timeout), results_of)
 
 
 def table(results, passes):

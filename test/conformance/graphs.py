@@ -34,7 +34,6 @@ import pathlib
 import random
 import sys
 import tempfile
-import threading
 
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(TESTS))
@@ -357,36 +356,24 @@ def has_control_flow(row):
 def corpus_cases(only, sample):
     rows = [json.loads(line) for line in (harness.CORPUS / "index.jsonl").open()]
     names = sorted(r["dir"] for r in rows if only in r["dir"] and has_control_flow(r))
-    if sample and sample < len(names):
-        names = [names[i * len(names) // sample] for i in range(sample)]
-    split = [name.split("/", 1) for name in names]
+    split = [name.split("/", 1) for name in harness.evenly(names, sample)]
     return [(form, *parts) for parts in split for form in FORMS]
 
 
 def run_cases(cases, passes_of, jobs, timeout):
     """For each case that can be judged: (case, passes, answer)."""
-    results, lock = [], threading.Lock()
-    shares = [cases[i * len(cases) // jobs : (i + 1) * len(cases) // jobs] for i in range(jobs)]
 
-    def run(share):
-        worker = harness.Worker(timeout, os.path.abspath(__file__))
-        for case in share:
-            if worker.ask(*case, "") is not True:
-                continue
-            for passes in passes_of(case):
-                answer = worker.ask(*case, passes)
-                if answer[0] == "failed":  # the process ended
-                    answer = ["refused", answer[1]]
-                with lock:
-                    results.append((" ".join(case), passes, answer))
-        worker.close()
+    def results_of(worker, case):
+        if worker.ask(*case, "") is not True:
+            return
+        for passes in passes_of(case):
+            answer = worker.ask(*case, passes)
+            if answer[0] == "failed":  # the process ended
+                answer = ["refused", answer[1]]
+            yield " ".join(case), passes, answer
 
-    threads = [threading.Thread(target=run, args=(share,)) for share in shares]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return sorted(results, key=lambda r: r[:2])
+    script = os.path.abspath(__file__)
+    return harness.in_shares(cases, jobs, lambda: harness.Worker(timeout, script), results_of)
 
 
 def random_sequences(count, seed, names):
