@@ -65,11 +65,10 @@ void addFunction(Error &error, NamedNode wanted, ModuleOp module) {
 } // namespace
 
 Error withOrigin(Error error, ModuleOp module) {
-  std::optional<NamedNode> wanted = parse(error.message);
+  std::string message = error.message; // that `wanted` refers to
+  std::optional<NamedNode> wanted = parse(message);
   if (!wanted)
     return error;
-  std::string message = error.message; // that `wanted` refers to
-  wanted = parse(message);
   if (error.reason == Reason::MissingInput)
     addFunction(error, *wanted, module);
   SmallVector<std::string> lines;
