@@ -105,10 +105,12 @@ template <typename Op, typename T> struct Loops {
 
   static void start(void *acc, int64_t n) { std::fill_n(accumulators(acc), n, Op::start(T())); }
 
-  // Sixteen partial results: vectorised, and sums lose less.
-  static Acc fold(const T *x, int64_t n) {
-    constexpr int lanes = 16;
-    constexpr int64_t leaf = 2048;
+  /// Partial results side by side are vectorised, and lose less than one. Thirty-two of them are as
+  /// many as keep the adders busy; a short row has sixteen.
+  static Acc fold(const T *x, int64_t n) { return n < 128 ? fold<16>(x, n) : fold<32>(x, n); }
+
+  template <int lanes> static Acc fold(const T *x, int64_t n) {
+    constexpr int64_t leaf = 128 * lanes;
     if (n < lanes) {
       Acc acc = Op::start(T());
       for (int64_t i = 0; i < n; ++i)
@@ -117,7 +119,7 @@ template <typename Op, typename T> struct Loops {
     }
     if (n > leaf) {
       int64_t half = n / 2 / lanes * lanes;
-      return Op::merge(fold(x, half), fold(x + half, n - half));
+      return Op::merge(fold<lanes>(x, half), fold<lanes>(x + half, n - half));
     }
     Acc partial[lanes];
     for (int k = 0; k < lanes; ++k)
