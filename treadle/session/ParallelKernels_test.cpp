@@ -1,10 +1,11 @@
-// Kernels that divide their work among a session's threads: what they compute is what one thread
-// computes.
+// Kernels that divide their work among a session's threads: they compute what one thread computes,
+// to the last bit.
 #include "treadle/treadle.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 
 namespace treadle {
 namespace {
@@ -43,6 +44,7 @@ const Case cases[] = {
      {"image", "image"},
      "attr { key: 'N' value { i: 2 } } attr { key: 'equation' value { s: 'abcd,abed->abce' } }"},
     {"Conv2D", {"image", "filter"}, strides},
+    {"Conv2D", {"features", "manyChannels"}, strides}, // each thread reads a part of the filter
     {"DepthwiseConv2dNative", {"image", "filter"}, strides},
     {"MaxPool", {"image"}, window},
     {"AvgPool", {"image"}, window},
@@ -53,8 +55,11 @@ const Case cases[] = {
     {"Cumsum", {"matrix", "axis"}, indexType},
 };
 
-std::string nodeText(const Case &c) {
-  std::string text = std::string("node { name: '") + c.op + "' op: '" + c.op + "'";
+std::string nameOf(size_t i) { return cases[i].op + std::to_string(i); }
+
+std::string nodeText(size_t i) {
+  const Case &c = cases[i];
+  std::string text = "node { name: '" + nameOf(i) + "' op: '" + c.op + "'";
   for (const char *input : c.inputs)
     text += std::string(" input: '") + input + "'";
   return text + " attr { key: 'T' value { type: DT_FLOAT } }" + c.attrs + " }\n";
@@ -62,14 +67,15 @@ std::string nodeText(const Case &c) {
 
 std::string graphText() {
   std::string text;
-  for (const char *name : {"image", "matrix", "filter", "channels", "columns"})
+  for (const char *name :
+       {"image", "matrix", "filter", "channels", "columns", "features", "manyChannels"})
     text += std::string("node { name: '") + name +
             "' op: 'Placeholder' attr { key: 'dtype' value { type: DT_FLOAT } } }\n";
   text +=
       "node { name: 'axis' op: 'Const' attr { key: 'dtype' value { type: DT_INT32 } } attr { key: "
       "'value' value { tensor { dtype: DT_INT32 tensor_shape {} int_val: 1 } } } }\n";
-  for (const Case &c : cases)
-    text += nodeText(c);
+  for (size_t i = 0; i < std::size(cases); ++i)
+    text += nodeText(i);
   return text;
 }
 
@@ -90,26 +96,29 @@ std::vector<Tensor> runAll(int threads) {
   if (!session)
     throw std::runtime_error(session.error().message);
   std::vector<std::string> fetches;
-  for (const Case &c : cases)
-    fetches.push_back(c.op);
+  for (size_t i = 0; i < std::size(cases); ++i)
+    fetches.push_back(nameOf(i));
   auto out = session->run(fetches, {{"image:0", waves({4, 32, 32, 16})},
                                     {"matrix:0", waves({256, 256})},
                                     {"filter:0", waves({3, 3, 16, 8})},
                                     {"channels:0", waves({16})},
-                                    {"columns:0", waves({16, 8})}});
+                                    {"columns:0", waves({16, 8})},
+                                    {"features:0", waves({1, 7, 7, 256})},
+                                    {"manyChannels:0", waves({3, 3, 256, 256})}});
   if (!out)
     throw std::runtime_error(out.error().message);
   return std::move(*out);
 }
 
 TEST(ParallelKernels, ComputeWhatOneThreadComputes) {
-  std::vector<Tensor> alone = runAll(1), together = runAll(4);
-  for (size_t i = 0; i < std::size(cases); ++i) {
-    ASSERT_EQ(alone[i].count(), together[i].count()) << cases[i].op;
-    for (int64_t j = 0; j < alone[i].count(); ++j) {
-      float expected = alone[i].data<float>()[j];
-      ASSERT_NEAR(together[i].data<float>()[j], expected, 1e-5f * std::abs(expected))
-          << cases[i].op << ", element " << j;
+  std::vector<Tensor> alone = runAll(1);
+  for (int threads : {2, 3, 5, 16}) {
+    std::vector<Tensor> together = runAll(threads);
+    for (size_t i = 0; i < std::size(cases); ++i) {
+      ASSERT_EQ(alone[i].count(), together[i].count()) << cases[i].op;
+      size_t bytes = static_cast<size_t>(alone[i].count()) * sizeof(float);
+      EXPECT_EQ(std::memcmp(alone[i].raw(), together[i].raw(), bytes), 0)
+          << nameOf(i) << " by " << threads << " threads";
     }
   }
 }

@@ -115,6 +115,7 @@ struct Panels {
   Panels(const FilterShape &filter, int64_t multiple) : filter(filter) {
     allVectors = (filter.channels + tileLanes - 1) / tileLanes;
     count = (allVectors + mostTileVectors - 1) / mostTileVectors;
+    widest = (allVectors + count - 1) / count;
     count = std::min((count + multiple - 1) / multiple * multiple, allVectors);
   }
 
@@ -138,6 +139,7 @@ struct Panels {
 
   const FilterShape &filter;
   int64_t allVectors, count; // of a group
+  int64_t widest;            // vectors of a panel, were there no multiple
 };
 
 class TiledConvolution final : public ConvolutionPlan {
@@ -350,7 +352,9 @@ private:
                                             panels.at(i / panels.count, i % panels.count));
     };
     int64_t tapBytes = filter.depth * panels.vectors(panel) * tileLanes * 4;
-    int64_t taps = std::clamp<int64_t>(panelBytes / tapBytes, 1, filter.taps);
+    // A sum is rounded where a part ends, which therefore depends on the filter alone.
+    int64_t taps = std::clamp<int64_t>(panelBytes / (filter.depth * panels.widest * tileLanes * 4),
+                                       1, filter.taps);
     PanelPart part{group, panel, 0, 0, {}};
     const char *own = bytesAt(group * panels.count + panel), *last = bytesAt(endPanel);
     for (; part.firstTap < filter.taps; part.firstTap = part.endTap) {
