@@ -2,6 +2,7 @@
 
 #include "treadle/rewriting/FunctionalNode.h"
 #include "treadle/session/Compilation.h"
+#include "treadle/transforms/outline_clusters/NativeOps.h"
 
 #include "llvm/ADT/SetVector.h"
 
@@ -167,10 +168,18 @@ void add(Liveness &live, const ModuleIndex &index, const Request &request) {
   live.run();
 }
 
-/// Whether leaving the node out saves something, or could be noticed.
-bool isWork(tfg::Node node, tfg::Effects &effects) {
-  return node.opType() == "Placeholder" || (node.numData() != 0 && node.opType() != "Identity") ||
-         (!effects.isPure(node) && !node.opType().ends_with("HandleOp"));
+/// What running a node in vain costs.
+enum class Waste { None, Little, Much };
+
+/// A node that fails or acts costs much, as does one whose result is more than a function of single
+/// elements.
+Waste wasteOf(tfg::Node node, tfg::Effects &effects) {
+  StringRef op = node.opType();
+  if (op == "Placeholder" || (!effects.isPure(node) && !op.ends_with("HandleOp")))
+    return Waste::Much;
+  if (node.numData() == 0 || op == "Identity")
+    return Waste::None;
+  return tfg::computesElements(op) ? Waste::Little : Waste::Much;
 }
 
 bool computesInVain(const Graph &graph, const Request &request) {
@@ -181,9 +190,19 @@ bool computesInVain(const Graph &graph, const Request &request) {
   Liveness all(index, effects, /*prunes=*/false), pruned(index, effects, /*prunes=*/true);
   add(all, index, request);
   add(pruned, index, request);
-  return llvm::any_of(all.nodes, [&](Operation *op) {
-    return !pruned.nodes.contains(op) && isWork(tfg::Node(op), effects);
-  });
+  // Each loop of TensorFlow counts its iterations, whoever reads the count: a copy of the graph
+  // would cost more.
+  constexpr int mostLittle = 8;
+  int little = 0;
+  for (Operation *op : all.nodes) {
+    if (pruned.nodes.contains(op))
+      continue;
+    Waste waste = wasteOf(tfg::Node(op), effects);
+    little += waste == Waste::Little;
+    if (waste == Waste::Much || little > mostLittle)
+      return true;
+  }
+  return false;
 }
 
 } // namespace
