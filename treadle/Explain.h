@@ -50,6 +50,9 @@ struct Explanation {
     /// Ops that do something, by whether they run in the order of the iterations.
     std::vector<Op> inTurns, overlapping;
     std::vector<std::string> advice; // what would let more of it overlap, for people
+    /// Of a v1 loop: nodes that run in iteration 0 only, since they wait for an Enter that isn't
+    /// constant; for people. A loop that gets to iteration 1 then ends without a value.
+    std::vector<std::string> starved = {};
   };
   /// The graph, or a function, and what uses it: `body of 'while' (While)`.
   struct Body {

@@ -1,4 +1,5 @@
 // The loops of a graph and of its functions, one by one.
+#include "treadle/analysis/starvation/Starvation.h"
 #include "treadle/explain/ClusterExplanation.h"
 #include "treadle/explain/LoopExplanation.h"
 #include "treadle/graph/GraphImpl.h"
@@ -138,14 +139,20 @@ private:
     if (isGeneric)
       return addGenericFrames(block, found);
     tfg::FrameGraph graph(block);
+    std::vector<tfg::StarvedNode> starved = tfg::findStarvedNodes(graph);
     // No program has loops deeper in each other; all of what is in a loop is looked at.
     constexpr unsigned deepest = 50;
     for (tfg::FrameGraph::Index frame = 0; frame < graph.frames().size(); ++frame) {
       if (graph.frames()[frame].depth > deepest)
         continue;
       Operation *enter = LoopExplainer::enterOf(graph, frame).getOperation();
-      if (!needed || needed->contains(enter))
-        found.push_back({enter, loops.explain(graph, frame)});
+      if (needed && !needed->contains(enter))
+        continue;
+      found.push_back({enter, loops.explain(graph, frame)});
+      for (const tfg::StarvedNode &one : starved)
+        if (!one.decidesOnce && one.frame == graph.frames()[frame].name &&
+            (!needed || needed->contains(one.node.getOperation())))
+          found.back().second.starved.push_back(tfg::textOf(one));
     }
   }
 

@@ -115,6 +115,7 @@ std::string loopText(const Explanation::Loop &loop) {
   text += row("auto:", loop.inAuto);
   if (loop.whenOn != loop.inAuto)
     text += row("on:", loop.whenOn);
+  text += rows("starves:", loop.starved);
   text += rows("in order:", orderTexts(loop));
   for (const std::string &race : raceTexts(loop))
     text += row("no order:", race);

@@ -9,6 +9,7 @@
 #include "treadle/graph/RunFaults.h"
 #include "treadle/graph/Runs.h"
 #include "treadle/graph/SavedModel.h"
+#include "treadle/graph/StarvedNodes.h"
 #include "treadle/import/SavedModel.h"
 #include "treadle/rewriting/Rewriting.h"
 #include "treadle/rewriting/SoftEdges.h"
@@ -81,9 +82,17 @@ void addSoftEdgeProblems(ModuleOp module, size_t limit, std::vector<Problem> &pr
         {"error", {finding.node.name().str()}, str(place(finding.node), ": ", finding.message)});
 }
 
-} // namespace
-
-namespace {
+/// Loops that end without a value once they get to iteration 1.
+void addStarvedNodes(ArrayRef<tfg::StarvedNode> starved, std::vector<Problem> &problems) {
+  for (const tfg::StarvedNode &one : starved) {
+    if (one.decidesOnce)
+      continue;
+    Problem &problem =
+        problems.emplace_back("note", std::vector{one.node.name().str()}, tfg::textOf(one));
+    for (tfg::Node enter : one.enters)
+      problem.nodes.push_back(enter.name().str());
+  }
+}
 
 std::vector<std::string> namesOf(ArrayRef<Operation *> nodes) {
   std::vector<std::string> names;
@@ -239,6 +248,9 @@ Expected<std::vector<Problem>> check(const Graph &graph, const std::vector<std::
                         str(place(finding.node), ": ", finding.message)});
   addShapeConflicts(*graph.impl->module, limit, problems);
   addSoftEdgeProblems(*graph.impl->module, limit, problems);
+  addStarvedNodes(asked.empty() ? findStarvedNodes(*graph.impl->module, limit)
+                                : findStarvedNodes(*graph.impl->module, graph.impl->index(), asked),
+                  problems);
   SmallVector<ModuleOp> models = metaGraphs(*graph.impl->module);
   if (!asked.empty()) {
     Runs one;

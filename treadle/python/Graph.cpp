@@ -221,10 +221,10 @@ nb::object explainGraph(const Graph &graph, std::vector<std::string> fetches,
                                 tupleOf(o.wouldBeFree, op));
   };
   auto loop = [&](const Explanation::Loop &l) {
-    return module.attr("Loop")(l.name, l.kind, l.line, l.parallelIterations,
-                               tupleOf(l.functions, text), l.overlapsInAuto, l.overlapsWhenOn,
-                               l.inAuto, l.whenOn, tupleOf(l.orders, order), tupleOf(l.inTurns, op),
-                               tupleOf(l.overlapping, op), tupleOf(l.advice, text));
+    return module.attr("Loop")(
+        l.name, l.kind, l.line, l.parallelIterations, tupleOf(l.functions, text), l.overlapsInAuto,
+        l.overlapsWhenOn, l.inAuto, l.whenOn, tupleOf(l.orders, order), tupleOf(l.inTurns, op),
+        tupleOf(l.overlapping, op), tupleOf(l.advice, text), tupleOf(l.starved, text));
   };
   auto body = [&](const Explanation::Body &b) {
     return module.attr("Body")(b.function, tupleOf(b.users, text), tupleOf(b.loops, loop));

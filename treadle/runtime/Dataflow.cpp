@@ -526,8 +526,7 @@ Expected<std::vector<Tensor>> runSequentialPlan(const Plan &plan, std::vector<Te
     else
       results[r] = frame.slots[slot];
     if (!results[r])
-      return Unexpected(invalidArgument("'", plan.results[r].name,
-                                        "' has no value: it is on a branch that was not taken"));
+      return Unexpected(invalidArgument("'", plan.results[r].name, "'", branchNotTaken));
   }
   return results;
 }

@@ -99,6 +99,7 @@ private:
                      bool fromEnter);
   void record(Site site, std::span<const Tensor> outputs);
   Expected<std::vector<Tensor>> takeResults(Activation &activation);
+  Error noValue(const Activation &activation, size_t r) const;
 
   // Frames.
   Frame *childFrame(Site enter);
@@ -124,6 +125,7 @@ private:
   uint64_t errorOrder = ~uint64_t{0};
   Activation *top = nullptr;
   bool topIsDone = false;
+  bool endsWithoutExit = false; // a frame got a value and ended, but none left it
 
   std::mutex mutex; // guards the inbox only
   std::condition_variable wake;

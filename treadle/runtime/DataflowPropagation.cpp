@@ -146,6 +146,7 @@ void Runner::propagateEnter(Site site, Tensor value) {
   const Plan &plan = planOf(site);
   const PlanNode &node = plan.nodes[site.node];
   Frame *frame = childFrame(site);
+  frame->isEntered |= static_cast<bool>(value);
   Iteration *first = frame->live.front();
   ++first->outstanding; // so that it can't end before the count of Enters is down
   auto enter = [&](Iteration *it, Tensor v) {
@@ -244,6 +245,7 @@ void Runner::finishFrame(Frame *frame) {
   for (uint32_t exit : frame->deadExits)
     if (std::find(frame->liveExits.begin(), frame->liveExits.end(), exit) == frame->liveExits.end())
       dead.push_back(exit);
+  endsWithoutExit |= frame->isEntered && frame->liveExits.empty();
   std::erase(parent->children, frame);
   frames.erase(frame);
   for (uint32_t exit : dead) {
@@ -410,16 +412,19 @@ Expected<std::vector<Tensor>> Runner::takeResults(Activation &activation) {
       Tensor value = TREADLE_TRY(select(entries, spec, 0));
       results[r] = std::move(value);
     }
-    if (!results[r] && !spec.iterations.empty())
-      return Unexpected(outOfRange("'", spec.name, "' has no value in the iteration asked for"));
     if (!results[r])
-      return Unexpected(
-          &activation == top && std::atomic_ref(run.callDepth).load() == 0
-              ? invalidArgument("'", spec.name,
-                                "' has no value: it is on a branch that was not taken")
-              : deadResult(activation.plan, r));
+      return Unexpected(noValue(activation, r));
   }
   return results;
+}
+
+Error Runner::noValue(const Activation &activation, size_t r) const {
+  const std::string &name = activation.plan.results[r].name;
+  if (!activation.plan.results[r].iterations.empty())
+    return outOfRange("'", name, "'", notInIteration);
+  std::string_view why = endsWithoutExit ? loopGaveNone : branchNotTaken;
+  bool isOfFunction = &activation != top || std::atomic_ref(run.callDepth).load() != 0;
+  return isOfFunction ? deadResult(activation.plan, r, why) : invalidArgument("'", name, "'", why);
 }
 
 } // namespace treadle::dataflow

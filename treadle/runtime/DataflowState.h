@@ -82,6 +82,7 @@ struct Frame {
   std::deque<Iteration *> live; // oldest first
   int64_t nextNumber = 0;
   uint32_t pendingEnters = 0;
+  bool isEntered = false; // a value came in, alive
   std::vector<LoopConstant> constants;
   std::vector<Carried> carried;
   std::vector<uint32_t> deadExits;

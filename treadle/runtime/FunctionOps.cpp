@@ -70,8 +70,8 @@ Expected<bool> WhileState::goesOn(const Plan &cond, const Tensor &result) const 
 Expected<void> acceptArgument(const Plan &plan, size_t i, Tensor &value) {
   ValueType want = plan.argTypes[i];
   if (!value)
-    return Unexpected(invalidArgument("argument ", i, " of function '", plan.name,
-                                      "' has no value: it is on a branch that was not taken"));
+    return Unexpected(
+        invalidArgument("argument ", i, " of function '", plan.name, "'", branchNotTaken));
   if (value.dtype() != want.dtype)
     return Unexpected(invalidArgument("argument ", i, " of function '", plan.name, "' is ",
                                       tensorTypeText(value), ", expected ", dtypeName(want.dtype)));
@@ -90,9 +90,8 @@ Expected<void> readReferences(const Plan &plan, std::span<Tensor> results) {
   return {};
 }
 
-Error deadResult(const Plan &plan, size_t r) {
-  return invalidArgument("result '", plan.results[r].name, "' of function '", plan.name,
-                         "' has no value: it is on a branch that was not taken");
+Error deadResult(const Plan &plan, size_t r, std::string_view why) {
+  return invalidArgument("result '", plan.results[r].name, "' of function '", plan.name, "'", why);
 }
 
 Error tooDeep(const Plan &plan) {

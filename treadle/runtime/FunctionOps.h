@@ -105,8 +105,16 @@ Expected<void> readReferences(const Plan &plan, std::span<Tensor> results);
 bool callFunction(const Plan &plan, std::span<Tensor> args, std::span<Tensor> results,
                   OpContext &ctx);
 
+/// How errors about results without a value end: of a result that is dead; of one of a run in which
+/// a v1 loop got a value and gave none; and of one that was asked for by iteration.
+inline constexpr std::string_view branchNotTaken =
+    " has no value: it is on a branch that was not taken";
+inline constexpr std::string_view loopGaveNone =
+    " has no value: it is on a branch that was not taken, or leaves a loop that ended without it";
+inline constexpr std::string_view notInIteration = " has no value in the iteration asked for";
+
 /// What to say of a result that is dead, and of calls inside calls without end.
-Error deadResult(const Plan &plan, size_t result);
+Error deadResult(const Plan &plan, size_t result, std::string_view why = branchNotTaken);
 Error tooDeep(const Plan &plan);
 
 } // namespace treadle

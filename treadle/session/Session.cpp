@@ -3,6 +3,7 @@
 #include "treadle/distributed/Exchanges.h"
 #include "treadle/graph/GraphImpl.h"
 #include "treadle/graph/Origin.h"
+#include "treadle/graph/StarvedNodes.h"
 #include "treadle/session/Deadline.h"
 #include "treadle/session/MissingKernels.h"
 #include "treadle/session/ProfileRows.h"
@@ -415,6 +416,7 @@ static Error explained(Error error, const Session &session, std::vector<std::str
   names.insert(names.end(), targets.begin(), targets.end());
   const KernelRegistry *kernels = state->options.kernels;
   const Graph::Impl &graph = *program.graph.impl;
+  error = withStarvedNodes(std::move(error), *graph.module, graph.index(), names);
   return withMissingKernels(withOrigin(std::move(error), *graph.module), graph.index(),
                             std::move(names), kernels ? *kernels : builtinKernels());
 }

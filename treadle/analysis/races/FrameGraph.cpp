@@ -80,6 +80,12 @@ bool FrameGraph::isForward(Operation *from, Index to) const {
          !(isOp(nodes[to], "Merge") && isOp(Node(from), "NextIteration"));
 }
 
+void FrameGraph::forEachInput(Index node, function_ref<void(Value, Index)> visit) const {
+  for (Value input : inputsOf(nodes[node].getOperation()))
+    if (Operation *op = input.getDefiningOp(); isForward(op, node))
+      visit(input, indices.lookup(op));
+}
+
 void FrameGraph::connect() {
   edges.resize(nodes.size());
   for (Index i = 0; i < nodes.size(); ++i)
@@ -97,9 +103,7 @@ void FrameGraph::findFrames() {
   std::vector<FrameTree::Index> given(nodes.size()); // the frame of its results
   for (Index i = 0; i < nodes.size(); ++i) {
     FrameTree::Inputs inputs(tree);
-    for (Value input : inputsOf(nodes[i].getOperation()))
-      if (Operation *op = input.getDefiningOp(); isForward(op, i))
-        inputs.add(given[indices[op]]);
+    forEachInput(i, [&](Value, Index from) { inputs.add(given[from]); });
     FrameTree::Index own = given[i] = inputs.frame();
     if (isOp(nodes[i], "Enter")) {
       auto name = nodes[i].attr<StringAttr>("frame_name");

@@ -39,6 +39,8 @@ public:
   /// Edges within one iteration. What a NextIteration gives reaches the loop's Exits, since
   /// they wait for the last iteration.
   const std::vector<std::vector<Index>> &forward() const { return edges; }
+  /// What `node` waits for in the same iteration, and the node that gives it.
+  void forEachInput(Index node, llvm::function_ref<void(mlir::Value, Index)> visit) const;
   /// All nodes, each after those that it has such edges from.
   const std::vector<Index> &order() const { return sorted; }
   /// From NextIteration to Merge.

@@ -43,7 +43,9 @@ class Loop(NamedTuple):
 
     `overlaps_in_auto` and `overlaps_when_on` say whether parts of two iterations may run at the
     same time with that loop_overlap, and `in_auto` and `when_on` why. `in_turns` has the ops that
-    run in the order of the iterations, `overlapping` the other ops that do something.
+    run in the order of the iterations, `overlapping` the other ops that do something. `starved`
+    tells of nodes in a v1 loop that run in iteration 0 only, because they wait for an `Enter` that
+    isn't constant.
     """
 
     name: str
@@ -59,6 +61,7 @@ class Loop(NamedTuple):
     in_turns: tuple[Op, ...]
     overlapping: tuple[Op, ...]
     advice: tuple[str, ...]
+    starved: tuple[str, ...] = ()
 
 
 class Body(NamedTuple):

@@ -47,7 +47,8 @@ std::string jsonLoop(const Explanation::Loop &loop) {
              "},\n  \"orders\": ", jsonList(loop.orders, jsonOrder, ",\n   "),
              ",\n  \"in_turns\": ", jsonList(loop.inTurns, jsonOp),
              ",\n  \"overlapping\": ", jsonList(loop.overlapping, jsonOp),
-             ",\n  \"advice\": ", jsonList(loop.advice, jsonText), "}");
+             ",\n  \"advice\": ", jsonList(loop.advice, jsonText),
+             ",\n  \"starved\": ", jsonList(loop.starved, jsonText), "}");
 }
 
 std::string jsonBody(const Explanation::Body &body) {

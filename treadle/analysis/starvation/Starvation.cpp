@@ -1,0 +1,200 @@
+#include "treadle/analysis/starvation/Starvation.h"
+
+#include "treadle/tensor/Error.h"
+
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+
+namespace treadle::tfg {
+namespace {
+
+using Index = FrameGraph::Index;
+
+/// The frames around a value, a bit each: bit d is the frame of depth d + 1.
+using Frames = uint64_t;
+constexpr unsigned deepest = 64;
+
+Frames frameAt(unsigned depth) { return depth < deepest ? Frames{1} << depth : 0; }
+/// All frames outside of the one at `depth`.
+Frames outside(unsigned depth) { return depth < deepest ? frameAt(depth) - 1 : ~Frames{0}; }
+
+StringRef kindOf(Node node) {
+  StringRef kind = node.opType();
+  kind.consume_front("Ref");
+  return kind;
+}
+
+bool isConstant(Node enter) {
+  auto constant = enter.attr<BoolAttr>("is_constant");
+  return constant && constant.getValue();
+}
+
+class StarvationFinder {
+public:
+  StarvationFinder(const FrameGraph &graph, size_t limit)
+      : graph(graph), limit(limit), arrivals(graph.size()), depths(graph.size()) {}
+
+  std::vector<StarvedNode> find() {
+    for (Index i = 0; i < graph.size(); ++i) {
+      Index frame = graph.frameOf(i);
+      depths[i] = frame == FrameGraph::none ? 0 : graph.frames()[frame].depth;
+      arrivals[i] = arrivalOf(i);
+    }
+    return std::move(found);
+  }
+
+private:
+  /// In which iterations a node's results arrive, by frame. A frame is in at most one of the two.
+  struct Arrival {
+    Frames first = 0;  // in iteration 0 only
+    Frames merged = 0; // in later ones too, by way of a loop's Merge
+  };
+
+  Arrival arrivalOf(Index i) {
+    Node node = graph.node(i);
+    StringRef kind = kindOf(node);
+    Arrival all = kind == "Merge" ? arrivalOfMerge(i) : arrivalOfInputs(i);
+    unsigned depth = depths[i];
+    if (kind == "NextIteration" && depth > 0) {
+      // Its Merge has no value from iteration 2 on.
+      if (all.first & frameAt(depth - 1))
+        report(i, frameAt(depth - 1));
+      all.first &= ~frameAt(depth - 1);
+    } else if (kind == "Enter") {
+      all.first = (all.first & outside(depth)) | (isConstant(node) ? 0 : frameAt(depth));
+    } else if (kind == "Exit" && depth > 0) {
+      all.first &= outside(depth - 1);
+      all.merged &= outside(depth - 1);
+    }
+    return all;
+  }
+
+  /// Of a node that waits for all its inputs. One that starves counts as mended.
+  Arrival arrivalOfInputs(Index i) {
+    Arrival all;
+    graph.forEachInput(i, [&](Value, Index from) {
+      all.first |= arrivals[from].first;
+      all.merged |= arrivals[from].merged;
+    });
+    return mended(i, all);
+  }
+
+  Arrival mended(Index i, Arrival all) {
+    if (Frames starved = all.first & all.merged)
+      report(i, starved);
+    all.first &= ~all.merged;
+    return all;
+  }
+
+  /// A Merge waits for one of its data inputs, and for all control inputs.
+  Arrival arrivalOfMerge(Index i) {
+    Arrival all;
+    Frames waits = 0;
+    bool isAny = false;
+    graph.forEachInput(i, [&](Value input, Index from) {
+      all.merged |= arrivals[from].merged;
+      if (isControl(input))
+        waits |= arrivals[from].first;
+      else
+        all.first = isAny ? all.first & arrivals[from].first : arrivals[from].first;
+      isAny |= !isControl(input);
+    });
+    if (depths[i] > 0 && hasBackEdge(graph.node(i))) {
+      all.first &= ~frameAt(depths[i] - 1);
+      all.merged |= frameAt(depths[i] - 1);
+    }
+    all.first |= waits;
+    return mended(i, all);
+  }
+
+  static bool hasBackEdge(Node merge) {
+    return llvm::any_of(merge.data(), [](Value input) {
+      Operation *op = input.getDefiningOp();
+      return op && Node::isNode(op) && kindOf(Node(op)) == "NextIteration";
+    });
+  }
+
+  void report(Index i, Frames starved) {
+    unsigned depth = llvm::countr_zero(starved); // the outermost
+    Index frame = graph.frameOf(i);
+    while (frame != FrameGraph::none && graph.frames()[frame].depth > depth + 1)
+      frame = graph.frames()[frame].parent;
+    if (frame != FrameGraph::none && found.size() < limit)
+      found.push_back({graph.node(i), entersBehind(i, depth), graph.frames()[frame].name,
+                       decidesOnce(graph.node(i), depth)});
+  }
+
+  bool decidesOnce(Node node, unsigned depth) const {
+    if (kindOf(node) != "Switch" || node.numData() != 2)
+      return false;
+    Operation *op = node.data()[1].getDefiningOp();
+    return op && graph.contains(op) && arrivals[graph.indexOf(Node(op))].first & frameAt(depth);
+  }
+
+  /// The Enters of the frame at `depth` that let `node` have inputs in iteration 0 only.
+  std::vector<Node> entersBehind(Index node, unsigned depth) {
+    std::vector<Node> enters;
+    llvm::SetVector<Index> seen;
+    auto addInputs = [&](Index of) {
+      graph.forEachInput(of, [&](Value, Index from) {
+        if (arrivals[from].first & frameAt(depth))
+          seen.insert(from);
+      });
+    };
+    addInputs(node);
+    for (size_t n = 0; n < seen.size(); ++n)
+      if (kindOf(graph.node(seen[n])) == "Enter" && depths[seen[n]] == depth)
+        enters.push_back(graph.node(seen[n]));
+      else
+        addInputs(seen[n]);
+    return enters;
+  }
+
+  const FrameGraph &graph;
+  const size_t limit;
+  std::vector<Arrival> arrivals;
+  std::vector<unsigned> depths; // of the frames that nodes are in; 0: outside of all
+  std::vector<StarvedNode> found;
+};
+
+std::string describe(Node node) {
+  return str("'", node.name().str(), "' (", node.opType().str(), ")");
+}
+
+/// `'a' (Enter) and 'b' (Enter)`, the first few of them.
+std::string list(ArrayRef<Node> nodes) {
+  constexpr size_t most = 3;
+  std::string out;
+  for (auto [i, node] : llvm::enumerate(nodes.take_front(most)))
+    out += str(i == 0 ? "" : i + 1 == nodes.size() ? " and " : ", ", describe(node));
+  return nodes.size() > most ? str(out, " and ", nodes.size() - most, " more") : out;
+}
+
+std::string textOf(const StarvedNode &starved) {
+  auto function = starved.node->getParentOfType<FuncOp>();
+  bool isOne = starved.enters.size() == 1;
+  return str("node ", describe(starved.node),
+             function ? str(" of function '", function.getName().str(), "'") : "",
+             " waits in iteration 1 of loop '", starved.frame, "' for ", list(starved.enters),
+             ", which ", isOne ? "isn't" : "aren't", " constant and so bring",
+             isOne ? "s its value" : " their values", " into iteration 0 only");
+}
+
+} // namespace
+
+std::string textOf(ArrayRef<StarvedNode> starved) {
+  constexpr size_t most = 3;
+  std::string out;
+  for (const StarvedNode &one : starved.take_front(most))
+    out += (out.empty() ? "" : "; ") + textOf(one);
+  if (starved.size() > most)
+    out += str("; and ", starved.size() - most, " more nodes starve like that");
+  return out + "; set is_constant = true, or hand the value on through a Merge and a NextIteration";
+}
+
+std::vector<StarvedNode> findStarvedNodes(const FrameGraph &graph, size_t limit) {
+  return StarvationFinder(graph, limit).find();
+}
+
+} // namespace treadle::tfg
