@@ -28,6 +28,10 @@ public:
   /// The same from memory.
   static Expected<Graph> fromBytes(std::string_view bytes);
 
+  /// What reading the file assumed, for people: which Enters of tf_executor were read as constant.
+  /// Graphs that are made of this one have the same.
+  const std::vector<std::string> &notes() const;
+
   /// Writes the graph in the format that the extension names: .pb, .pbtxt, .mlir. A file that
   /// exists is replaced as a whole or not at all. A SavedModel becomes a folder where there is no
   /// extension or a slash at the end, with copies of its variables and assets; AlreadyExists if it

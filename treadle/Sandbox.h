@@ -72,6 +72,7 @@ public:
   /// As of Graph.
   const std::vector<Graph::Value> &inputs() const;
   const std::vector<Graph::Value> &outputs() const;
+  const std::vector<std::string> &notes() const;
 
   /// As Model::call.
   Expected<Values> call(std::string_view signature, const Values &inputs) const;

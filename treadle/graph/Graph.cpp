@@ -11,6 +11,7 @@
 #include "treadle/rewriting/FunctionalNode.h"
 #include "treadle/rewriting/Rewriting.h"
 
+#include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -93,17 +94,31 @@ GraphPlace GraphPlace::of(const std::string &path) {
   return {place.parent_path().string(), false};
 }
 
-Expected<Graph> Graph::fromFile(const std::string &path) {
+/// What `import(context)` gives, with its remarks as notes.
+template <typename Import>
+static Expected<Graph> importGraph(Import import, GraphPlace place, const std::string &path = {}) {
   auto context = makeContext();
-  auto module = importFile(*context, path);
-  return makeGraph(std::move(context), std::move(module), GraphPlace::of(path));
+  auto module = [&] {
+    mlir::ScopedDiagnosticHandler handler(context.get(), [&](mlir::Diagnostic &diagnostic) {
+      if (diagnostic.getSeverity() == mlir::DiagnosticSeverity::Remark)
+        place.notes.push_back(str(path, path.empty() ? "" : ": ", diagnostic.str()));
+    });
+    return import(*context);
+  }();
+  return makeGraph(std::move(context), std::move(module), std::move(place));
+}
+
+Expected<Graph> Graph::fromFile(const std::string &path) {
+  auto import = [&](mlir::MLIRContext &context) { return importFile(context, path); };
+  return importGraph(import, GraphPlace::of(path), path == "-" ? "standard input" : path);
 }
 
 Expected<Graph> Graph::fromBytes(std::string_view bytes) {
-  auto context = makeContext();
-  auto module = importBytes(*context, bytes);
-  return makeGraph(std::move(context), std::move(module));
+  auto import = [&](mlir::MLIRContext &context) { return importBytes(context, bytes); };
+  return importGraph(import, {});
 }
+
+const std::vector<std::string> &Graph::notes() const { return impl->place.notes; }
 
 // Text alone has a place for regions.
 Expected<void> Graph::toFile(const std::string &path) const {

@@ -29,10 +29,11 @@ Expected<mlir::OwningOpRef<mlir::ModuleOp>> copyInto(mlir::MLIRContext &context,
 /// a pass fails.
 Expected<void> runOn(mlir::ModuleOp module, std::string_view pipeline);
 
-/// Where a graph was read from. What is made of a graph keeps it.
+/// Where a graph was read from, and what that assumed. What is made of a graph keeps it.
 struct GraphPlace {
   std::string folder;         // that its file is in; empty: from memory
   bool isModelFolder = false; // it is the graph's own: that of a SavedModel
+  std::vector<std::string> notes = {};
 
   static GraphPlace of(const std::string &path);
 };

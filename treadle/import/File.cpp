@@ -163,11 +163,15 @@ static Error bytecodeError(StringRef content) {
 }
 
 namespace {
-/// Listens to what MLIR says while a program is read: the first error counts.
+/// Listens to what MLIR says while a program is read: the first error counts. Remarks are for who
+/// asked to read it.
 class FirstError {
 public:
   explicit FirstError(MLIRContext &context)
-      : handler(&context, [this](Diagnostic &diagnostic) { note(diagnostic); }) {}
+      : handler(&context, [this](Diagnostic &diagnostic) {
+          note(diagnostic);
+          return success(diagnostic.getSeverity() != DiagnosticSeverity::Remark);
+        }) {}
 
   bool isUnimplemented = false;
   std::string message;

@@ -6,6 +6,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -69,6 +70,34 @@ LogicalResult FunctionReader::check() {
   return success();
 }
 
+/// A remark for each loop whose Enters became constant.
+static void tellOfConstants(ArrayRef<tfe::EnterOp> enters, const TfBodyReader &body) {
+  llvm::MapVector<StringAttr, SmallVector<tfe::EnterOp>> loops;
+  for (tfe::EnterOp enter : enters)
+    loops[enter.getFrameNameAttr()].push_back(enter);
+  for (auto &[frame, own] : loops) {
+    llvm::sort(own, [](tfe::EnterOp a, tfe::EnterOp b) { return a->isBeforeInBlock(b); });
+    std::string names;
+    for (auto [i, enter] : llvm::enumerate(own)) {
+      auto at = enter->getLoc()->findInstanceOf<FileLineColLoc>();
+      Value result = body.dataOf(enter->getResult(0)).front();
+      names += str(i == 0                ? ""
+                   : i + 1 == own.size() ? " and "
+                                         : ", ",
+                   "'", tfg::definingNode(result).name().str(), "'",
+                   at && at.getLine() ? str(" (line ", at.getLine(), ")") : "");
+    }
+    bool isOne = own.size() == 1;
+    own.front()->emitRemark(isOne ? "Enter " : "Enters ")
+        << names << " of loop '" << frame.getValue() << "' " << (isOne ? "is" : "are")
+        << " read as constant: the loop's condition needs "
+        << (isOne ? "its value" : "their values")
+        << " in every iteration; write 'constant' after the name of the frame, or with the "
+           "attribute "
+        << notConstantKey << " keep a value that is there in iteration 0 only";
+  }
+}
+
 LogicalResult FunctionReader::readBody(TfBodyReader &body, Results &results) {
   Operation *end = func.front().getTerminator();
   body.reserveNames(func.front());
@@ -78,11 +107,13 @@ LogicalResult FunctionReader::readBody(TfBodyReader &body, Results &results) {
     results.data = body.dataOf(end->getOperands());
     return success();
   }
-  for (tfe::EnterOp enter : findForgottenConstants(graph))
-    if (!enter->hasAttr(notConstantKey))
-      enter.setIsConstant(true);
+  SmallVector<tfe::EnterOp> forgotten = findForgottenConstants(graph);
+  llvm::erase_if(forgotten, [](tfe::EnterOp enter) { return enter->hasAttr(notConstantKey); });
+  for (tfe::EnterOp enter : forgotten)
+    enter.setIsConstant(true);
   if (failed(body.readGraph(graph)))
     return failure();
+  tellOfConstants(forgotten, body);
   ValueRange fetched = graph.getFetch().getFetches();
   for (auto [from, to] : llvm::zip(graph.getResults(), body.dataOf(fetched)))
     body.map(from, to);

@@ -45,13 +45,22 @@ nb::list valueList(const std::vector<Graph::Value> &values) {
   return out;
 }
 
+/// With a warning for each of its notes.
+Graph orRaiseAndWarn(Expected<Graph> read) {
+  Graph graph = orRaise(std::move(read));
+  for (const std::string &note : graph.notes())
+    if (PyErr_WarnEx(PyExc_UserWarning, note.c_str(), 1))
+      throw nb::python_error();
+  return graph;
+}
+
 Graph graphFromFile(nb::handle path) {
   std::string name = toPath(path);
   Expected<Graph> graph = [&] {
     nb::gil_scoped_release release;
     return Graph::fromFile(name);
   }();
-  return orRaise(std::move(graph));
+  return orRaiseAndWarn(std::move(graph));
 }
 
 Graph graphFromBytes(nb::handle data) {
@@ -63,7 +72,7 @@ Graph graphFromBytes(nb::handle data) {
     return Graph::fromBytes({static_cast<const char *>(view.buf), static_cast<size_t>(view.len)});
   }();
   PyBuffer_Release(&view);
-  return orRaise(std::move(graph));
+  return orRaiseAndWarn(std::move(graph));
 }
 
 void graphToFile(const Graph &graph, nb::handle path) {

@@ -99,6 +99,7 @@ void write(MessageWriter &message, const Contents &contents) {
   }
   writeValues(message, contents.inputs);
   writeValues(message, contents.outputs);
+  message.texts(contents.notes);
 }
 
 Expected<Contents> readContents(MessageReader &message) {
@@ -115,6 +116,7 @@ Expected<Contents> readContents(MessageReader &message) {
   }
   contents.inputs = TREADLE_TRY(readValues(message));
   contents.outputs = TREADLE_TRY(readValues(message));
+  contents.notes = TREADLE_TRY(message.texts());
   return contents;
 }
 

@@ -21,6 +21,7 @@ Expected<Setup> readSetup(MessageReader &message);
 struct Contents {
   std::vector<Graph::Signature> signatures;
   std::vector<Graph::Value> inputs, outputs;
+  std::vector<std::string> notes;
 };
 void write(MessageWriter &message, const Contents &contents);
 Expected<Contents> readContents(MessageReader &message);

@@ -264,6 +264,7 @@ const std::vector<Graph::Signature> &Sandbox::signatures() const {
 }
 const std::vector<Graph::Value> &Sandbox::inputs() const { return impl->contents.inputs; }
 const std::vector<Graph::Value> &Sandbox::outputs() const { return impl->contents.outputs; }
+const std::vector<std::string> &Sandbox::notes() const { return impl->contents.notes; }
 
 Expected<const Graph::Signature *> Sandbox::signature(std::string_view name) const {
   return findSignature(impl->contents.signatures, name);

@@ -122,6 +122,7 @@ private:
     } else {
       session = TREADLE_TRY(Session::create(std::move(graph), options));
     }
+    contents.notes = session.graph().notes();
     contents.inputs = session.graph().inputs();
     contents.outputs = session.graph().outputs();
     return contents;

@@ -3,6 +3,7 @@
 #include "treadle/tools/cli/Progress.h"
 
 #include <cstdio>
+#include <set>
 
 #include <sys/stat.h>
 
@@ -28,7 +29,8 @@ int report(const UsageError &error) {
 }
 
 void note(const std::string &message) {
-  if (!isQuiet)
+  static std::set<std::string> made;
+  if (!isQuiet && made.insert(message).second)
     complain("note: " + message);
 }
 
@@ -39,8 +41,14 @@ std::string plural(int64_t count, std::string_view thing) {
 }
 
 Expected<Graph> openModel(std::string_view path) {
-  Progress progress(str("loading ", path));
-  return Graph::fromFile(std::string(path));
+  Expected<Graph> graph = [&] {
+    Progress progress(str("loading ", path));
+    return Graph::fromFile(std::string(path));
+  }();
+  if (graph)
+    for (const std::string &text : graph->notes())
+      note(text);
+  return graph;
 }
 
 } // namespace treadle::cli

@@ -38,7 +38,7 @@ extern bool isQuiet;
 inline constexpr OptionRow commonOptions[] = {
     {"--quiet", "", "no progress and no notes on standard error"},
 };
-/// Prints `treadle: note: message` to standard error, if it may.
+/// Prints `treadle: note: message` to standard error, if it may, and once.
 void note(const std::string &message);
 
 /// Writes to standard output.

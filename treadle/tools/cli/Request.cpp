@@ -284,6 +284,8 @@ static Expected<void> openSandbox(const Arguments &args, Request &request) {
   request.sandbox = TREADLE_TRY(loadSandbox(args, request.options));
   if (SandboxStatus status = request.sandbox->status(); !status.landlock)
     note(status.text());
+  for (const std::string &text : request.sandbox->notes())
+    note(text);
   std::optional<std::string_view> asked = args.value("--signature");
   if (request.sandbox->signatures().empty() && !asked)
     return {};
