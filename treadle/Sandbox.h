@@ -26,8 +26,10 @@ struct SandboxOptions {
   Tier tier = Tier::Auto;
   bool fastMath = false;
   LoopOverlap loopOverlap = LoopOverlap::Auto;
-  /// Passes to run over the graph first.
+  /// Passes to run over the graph first, and what they are told of later runs: what these ask for
+  /// and give stays.
   std::string passes = {};
+  std::vector<std::string> fetches = {}, targets = {}, feeds = {};
   /// Of a SavedModel with several meta graphs: which.
   std::vector<std::string> tags = {};
   /// The program `treadle`; empty: the one that came with the library.

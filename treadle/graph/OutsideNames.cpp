@@ -79,43 +79,6 @@ private:
   OutsideNames &found;
 };
 
-/// How passes are told what to keep; those that aren't here keep every name.
-struct Keeping {
-  llvm::StringLiteral pass, option;
-};
-constexpr Keeping keepings[] = {
-    {"tfg-cse", "keep"},
-    {"tfg-dedupe-constants", "keep"},
-    {"tfg-name-compress", "keep"},
-    {"tfg-prune-arguments", "keep"},
-    {"tfg-v1-to-functional", "keep"},
-    {"tfg-cleanup", "keep"},
-    {"tfg-default", "keep"},
-    {"tfg-inline-all", "keep"},
-    {"tfg-remap", "keep"},
-    {"tfg-channels-last", "keep"},
-    {"tfg-cf-sink", "keep"},
-    {"tfg-cf-sink-functional", "keep"},
-    {"tfg-outline-clusters", "keep"},
-    {"tfg-fuse-kernels", "keep"},
-    {"tfg-structure-loops", "keep"},
-    {"tfg-inference", "keep"},
-    {"tfg-structured", "keep"},
-    {"tfg-frames", "keep"},
-    {"tfg-small", "keep"},
-};
-
-std::string elementKeeping(llvm::StringRef element, llvm::StringRef names) {
-  auto [name, options] = element.split('{');
-  const Keeping *row =
-      llvm::find_if(keepings, [&](const Keeping &row) { return row.pass == name.trim(); });
-  if (row == std::end(keepings) || names.empty())
-    return element.str();
-  options.consume_back("}");
-  return str(name.str(), "{", options.str(), options.empty() ? "" : " ", row->option.str(), "=",
-             names.str(), "}");
-}
-
 } // namespace
 
 Expected<OutsideNames> outsideNames(ModuleOp metaGraph) {
@@ -124,24 +87,6 @@ Expected<OutsideNames> outsideNames(ModuleOp metaGraph) {
   Definitions definitions(metaGraph);
   Finder(definitions, found).visit(header);
   return found;
-}
-
-std::string pipelineKeeping(llvm::StringRef pipeline, const OutsideNames &names) {
-  std::string kept, out;
-  for (const std::string &node : names.nodes)
-    kept += (kept.empty() ? "" : ",") + node;
-  // Elements end at commas outside of braces and parentheses.
-  int depth = 0;
-  size_t begin = 0;
-  for (size_t i = 0; i <= pipeline.size(); ++i) {
-    char c = i < pipeline.size() ? pipeline[i] : ',';
-    depth += (c == '{' || c == '(') - (c == '}' || c == ')');
-    if (c != ',' || (depth > 0 && i < pipeline.size()))
-      continue;
-    out += (begin ? "," : "") + elementKeeping(pipeline.slice(begin, i), kept);
-    begin = i + 1;
-  }
-  return out;
 }
 
 Expected<void> checkAllThere(ModuleOp metaGraph, const OutsideNames &names) {

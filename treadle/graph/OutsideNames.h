@@ -20,10 +20,6 @@ struct OutsideNames {
 /// Of one of metaGraphs(module).
 Expected<OutsideNames> outsideNames(mlir::ModuleOp metaGraph);
 
-/// A pipeline of passes in which each pass is told to keep the nodes, by the option that it has for
-/// that.
-std::string pipelineKeeping(llvm::StringRef pipeline, const OutsideNames &names);
-
 /// InvalidArgument for the first of the names that is gone.
 Expected<void> checkAllThere(mlir::ModuleOp metaGraph, const OutsideNames &names);
 

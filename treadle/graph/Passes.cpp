@@ -3,6 +3,7 @@
 
 #include "treadle/dialect/TfExecutor.h"
 #include "treadle/graph/OutsideNames.h"
+#include "treadle/graph/PassOptions.h"
 #include "treadle/import/SavedModel.h"
 #include "treadle/rewriting/Colocation.h"
 #include "treadle/rewriting/FunctionalNode.h"
@@ -38,11 +39,6 @@ private:
   ScopedDiagnosticHandler handler;
 };
 
-void registerOnce() {
-  static const bool isDone = (registerTreadlePasses(), registerTreadlePipelines(), true);
-  (void)isDone;
-}
-
 /// ` (did you mean 'tfg-cse'?)`; where no pass has a name like it, all of them.
 std::string nearOrAll(std::string_view wanted) {
   std::vector<std::string_view> names = passNames();
@@ -75,6 +71,11 @@ Error pipelineError(std::string_view pipeline, StringRef why) {
 
 } // namespace
 
+void registerPassesOnce() {
+  static const bool isDone = (registerTreadlePasses(), registerTreadlePipelines(), true);
+  (void)isDone;
+}
+
 Expected<OwningOpRef<ModuleOp>> copyInto(MLIRContext &context, ModuleOp module) {
   DialectRegistry registry; // for graphs that a pass has written in tf_executor
   registry.insert<func::FuncDialect, tf_executor::TfExecutorDialect, tf::TfDialect>();
@@ -93,7 +94,7 @@ Expected<OwningOpRef<ModuleOp>> copyInto(MLIRContext &context, ModuleOp module) 
 }
 
 static Expected<void> parse(std::string_view pipeline, PassManager &passes) {
-  registerOnce();
+  registerPassesOnce();
   std::string why;
   llvm::raw_string_ostream stream(why);
   if (failed(parsePassPipeline(StringRef(pipeline), passes, stream)))
@@ -135,7 +136,7 @@ static void markFunctions(ModuleOp metaGraph, const OutsideNames &names, bool is
 static Expected<void> runOnMetaGraph(ModuleOp metaGraph, std::string_view pipeline) {
   OutsideNames names = TREADLE_TRY(outsideNames(metaGraph));
   markFunctions(metaGraph, names, true);
-  Expected<void> done = runOn(metaGraph, pipelineKeeping(pipeline, names));
+  Expected<void> done = runOn(metaGraph, pipelineKeeping(pipeline, names.nodes));
   markFunctions(metaGraph, names, false);
   return done ? checkAllThere(metaGraph, names) : done;
 }

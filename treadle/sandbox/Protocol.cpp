@@ -62,6 +62,9 @@ void write(MessageWriter &message, const Setup &setup) {
   message.number<uint64_t>(options.fastMath);
   message.number(static_cast<uint64_t>(options.loopOverlap));
   message.text(options.passes);
+  message.texts(options.fetches);
+  message.texts(options.targets);
+  message.texts(options.feeds);
   message.texts(options.tags);
 }
 
@@ -84,6 +87,9 @@ Expected<Setup> readSetup(MessageReader &message) {
   options.fastMath = TREADLE_TRY(message.flag());
   options.loopOverlap = static_cast<LoopOverlap>(TREADLE_TRY(message.below(3, "overlap")));
   options.passes = TREADLE_TRY(message.text());
+  options.fetches = TREADLE_TRY(message.texts());
+  options.targets = TREADLE_TRY(message.texts());
+  options.feeds = TREADLE_TRY(message.texts());
   options.tags = TREADLE_TRY(message.texts());
   return setup;
 }

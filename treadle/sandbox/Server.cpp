@@ -1,6 +1,7 @@
 #include "treadle/sandbox/Server.h"
 
 #include "treadle/codegen/VectorMath.h"
+#include "treadle/graph/PassOptions.h"
 #include "treadle/kernels/linear_algebra/LapackLibrary.h"
 #include "treadle/runtime/Cores.h"
 #include "treadle/sandbox/Confinement.h"
@@ -110,8 +111,10 @@ private:
 
   Expected<Contents> load(const Setup &setup, std::string bytes) {
     Graph graph = TREADLE_TRY(setup.isFile ? Graph::fromFile(setup.path) : Graph::fromBytes(bytes));
-    if (!setup.options.passes.empty())
-      graph = TREADLE_TRY(graph.runPasses(setup.options.passes));
+    const SandboxOptions &asked = setup.options;
+    if (!asked.passes.empty())
+      graph = TREADLE_TRY(
+          runPassesFor({asked.feeds, asked.fetches, asked.targets}, graph, asked.passes));
     SessionOptions options = toSession(setup.options);
     options.kernels = kernels;
     Contents contents;

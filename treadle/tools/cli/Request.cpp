@@ -3,7 +3,7 @@
 
 #include "treadle/tools/cli/Distributed.h"
 
-#include "treadle/graph/OutsideNames.h"
+#include "treadle/graph/PassOptions.h"
 #include "treadle/npy/Npz.h"
 #include "treadle/riegeli/RecordReader.h"
 #include "treadle/runtime/Cores.h"
@@ -238,35 +238,39 @@ static Expected<void> openSignature(const Arguments &args, Request &request) {
   return chooseSignature(asked, *model, request);
 }
 
-/// Nodes that a file of --check names: in/K, in/CALL/K.
-static Expected<void> keepChecked(const std::string &path, OutsideNames &kept) {
+/// What a file of --check feeds and fetches: in/K, out/K, in/CALL/K.
+static Expected<void> addChecked(const std::string &path, treadle::Request &run) {
   for (const std::string &array : TREADLE_TRY(NpzFile::open(path)).names()) {
     std::string_view name = array;
+    auto &names = name.starts_with("in/") ? run.feeds : run.fetches;
     for (int prefix = 0; prefix < 2; ++prefix) {
       name.remove_prefix(std::min(name.find('/') + 1, name.size()));
-      kept.nodes.insert(nodeOf(name));
+      names.emplace_back(name);
     }
   }
   return {};
 }
 
-/// The passes that are asked for, told to keep the nodes that the run asks for.
-static Expected<std::string> passesOf(const Arguments &args, const Graph &graph) {
-  OutsideNames kept;
-  for (const char *option : {"--fetch", "--target", "--setup"})
-    for (const std::string &name : args.list(option))
-      kept.nodes.insert(nodeOf(name));
+/// What passes are told of the run.
+static Expected<treadle::Request> askedRun(const Arguments &args) {
+  treadle::Request run{{}, args.list("--fetch"), args.list("--target")};
+  std::ranges::move(args.list("--setup"), std::back_inserter(run.targets));
   for (std::string_view input : args.values("--input"))
-    kept.nodes.insert(nodeOf(input.substr(0, input.find('='))));
+    run.feeds.emplace_back(input.substr(0, input.find('=')));
   if (auto check = args.value("--check"))
-    TREADLE_TRY(keepChecked(std::string(*check), kept));
-  std::erase_if(kept.nodes, [&](const std::string &name) { return !graph.nodeOp(name); });
-  return pipelineKeeping(std::string(args.value("--passes").value_or("")), kept);
+    TREADLE_TRY(addChecked(std::string(*check), run));
+  return run;
 }
 
 static Expected<Sandbox> loadSandbox(const Arguments &args, const SessionOptions &of) {
   SandboxOptions options = sandbox::fromSession(of);
   options.passes = args.value("--passes").value_or("");
+  if (!options.passes.empty()) {
+    treadle::Request run = TREADLE_TRY(askedRun(args));
+    options.fetches = std::move(run.fetches);
+    options.targets = std::move(run.targets);
+    options.feeds = std::move(run.feeds);
+  }
   options.program = "/proc/self/exe"; // which is this very command, whatever it is called
   std::string path(args.positional[0]);
   Progress progress(str("loading ", path));
@@ -295,9 +299,8 @@ static Expected<void> openSandbox(const Arguments &args, Request &request) {
 static Expected<void> openGraph(const Arguments &args, RequestUse use, Request &request) {
   riegeli::ExpansionLimit limit(static_cast<uint64_t>(request.options.memory));
   request.graph = TREADLE_TRY(openModel(args.positional[0]));
-  if (args.has("--passes"))
-    request.graph =
-        TREADLE_TRY(request.graph.runPasses(TREADLE_TRY(passesOf(args, request.graph))));
+  if (auto passes = args.value("--passes"))
+    request.graph = TREADLE_TRY(runPassesFor(TREADLE_TRY(askedRun(args)), request.graph, *passes));
   if (use.joinsOthers)
     TREADLE_TRY(join(request));
   return openSignature(args, request);
