@@ -1,6 +1,8 @@
+# ruff: noqa: E501
 """What `treadle run` is asked, and what it says where it can't do it."""
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -126,3 +128,109 @@ def test_explain_code_initializes(tmp_path):
     assert "nothing is compiled" in run(
         "explain", graph, "--code", "--fetch", "y", "--setup", "init"
     )
+
+
+def test_passes_are_told_what_the_run_gives_and_asks_for(tmp_path):
+    int32 = {"T": "type: DT_INT32"}
+
+    def constant(name, value):
+        tensor = f"tensor {{ dtype: DT_INT32 tensor_shape {{ }} int_val: {value} }}"
+        return node(name, "Const", dtype="type: DT_INT32", value=tensor)
+
+    graph = written(
+        tmp_path / "g.pbtxt",
+        constant("two", 2),
+        constant("three", 3),
+        node("y", "Mul", "two", "three", **int32),
+        node("z", "Identity", "y", **int32),
+        node("other", "Neg", "y", **int32),
+    )
+    sandboxes = ([], ["--sandbox"])
+    for sandbox in sandboxes:
+        for passes in ("tfg-constant-folding", "tfg-cse,tfg-default", "tfg-default{feeds=two}"):
+            options = ["--passes", passes, "--input", "two=5", *sandbox]
+            assert run("run", graph, "--fetch", "y,z", *options) == (
+                "y: int32[] = 15\nz: int32[] = 15\n"
+            )
+        # What isn't asked for goes, since tfg-prune knows what is.
+        asked = ["--fetch", "z", "--input", "other=1", *sandbox]
+        message = run("run", graph, "--passes", "tfg-prune{feeds=y}", *asked, status=1)
+        assert "other" in message or "'y' has no value" in message
+        assert "= 6" in run("run", graph, "--passes", "tfg-prune", "--fetch", "z", *sandbox)
+    text = run("run", graph, "--passes", "tfg-prune{fetches=other}", "--fetch", "z", status=1)
+    assert "the graph has no node 'z'" in text
+
+
+def options_of(command):
+    return set(re.findall(r"--[a-z][a-z-]*", run(command, "--help")))
+
+
+def needs(tmp_path):
+    """Graphs whose runs need an option, and what to fetch."""
+    variable = {"shape": "shape { }", "dtype": "type: DT_FLOAT"}
+    text = {"dtype": "type: DT_STRING"}
+    name = "tensor { dtype: DT_STRING tensor_shape { } string_val: '/nowhere/else' }"
+    yield written(
+        tmp_path / "variable.pbtxt",
+        node("v", "VariableV2", **variable),
+        node(
+            "c",
+            "Const",
+            dtype="type: DT_FLOAT",
+            value="tensor { dtype: DT_FLOAT tensor_shape { } float_val: 1 }",
+        ),
+        node("init", "Assign", "v", "c", T="type: DT_FLOAT"),
+        node("y", "Identity", "v", T="type: DT_FLOAT"),
+    )
+    yield written(tmp_path / "clock.pbtxt", node("y", "Timestamp"))
+    yield written(
+        tmp_path / "file.pbtxt",
+        node("name", "Const", value=name, **text),
+        node("y", "ReadFile", "name"),
+    )
+    yield written(tmp_path / "input.pbtxt", NUMBER, node("y", "Neg", "x", T="type: DT_FLOAT"))
+
+
+def test_commands_have_the_options_that_their_errors_advise(tmp_path):
+    commands = (["run"], ["bench"], ["profile"], ["explain", "--code"], ["explore"])
+    for graph in needs(tmp_path):
+        for command, *more in commands:
+            message = run(command, graph, "--fetch", "y", *more, status=1)
+            own = re.sub(r"for 'treadle run' --[a-z-]*", "", message)
+            advised = set(re.findall(r"--[a-z][a-z-]*", own))
+            assert advised <= options_of(command), message
+    graph = next(needs(tmp_path))
+    out = run("explain", graph, "--code", "--fetch", "y", "--setup", "init")
+    assert "nothing is compiled" in out
+
+
+SAME_NAMES = """
+tfg.graph #tf_type.version<producer = 1482, min_consumer = 12> {
+  %x, %0 = Placeholder name("x") {dtype = f32, shape = #tf_type.shape<64>} : () -> (tensor<64xf32>)
+  %w, %1 = StatelessWhile(%x) name("w") {T = [f32], body = #tf_type.func<@body, {}>, cond = #tf_type.func<@cond, {}>, output_shapes = [#tf_type.shape<64>], parallel_iterations = 10} : (tensor<64xf32>) -> (tensor<64xf32>)
+}
+tfg.func @cond(%v: tensor<64xf32> {tfg.name = "v"}) -> (tensor<i1> {tfg.name = "more"}) {
+  %a, %0 = Const name("a") {dtype = f32, value = dense<100.0> : tensor<f32>} : () -> (tensor<f32>)
+  %n, %1 = Const name("n") {dtype = i32, value = dense<0> : tensor<1xi32>} : () -> (tensor<1xi32>)
+  %same, %2 = Mul(%v, %v) name("same") {T = f32} : (tensor<64xf32>, tensor<64xf32>) -> (tensor<64xf32>)
+  %sum, %3 = Sum(%same, %n) name("sum") {T = f32, Tidx = i32, keep_dims = false} : (tensor<64xf32>, tensor<1xi32>) -> (tensor<f32>)
+  %less, %4 = Less(%sum, %a) name("less") {T = f32} : (tensor<f32>, tensor<f32>) -> (tensor<i1>)
+  return(%less) : tensor<i1>
+}
+tfg.func @body(%v: tensor<64xf32> {tfg.name = "v"}) -> (tensor<64xf32> {tfg.name = "next"}) {
+  %same, %0 = Add(%v, %v) name("same") {T = f32} : (tensor<64xf32>, tensor<64xf32>) -> (tensor<64xf32>)
+  return(%same) : tensor<64xf32>
+}
+"""
+
+
+def test_nodes_of_one_name_are_told_apart(tmp_path):
+    """One stands in the condition of a loop, one in its body."""
+    graph = tmp_path / "g.mlir"
+    graph.write_text(SAME_NAMES)
+    out = run("explain", graph, "--fetch", "w")
+    assert "'same' (Mul of 'cond')" in out and "'same' (Add of 'body')" in out
+    assert "'less' (Less)" in out
+    value = "x=[" + ",".join(["0.1"] * 64) + "]"
+    out = run("explain", graph, "--code", "--fetch", "w", "--input", value)
+    assert "'same' (Mul of 'cond')" in out or "'same' (Add of 'body')" in out

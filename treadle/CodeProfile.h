@@ -29,16 +29,15 @@ struct CodeProfile {
     Work &operator+=(const Work &other);
   };
   struct Node {
-    std::string name, op;
+    std::string name, op, where; // `where`: the function that it stands in
     Work work;
   };
   struct Loop {
     std::string name, op;
     int outer = -1; // the loop around it, an index
     int64_t iterations = 0;
-    Work work; // with that of the loops inside
-    std::vector<Node>
-        nodes; // its own, most operations and bytes first; code of several has one name
+    Work work;               // with that of the loops inside
+    std::vector<Node> nodes; // its own, most operations and bytes first
   };
   /// Compiled for one class of shapes.
   struct Cluster {

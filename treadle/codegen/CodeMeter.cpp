@@ -225,9 +225,12 @@ CodeProfile::Cluster MeteredCode::read() const {
       continue;
     }
     auto &nodes = cluster.loops[around].nodes;
-    auto known = std::ranges::find(nodes, places[place].name, &CodeProfile::Node::name);
+    auto known = std::ranges::find_if(nodes, [&](const CodeProfile::Node &node) {
+      return node.name == places[place].name && node.where == places[place].where;
+    });
     if (known == nodes.end())
-      known = nodes.insert(nodes.end(), {places[place].name, places[place].op, {}});
+      known = nodes.insert(nodes.end(),
+                           {places[place].name, places[place].op, places[place].where, {}});
     known->work += works[place];
     for (int loop = around; loop >= 0; loop = cluster.loops[loop].outer)
       cluster.loops[loop].work += works[place];

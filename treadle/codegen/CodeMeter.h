@@ -17,8 +17,8 @@ class MeteredCode {
 public:
   /// Where code comes from. Its number, counted from 1, is the line of a debug location.
   struct Place {
-    std::string name, op;
-    int loop = -1; // the place of the loop around it
+    std::string name, op, where; // `where`: the function
+    int loop = -1;               // the place of the loop around it
   };
 
   explicit MeteredCode(std::string cluster) : cluster(std::move(cluster)) {}

@@ -28,7 +28,9 @@ Location Translator::placeOf(tfg::Node node) {
   if (!options.metered)
     return loc;
   auto &places = options.metered->places;
-  places.push_back({node.name().str(), node.opType().str(), loopPlace});
+  auto function = node->getParentOfType<tfg::FuncOp>();
+  places.push_back({node.name().str(), node.opType().str(),
+                    function ? function.getName().str() : "", loopPlace});
   return FileLineColLoc::get(b.getContext(), "graph", static_cast<unsigned>(places.size()), 1);
 }
 

@@ -16,16 +16,24 @@ namespace treadle {
 
 using Op = Explanation::Op;
 
-std::string opText(const Op &op) {
-  return str("'", op.name, "' (", op.op, op.line.empty() ? "" : ", ", op.line, ")");
+std::string opText(const Op &op, bool withFunction) {
+  return str("'", op.name, "' (", op.op, op.line.empty() ? "" : ", ", op.line,
+             withFunction && !op.where.empty() ? str(" of '", op.where, "'") : "", ")");
 }
 
 std::string opList(const std::vector<Op> &ops, size_t mostShown) {
   // One more fits as well as the words that say that there is one more.
   size_t shown = ops.size() <= mostShown + 1 ? ops.size() : mostShown;
   std::string out;
+  auto isClear = [&](const Op &op) {
+    return llvm::all_of(
+        ops, [&](const Op &other) { return other.name != op.name || other.where == op.where; });
+  };
   for (size_t i = 0; i < shown; ++i)
-    out += str(i == 0 ? "" : i + 1 == ops.size() ? " and " : ", ", opText(ops[i]));
+    out += str(i == 0                ? ""
+               : i + 1 == ops.size() ? " and "
+                                     : ", ",
+               opText(ops[i], /*withFunction=*/!isClear(ops[i])));
   return shown == ops.size() ? out : str(out, " and ", ops.size() - shown, " more");
 }
 

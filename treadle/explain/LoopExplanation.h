@@ -60,9 +60,10 @@ private:
   tfg::WaitingNodes waiting;
 };
 
-/// `'x' (Op, model.py:31)`.
-std::string opText(const Explanation::Op &op);
-/// The same of several, the first few of them: `'x' (Op), 'y' (Op) and 4 more`.
+/// `'x' (Op, model.py:31)`; with its function `'x' (Op of 'loop_cond')`.
+std::string opText(const Explanation::Op &op, bool withFunction = false);
+/// The same of several, the first few of them: `'x' (Op), 'y' (Op) and 4 more`. Those that have the
+/// name of one in another function come with their functions.
 std::string opList(const std::vector<Explanation::Op> &ops, size_t mostShown = 4);
 
 /// What keeps iterations in order, a text for each cause; and what only seems to.

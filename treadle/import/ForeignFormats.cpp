@@ -30,7 +30,8 @@ constexpr const char *originFix =
     "the model that it was made from: a SavedModel or a GraphDef of TensorFlow, a program in "
     "StableHLO, or a module of PyTorch for treadle.from_fx";
 constexpr const char *unpackFix = "what is in it: unpack it, and name the folder or file";
-constexpr const char *arraysFix = "a model; arrays are inputs: --input x=@FILE.npy";
+constexpr const char *arraysFix =
+    "a model; arrays are inputs: treadle run MODEL --input x=@FILE.npy";
 constexpr const char *programFix =
     "a graph: in TensorFlow tf.saved_model.save or model.export(FOLDER) writes one, in JAX "
     "jax.export, and PyTorch's modules go to treadle.from_fx";

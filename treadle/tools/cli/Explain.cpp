@@ -93,6 +93,20 @@ int explainSchedule(const Arguments &args, Graph &graph) {
   return 0;
 }
 
+/// What a run of --code takes beside what other explanations do.
+#define TREADLE_CODE_OPTIONS                                                                       \
+  {"--input", "K=VALUE", "the value of an input, as for 'treadle run'; for --code"},               \
+      {"--setup", "N,...", "nodes to run once before, such as initializers; for --code"},          \
+      {"--passes", "PIPELINE", "passes to run over the graph first; for --code"},                  \
+      {"--threads", "N", "threads that a run may use; for --code"},                                \
+      {"--timeout", "S", "seconds after which a run fails; for --code"},                           \
+      {"--memory", "SIZE", "what tensors may take: 512MiB, 2GiB; for --code"},                     \
+      {"--allow-read", "PATH", "a folder or file that ops may read; for --code"},                  \
+      {"--allow-write", "PATH", "a folder or file that ops may write; for --code"},                \
+      {"--allow-clock", "", "ops may ask for the time of day; for --code"},                        \
+      {"--fast-math", "", "let compiled code round differently; for --code"}
+constexpr OptionRow codeOptions[] = {TREADLE_CODE_OPTIONS};
+
 int explain(const Arguments &args) {
   for (const char *option : {"--ranks", "--bucket", "--memory", "--jitter"})
     if (args.has(option) && !args.has("--costs"))
@@ -104,9 +118,10 @@ int explain(const Arguments &args) {
     if (args.has(option) && args.has("--function"))
       return report(
           UsageError{str("options '", option, "' and '--function' can't be used together")});
-  for (const char *option : {"--input", "--setup", "--threads", "--fast-math"})
-    if (args.has(option) && !args.has("--code"))
-      return report(UsageError{str("option '", option, "' is for what code does; give it --code")});
+  for (const OptionRow &option : codeOptions)
+    if (args.has(option.name) && !args.has("--code"))
+      return report(
+          UsageError{str("option '", option.name, "' is for what code does; give it --code")});
   for (const char *option : {"--all", "--json", "--costs"})
     if (args.has(option) && args.has("--code"))
       return report(UsageError{str("options '", option, "' and '--code' can't be used together")});
@@ -155,10 +170,7 @@ constexpr OptionRow options[] = {
     {"--json", "", "print one JSON object"},
     {"--code", "",
      "show instead what compiled code does in a run: operations, bytes, vectors, calls, time"},
-    {"--input", "K=VALUE", "the value of an input, as for 'treadle run'; for --code"},
-    {"--setup", "N,...", "nodes to run once before, such as initializers; for --code"},
-    {"--threads", "N", "threads that a run may use; for --code"},
-    {"--fast-math", "", "let compiled code round differently; for --code"},
+    TREADLE_CODE_OPTIONS,
     {"--costs", "FILE,...",
      "show instead a schedule that hides exchanges with other processes, by these costs or traces"},
     {"--ranks", "N", "number of processes; for --costs"},

@@ -119,7 +119,9 @@ private:
     std::string most;
     for (size_t i = 0; i < std::min(loop.nodes.size(), mostNamed); ++i) {
       const CodeProfile::Node &node = loop.nodes[i];
-      most += str(i ? ", " : "", "'", node.name, "' (", node.op, ") ",
+      bool isClear = std::ranges::count(loop.nodes, node.name, &CodeProfile::Node::name) == 1;
+      most += str(i ? ", " : "", "'", node.name, "' (", node.op,
+                  isClear ? "" : str(" of '", node.where, "'"), ") ",
                   number(static_cast<double>(node.work.operations) / iterations));
       if (node.work.inVectors)
         most += str(" (", vectorShare(node.work), ")");

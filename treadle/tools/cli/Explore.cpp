@@ -60,6 +60,14 @@ Expected<void> checkFeeds(const Request &request) {
   return {};
 }
 
+/// Schedules are compared by what they give each time, so that nothing from outside may come in:
+/// what the error advises is for runs.
+Error withAdviceForRuns(Error error) {
+  if (size_t advice = error.message.find("; --allow-"); advice != std::string::npos)
+    error.message.insert(advice + 2, "'explore' can't be granted it; for 'treadle run' ");
+  return error;
+}
+
 int explore(const Arguments &args) {
   Parsed<int64_t> limit = args.integer("--limit", 10000, 1);
   if (!limit)
@@ -77,7 +85,7 @@ int explore(const Arguments &args) {
                                     args.list("--setup"), *limit});
   }();
   if (!found)
-    return report(found.error());
+    return report(withAdviceForRuns(found.error()));
   if (!request->signature && !args.has("--fetch") && !args.has("--target"))
     found->notes.push_back(str("explored one run that fetches all of the graph's outputs: ",
                                joined(request->fetches, ", "),
