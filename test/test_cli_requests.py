@@ -1,6 +1,7 @@
 # ruff: noqa: E501
 """What `treadle run` is asked, and what it says where it can't do it."""
 
+import json
 import os
 import re
 import subprocess
@@ -234,3 +235,11 @@ def test_nodes_of_one_name_are_told_apart(tmp_path):
     value = "x=[" + ",".join(["0.1"] * 64) + "]"
     out = run("explain", graph, "--code", "--fetch", "w", "--input", value)
     assert "'same' (Mul of 'cond')" in out or "'same' (Add of 'body')" in out
+    message = run("run", graph, "--fetch", "same", "--input", value, status=1)
+    assert "nodes of functions 'body', 'cond' have this name" in message
+    trace = tmp_path / "t.json"
+    options = ["--tier", "interpret", "--trace", trace]
+    run("run", graph, "--fetch", "w", "--input", value, *options)
+    events = json.loads(trace.read_text())["traceEvents"]
+    found = {(e["args"]["op"], e["args"]["function"]) for e in events if e["name"] == "same"}
+    assert found == {("Mul", "cond"), ("Add", "body")}

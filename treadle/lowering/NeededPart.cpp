@@ -3,6 +3,7 @@
 #include "treadle/ops/OpTable.h"
 
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/StringExtras.h"
 
 #include <algorithm>
 
@@ -114,18 +115,26 @@ Error missingOutput(tfg::Node node, const ValueName &name, std::string_view what
                          node.numResults() == 1 ? " output" : " outputs");
 }
 
-/// What to do for a node of a function, such as a loop's body; empty if none has one of this name.
+/// What to do for a node of functions, such as a loop's body; empty if none has one of this name.
 std::string placeInFunction(const ModuleIndex &index, llvm::StringRef name) {
-  for (const auto &entry : index.allFunctions()) {
-    tfg::FuncOp function = entry.second;
-    if (function->getRegion(0).empty())
-      continue;
-    for (mlir::Operation &op : function.getEntry())
-      if (tfg::Node::isNode(&op) && tfg::Node(&op).name() == name)
-        return str("; it is a node of function '", entry.first().str(),
-                   "': the passes tfg-frames,tfg-inline-all bring it into the graph");
-  }
-  return "";
+  auto isIt = [&](mlir::Operation &op) {
+    return tfg::Node::isNode(&op) && tfg::Node(&op).name() == name;
+  };
+  std::vector<std::string> functions;
+  for (const auto &entry : index.allFunctions())
+    if (tfg::FuncOp function = entry.second;
+        !function->getRegion(0).empty() && llvm::any_of(function.getEntry(), isIt))
+      functions.push_back(str("'", entry.first().str(), "'"));
+  if (functions.empty())
+    return "";
+  std::ranges::sort(functions);
+  constexpr size_t most = 3;
+  bool isOne = functions.size() == 1;
+  return str(isOne ? "; it is a node of function " : "; nodes of functions ",
+             llvm::join(llvm::ArrayRef(functions).take_front(most), ", "),
+             functions.size() > most ? " and others" : "", isOne ? "" : " have this name",
+             ": the passes tfg-frames,tfg-inline-all bring ", isOne ? "it" : "them",
+             " into the graph");
 }
 
 Expected<mlir::Value> findValue(const ModuleIndex &index, const ValueName &name,

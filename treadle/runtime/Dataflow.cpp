@@ -252,13 +252,14 @@ static std::string nameOf(const Frame &frame) {
 }
 
 void Runner::trace(Site site, Trace::Clock::time_point begin, Trace::Work work) const {
-  const NodeInfo &info = planOf(site).infos[nodeAt(site).info];
+  const Plan &plan = planOf(site);
+  const NodeInfo &info = plan.infos[nodeAt(site).info];
   const Frame &frame = *site.iteration->frame;
   if (frame.id == 0)
-    return run.trace->add(info.name, info.op, begin, work);
+    return run.trace->add(info.name, info.op, plan.name, begin, work);
   TracedIteration iteration{nameOf(frame), site.iteration->number,
                             frame.shape().parallelIterations};
-  run.trace->add(info.name, info.op, begin, work, &iteration);
+  run.trace->add(info.name, info.op, plan.name, begin, work, &iteration);
 }
 
 void Runner::runKernel(Site site) {

@@ -108,7 +108,7 @@ void runWatched(const Plan &plan, const PlanNode &node, Execution &ctx) {
   if (!trace)
     return;
   work.bytes = bytesOf({ctx.outputs, ctx.outputCount});
-  trace->add(plan.infos[node.info].name, plan.infos[node.info].op, begin, work);
+  trace->add(plan.infos[node.info].name, plan.infos[node.info].op, plan.name, begin, work);
 }
 
 bool isWatched(const RunState &run) { return run.trace || MemoryBudget::opened(); }

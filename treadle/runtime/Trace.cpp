@@ -22,13 +22,14 @@ void Trace::append(Slice slice) {
   list.back().cost = Clock::now() - slice.end;
 }
 
-void Trace::add(std::string_view name, std::string_view op, Clock::time_point begin, Work work,
-                const TracedIteration *iteration) {
+void Trace::add(std::string_view name, std::string_view op, std::string_view where,
+                Clock::time_point begin, Work work, const TracedIteration *iteration) {
   Clock::time_point end = Clock::now();
   std::lock_guard lock(mutex);
   Slice slice{kept(name), kept(op), 0, begin, end};
   slice.bytes = work.bytes;
   slice.waited = work.waited;
+  slice.where = where.empty() ? nullptr : kept(where);
   if (iteration) {
     slice.iteration = iteration->number;
     slice.loop = kept(iteration->loop);

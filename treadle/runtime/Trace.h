@@ -40,6 +40,7 @@ public:
     const std::string *cluster = nullptr; // of a part that may be compiled: what is in it
     bool isCompiled = false;              // machine code ran it
     Clock::duration cost{};               // of writing this down, after its end
+    const std::string *where = nullptr;   // the function; null: the graph
   };
   /// What an op did, apart from when.
   struct Work {
@@ -47,9 +48,9 @@ public:
     Clock::duration waited{};
   };
 
-  /// An op on the calling thread that ends now.
-  void add(std::string_view name, std::string_view op, Clock::time_point begin, Work work,
-           const TracedIteration *iteration = nullptr);
+  /// An op on the calling thread that ends now; `where`: its function, empty: the graph.
+  void add(std::string_view name, std::string_view op, std::string_view where,
+           Clock::time_point begin, Work work, const TracedIteration *iteration = nullptr);
   /// The op on the calling thread whose slice is added next is a part that may be compiled.
   void noteCluster(std::string_view contents, bool isCompiled);
   /// An iteration on the calling thread that ends now.

@@ -149,6 +149,8 @@ private:
     if (!slice.op)
       return addSlice(opTracks, slice.thread, str("iteration ", slice.iteration), span, "");
     std::string args = "\"op\":" + jsonText(*slice.op);
+    if (slice.where)
+      args += ",\"function\":" + jsonText(*slice.where);
     if (slice.waited > Duration{})
       args += str(",\"waited_us\":", microseconds(slice.waited));
     if (slice.loop) {
