@@ -166,9 +166,6 @@ private:
   Expected<void> exportControlResults() {
     tfg::ReturnOp returnOp = func.getReturn();
     ArrayAttr stated = func.getControlOutputAttr();
-    if (stated)
-      for (Attribute name : stated)
-        signature.add_control_output(cast<StringAttr>(name).str());
     for (auto [index, value] : llvm::enumerate(returnOp.getControl())) {
       DictionaryAttr attrs = dictionary(returnOp.getControlRetAttrs(), index);
       auto name = attrs ? attrs.getAs<StringAttr>(state.dialect->argNameKey) : StringAttr();
@@ -181,6 +178,10 @@ private:
       if (!stated && isNew)
         signature.add_control_output(key);
     }
+    // Passes may have removed some of them.
+    for (Attribute name : stated ? stated.getValue() : ArrayRef<Attribute>())
+      if (std::string key = cast<StringAttr>(name).str(); def.control_ret().contains(key))
+        signature.add_control_output(key);
     return {};
   }
 

@@ -133,13 +133,13 @@ SmallVector<Value> tokensBefore(Node node) {
   return tokens.takeVector();
 }
 
-// The return op names its tokens: a replacement takes the name of the token that it stands for. A
-// token without a name is named for its node, and stands there once.
+// The return op names its tokens: a replacement takes the name of the token that it stands for.
+// Each token stands there once, since TensorFlow refuses a node that is two control outputs.
 static void replaceReturned(ReturnOp op, Value token, ValueRange replacements) {
   SmallVector<Value> tokens;
   SmallVector<Attribute> names;
   auto add = [&](Value value, Attribute name) {
-    if (cast<DictionaryAttr>(name).empty() && llvm::is_contained(tokens, value))
+    if (llvm::is_contained(tokens, value))
       return;
     tokens.push_back(value);
     names.push_back(name);
