@@ -284,7 +284,8 @@ def DepsToChains : Pass<"tfg-deps-to-chains", "::mlir::ModuleOp"> {
 
     The condition's effects wait for the chains too, and its result waits for them. Nodes of one
     iteration that conflict and aren't ordered get the edges that tfg-order gives. What must have run
-    when the loop is over, and isn't waited for by a chain, gets a chain that nobody waits for.
+    when the loop is over, and isn't waited for by a chain, gets a chain that nobody waits for. So do
+    reads, unless what they read goes into a variable that depends on its own last value.
 
     ```mlir
     tfg.func @body(%i: tensor<i32> {tfg.name = "i"}, %v: tensor<!tf_type.resource> {tfg.name = "v"}) -> ... {

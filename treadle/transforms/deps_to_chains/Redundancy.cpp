@@ -112,6 +112,7 @@ public:
       predicate |= waitsFor.lookup(node.getOperation());
     findWaiting(bodyOf(order), predicate);
     findHeld(body, bodyOf(order));
+    findAccumulated(body);
   }
 
   /// Whether `to` waits for `from` of the iteration before.
@@ -120,6 +121,9 @@ public:
   }
 
   const Masks &held() const { return heldBy; }
+  /// What gives a variable its next value from the last one, so that the variable's final value
+  /// waits for it in each iteration.
+  llvm::ArrayRef<Operation *> accumulated() const { return accumulatedBy; }
 
 private:
   /// All nodes wait for what `always` waits for.
@@ -141,6 +145,12 @@ private:
         edges.forEachInput(op, [&](Operation *from) { heldBy[from] |= mask; });
   }
 
+  void findAccumulated(FuncOp body) {
+    for (auto [variable, value] : llvm::enumerate(body.getReturn().getData()))
+      if (Operation *from = value.getDefiningOp(); from && (waitsFor.lookup(from) & bit(variable)))
+        accumulatedBy.push_back(from);
+  }
+
   Mask bit(unsigned variable) const {
     return variable >= first && variable - first < most ? Mask(1) << (variable - first) : 0;
   }
@@ -156,6 +166,7 @@ private:
   unsigned first;
   llvm::DenseSet<Operation *> barriers;
   Masks waitsFor, heldBy;
+  SmallVector<Operation *> accumulatedBy;
 };
 
 template <typename Visit> void forEachCarriedOrder(const LoopOrder &order, Visit visit) {
@@ -219,9 +230,22 @@ void dropCarried(LoopOrder &order) {
   order.chains = std::move(needed);
 }
 
+/// With the nodes that they wait for, but for what they wait for by barriers, which go.
+static void addNodesBefore(llvm::DenseSet<Operation *> &nodes, const LoopOrder &order,
+                           const BodyEdges &body) {
+  for (Node barrier : order.barriers)
+    nodes.erase(barrier.getOperation());
+  for (Operation *op : llvm::reverse(body.nodes))
+    if (nodes.contains(op))
+      body.forEachInput(op, [&](Operation *from) {
+        if (!llvm::is_contained(order.barriers, Node(from)))
+          nodes.insert(from);
+      });
+}
+
 SmallVector<Node> lastUnchained(const LoopOrder &order, const EffectAnalysis &effects) {
   BodyEdges body = bodyOf(order);
-  llvm::DenseSet<Operation *> waited;
+  llvm::DenseSet<Operation *> waited, accumulated;
   for (const LoopChain &chain : order.chains)
     for (Node node : chain.last)
       waited.insert(node.getOperation());
@@ -229,12 +253,18 @@ SmallVector<Node> lastUnchained(const LoopOrder &order, const EffectAnalysis &ef
     for (auto [op, variables] : carried.held())
       if (variables != 0)
         waited.insert(op);
+    accumulated.insert(carried.accumulated().begin(), carried.accumulated().end());
   });
+  addNodesBefore(waited, order, body);
+  addNodesBefore(accumulated, order, body);
+  auto matters = [&](Operation *op) {
+    return mustRun(Node(op), effects) ||
+           (!effects.of(Node(op)).empty() && !accumulated.contains(op));
+  };
   SmallVector<Node> last;
   for (Operation *op : llvm::reverse(body.nodes)) {
-    bool matters = !effects.of(Node(op)).empty() || mustRun(Node(op), effects);
     if (!waited.contains(op)) {
-      if (!matters)
+      if (!matters(op))
         continue;
       last.push_back(Node(op));
     }

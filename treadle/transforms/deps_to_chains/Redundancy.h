@@ -14,7 +14,8 @@ void dropRedundant(LoopOrder &order);
 void dropCarried(LoopOrder &order);
 
 /// The last nodes of the body that do something, or see what others do, and that no chain or other
-/// loop variable waits for: the loop isn't over before they are.
+/// loop variable waits for: the loop isn't over before they are. Of nodes that only read, those
+/// whose value goes into a sum or list that the loop carries are waited for with it.
 llvm::SmallVector<Node> lastUnchained(const LoopOrder &order, const EffectAnalysis &effects);
 
 } // namespace treadle::tfg
