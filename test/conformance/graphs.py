@@ -23,8 +23,8 @@ function that is called. Prints a row for each pass:
 
 A result that is the graph itself counts as equal; the row says how many are.
 
-Programs that TensorFlow itself runs differently when it is asked twice are left out. The exit
-status is 1 if anything is different or refused, or a pass raised an error.
+Programs that TensorFlow runs differently when it is asked twice, or too slowly, are left out. The
+exit status is 1 if anything is different or refused, or a pass raised an error.
 """
 
 import argparse
@@ -36,6 +36,7 @@ import random
 import subprocess
 import sys
 import tempfile
+import time
 
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(TESTS))
@@ -63,7 +64,9 @@ class Subject:
     def __init__(self, case, differs):
         self.case, self.differs = case, differs
         plain = case.converted("")
+        start = time.monotonic()
         self.outcomes = case.run(plain)
+        self.seconds = time.monotonic() - start
         again = case.run(plain)
         self.answers = {case.digest(plain): ["unchanged", ""]}
         self.fault = self.find_fault(again)
@@ -73,6 +76,8 @@ class Subject:
         calls = self.outcomes.calls
         if calls and all(isinstance(c, Exception) for c in calls):
             return f"{type(calls[0]).__name__}: {str(calls[0])[:300]}"
+        if self.seconds > graph_cases.SECONDS / 10:
+            return f"TensorFlow takes {self.seconds:.1f} s"
         difference = self.outcomes.difference(again, self.differs)
         return f"TensorFlow runs it differently twice: {difference}" if difference else None
 
@@ -262,7 +267,9 @@ def main():
         )
         results = run_cases(at_hand, passes_of, args.jobs, args.timeout)
     left_out = sum(kind == "left out" for _, _, (kind, _) in results)
-    print(f"{len(at_hand) - left_out} graphs; {left_out} left out, which TensorFlow doesn't run")
+    print(
+        f"{len(at_hand) - left_out} graphs; {left_out} left out, which TensorFlow doesn't run, or slowly"
+    )
     bad = [r for r in results if r[2][0] in BAD]
     if args.out:
         rows = ({"case": c, "pass": p, "kind": k, "why": w} for c, p, (k, w) in results)
