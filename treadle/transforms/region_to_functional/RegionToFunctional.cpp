@@ -1,3 +1,4 @@
+#include "treadle/import/Keywords.h"
 #include "treadle/rewriting/Outline.h"
 #include "treadle/rewriting/RegionForms.h"
 #include "treadle/rewriting/SoftEdges.h"
@@ -310,6 +311,17 @@ private:
     for (NamedAttribute attr : attrs ? attrs.getAttrs().getValue() : ArrayRef<NamedAttribute>())
       if (attr.getName() != function.getSymNameAttrName())
         function->setAttr(attr.getName(), attr.getValue());
+    if (auto shapes = function->getAttrOfType<ArrayAttr>(graphdef::inputShapesKey))
+      function->setAttr(graphdef::inputShapesKey, inputShapes(function, shapes, numOwnArguments));
+  }
+
+  /// Those of the region's own arguments as stated; what is captured now needn't be what was.
+  static ArrayAttr inputShapes(FuncOp function, ArrayAttr stated, unsigned numOwnArguments) {
+    SmallVector<Attribute> shapes(stated.getValue().take_front(numOwnArguments));
+    for (unsigned i = shapes.size(), e = function.getNumDataArguments(); i < e; ++i)
+      shapes.push_back(
+          tf_type::ShapeAttr::get(cast<ShapedType>(function.getDataArgument(i).getType())));
+    return ArrayAttr::get(function.getContext(), shapes);
   }
 
   static std::string defaultName(Node node, const RegionAttrKeys &keys, unsigned index) {
