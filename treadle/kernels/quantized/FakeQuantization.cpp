@@ -17,6 +17,7 @@ struct FakeState {
 // A range moved so that zero is one of its steps.
 struct Nudged {
   float low, high, step;
+  float zeroStep; // steps from `low` to zero
 
   Nudged(float min, float max, const float (&steps)[2]) {
     step = (max - min) / (steps[1] - steps[0]);
@@ -29,13 +30,17 @@ struct Nudged {
       zero = std::round(zero);
     low = (steps[0] - zero) * step;
     high = (steps[1] - zero) * step;
+    zeroStep = std::floor(-low * (1.0f / step) + 0.5f);
   }
 
-  float quantized(float x, bool isEmpty) const {
-    if (isEmpty)
-      return 0;
-    float within = x < low ? low : x > high ? high : x;
-    return std::floor((within - low) / step + 0.5f) * step + low;
+  float clamped(float x) const { return x < low ? low : x > high ? high : x; }
+  /// With one range of inputs. TensorFlow rounds otherwise with the ranges of channels and of
+  /// attributes, which tells for inputs halfway between two steps.
+  float quantized(float x) const {
+    return std::floor((clamped(x) - low) / step + 0.5f) * step + low;
+  }
+  float quantizedByReciprocal(float x) const {
+    return std::floor((clamped(x) - low) * (1.0f / step) - zeroStep + 0.5f) * step;
   }
   bool contains(float x) const { return x >= low && x <= high; }
 };
@@ -67,7 +72,7 @@ void runArgs(OpContext &ctx) {
     return;
   Nudged range(s.low, s.high, s.steps);
   for (int64_t i = 0; i < in.count(); ++i)
-    out->data<float>()[i] = range.quantized(in.data<float>()[i], false);
+    out->data<float>()[i] = range.quantizedByReciprocal(in.data<float>()[i]);
 }
 
 // Inputs: the gradient and the inputs.
@@ -124,8 +129,11 @@ template <bool byChannel> void runVars(OpContext &ctx) {
   std::vector<Nudged> ranges = rangesOf(ctx.state<FakeState>(), min, max);
   for (int64_t i = 0; i < in.count(); ++i) {
     int64_t c = i % channels;
-    out->data<float>()[i] =
-        ranges[static_cast<size_t>(c)].quantized(in.data<float>()[i], isNothing(min, max, c));
+    const Nudged &range = ranges[static_cast<size_t>(c)];
+    float x = in.data<float>()[i];
+    out->data<float>()[i] = isNothing(min, max, c) ? 0
+                            : byChannel            ? range.quantizedByReciprocal(x)
+                                                   : range.quantized(x);
   }
 }
 

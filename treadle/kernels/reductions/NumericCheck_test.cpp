@@ -57,6 +57,22 @@ TEST(FakeQuantization, RoundsToSteps) {
   expectNear<float>(out[2], {8});
 }
 
+TEST(FakeQuantization, RoundsHalvesByWhereTheRangeIs) {
+  AttrMap attrs; // -6 to 6
+  Tensor x = scalar(2.0f);
+  EXPECT_FLOAT_EQ(run1("FakeQuantWithMinMaxArgs", {x}, DType::Float32, attrs).data<float>()[0],
+                  2.0235295f);
+  Tensor low = scalar(-6.0f), high = scalar(6.0f);
+  EXPECT_FLOAT_EQ(
+      run1("FakeQuantWithMinMaxVars", {x, low, high}, DType::Float32, attrs).data<float>()[0],
+      1.9764705f);
+  Tensor column = vec<float>({2}), lows = vec<float>({-6}), highs = vec<float>({6});
+  EXPECT_FLOAT_EQ(
+      run1("FakeQuantWithMinMaxVarsPerChannel", {column, lows, highs}, DType::Float32, attrs)
+          .data<float>()[0],
+      2.0235295f);
+}
+
 TEST(FakeQuantization, ByChannel) {
   AttrMap attrs;
   attrs.set("num_bits", int64_t{2});
