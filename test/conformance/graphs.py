@@ -267,9 +267,7 @@ def main():
         )
         results = run_cases(at_hand, passes_of, args.jobs, args.timeout)
     left_out = sum(kind == "left out" for _, _, (kind, _) in results)
-    print(
-        f"{len(at_hand) - left_out} graphs; {left_out} left out, which TensorFlow doesn't run, or slowly"
-    )
+    print(f"{len(at_hand) - left_out} graphs; {left_out} left out")
     bad = [r for r in results if r[2][0] in BAD]
     if args.out:
         rows = ({"case": c, "pass": p, "kind": k, "why": w} for c, p, (k, w) in results)

@@ -40,6 +40,17 @@ Type statedType(Type type) {
   return element;
 }
 
+/// The attribute for the dtype of a list's elements.
+constexpr StringLiteral elementDtypeKey = "element_dtype";
+
+/// What the type of a list tells of its elements: `!tf_type.variant<tensor<2xf32>>`.
+Type elementTypeOf(Type type) {
+  auto variant = dyn_cast<tf_type::VariantType>(getElementTypeOrSelf(type));
+  if (!variant || variant.getSubtypes().size() != 1)
+    return {};
+  return statedType(variant.getSubtypes().front());
+}
+
 class Derivation {
 public:
   Derivation(const NamedAttrList &stated, MLIRContext *context)
@@ -55,6 +66,15 @@ public:
       types = types.drop_front(length);
     }
     return true;
+  }
+
+  /// An op that makes a list out of nothing has its elements' dtype in the list's type alone.
+  void addElementType(const OpDef &op, TypeRange outputs) {
+    if (!op.findAttr(elementDtypeKey))
+      return;
+    for (Type output : outputs)
+      if (Type dtype = elementTypeOf(output))
+        return set(elementDtypeKey, TypeAttr::get(dtype));
   }
 
   NamedAttrList derived;
@@ -136,6 +156,7 @@ NamedAttrList graphdef::deriveAttributes(const OpDef &op, TypeRange inputs, Type
   // An output may tell how long a list of inputs is.
   if (!areInputsKnown)
     derivation.add(op.inputs(), inputs, operandSegmentsKey);
+  derivation.addElementType(op, outputs);
   return std::move(derivation.derived);
 }
 

@@ -2,6 +2,8 @@
 
 #include "treadle/ops/OpTable.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
 using namespace mlir;
 using namespace treadle;
 using namespace treadle::graphdef;
@@ -169,7 +171,7 @@ SmallVector<Value> TfBodyReader::gate(Block &block, ValueRange control) {
 }
 
 LogicalResult TfBodyReader::readOp(Operation *op, ValueRange control, tfg::Node &node) {
-  if (!isa_and_nonnull<tf::TfDialect>(op->getDialect()))
+  if (!isa_and_nonnull<tf::TfDialect>(op->getDialect()) && !isa<func::CallOp>(op))
     return op->emitError("op '") << op->getName() << "' stands in a function or island, expected "
                                  << "operations of the tf dialect";
   if (op->getNumRegions() != 0)

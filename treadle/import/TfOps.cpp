@@ -4,6 +4,7 @@
 #include "treadle/import/LoopInvariants.h"
 #include "treadle/ops/OpTable.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Location.h"
 #include "llvm/ADT/StringExtras.h"
@@ -16,6 +17,7 @@ namespace {
 
 constexpr StringLiteral statelessKey = "is_stateless";
 constexpr StringLiteral deviceKey = "device";
+constexpr StringLiteral calleeKey = "f";
 
 /// Attributes that only the dialects of TensorFlow have.
 bool isForeign(StringRef op, StringRef key) {
@@ -157,6 +159,8 @@ static bool isReference(TypeRange types) {
 
 /// The op of the node, as far as the operation's name says it.
 static std::string opOf(Operation *op, TypeRange outputs) {
+  if (isa<func::CallOp>(op))
+    return "StatefulPartitionedCall";
   if (isa<tf_executor::NextIterationSourceOp>(op))
     return isReference(outputs) ? "RefNextIteration" : "NextIteration";
   StringRef name = op->getName().stripDialect();
@@ -171,6 +175,10 @@ NodeParts graphdef::takeApart(Operation *op, TypeRange inputs, TypeRange outputs
   MLIRContext *context = op->getContext();
   auto *dialect = context->getOrLoadDialect<tfg::TfgDialect>();
   NamedAttrList stated = allAttrs(op);
+  if (auto call = dyn_cast<func::CallOp>(op)) {
+    stated.erase(call.getCalleeAttrName());
+    stated.set(calleeKey, call.getCalleeAttr());
+  }
   NodeParts parts;
   parts.op = opOf(op, outputs);
   if (auto isStateless = dyn_cast_or_null<BoolAttr>(stated.get(statelessKey));
@@ -179,10 +187,10 @@ NodeParts graphdef::takeApart(Operation *op, TypeRange inputs, TypeRange outputs
     if (isStateless.getValue())
       parts.op = "Stateless" + parts.op;
   }
-  if (auto callee = dyn_cast_or_null<FlatSymbolRefAttr>(stated.get("f"));
+  if (auto callee = dyn_cast_or_null<FlatSymbolRefAttr>(stated.get(calleeKey));
       callee && parts.op == legacyCallOp && functions.contains(callee.getValue())) {
     parts.op = callee.getValue().str();
-    stated.erase("f");
+    stated.erase(calleeKey);
   }
   if (auto name = dyn_cast_or_null<StringAttr>(stated.get(dialect->nameKey)))
     parts.name = name.str();

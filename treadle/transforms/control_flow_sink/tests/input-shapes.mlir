@@ -13,12 +13,12 @@ tfg.graph #tf_type.version<producer = 1482, min_consumer = 12> {
   %out, %5 = Identity(%if) name("out") {T = f32} : (tensor<*xf32>) -> (tensor<*xf32>)
 }
 tfg.func @then(%n: tensor<f32> {tfg.name = "n"}, %e: tensor<4x4xf32> {tfg.name = "e"}) -> (tensor<*xf32> {tfg.name = "r"})
-    attributes {tf._input_shapes = [#tf_type.shape<>, #tf_type.shape<4,4>]} {
+    attributes {tf._input_shapes = [#tf_type.shape<>, #tf_type.shape<4x4>]} {
   %r, %0 = Neg(%e) name("neg") {T = f32} : (tensor<4x4xf32>) -> (tensor<*xf32>)
   return(%r) : tensor<*xf32>
 }
 tfg.func @else(%n: tensor<f32> {tfg.name = "n"}, %e: tensor<4x4xf32> {tfg.name = "e"}) -> (tensor<*xf32> {tfg.name = "r"})
-    attributes {tf._input_shapes = [#tf_type.shape<>, #tf_type.shape<4,4>]} {
+    attributes {tf._input_shapes = [#tf_type.shape<>, #tf_type.shape<4x4>]} {
   %r, %0 = Neg(%n) name("neg") {T = f32} : (tensor<f32>) -> (tensor<*xf32>)
   return(%r) : tensor<*xf32>
 }
