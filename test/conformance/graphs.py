@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Runs graphs in TensorFlow after every pass and pipeline, beside the graphs as they were.
 
-    ./dev conformance graphs                    all graphs with control flow that are at hand
+    ./dev conformance graphs                    graphs with control flow: one for each set of ops
+    ./dev conformance graphs --all              all of them
     ./dev conformance graphs --sample 50        so many of them, evenly chosen
     ./dev conformance graphs --only while_v2    those whose name contains this
     ./dev conformance graphs --pass tfg-inline  this pass instead of all
@@ -20,15 +21,17 @@ function that is called. Prints a row for each pass:
     refused    TensorFlow raises an error where it ran the graph before
     errors     the pass raises an error
     own ops    the result has ops that only Treadle has, and was not run
+    unstable   other values, and TensorFlow gives others for the graph as it was when asked twice
 
 A result that is the graph itself counts as equal; the row says how many are.
 
-Programs that TensorFlow runs differently when it is asked twice, or too slowly, are left out. The
-exit status is 1 if anything is different or refused, or a pass raised an error.
+Graphs that TensorFlow doesn't run as they are, or too slowly, are left out. The exit status is 1 if
+anything is different or refused, or a pass raised an error.
 """
 
 import argparse
 import collections
+import functools
 import json
 import os
 import pathlib
@@ -44,7 +47,7 @@ sys.path.insert(0, str(TESTS))
 import graph_cases  # noqa: E402
 import passes_on_corpus as harness  # noqa: E402
 
-KINDS = ("equal", "unchanged", "different", "refused", "errors", "own ops")
+KINDS = ("equal", "unchanged", "different", "refused", "errors", "own ops", "unstable")
 BAD = ("different", "refused", "errors")
 FORMS = ("graph", "function")
 SAVED_MODEL = "saved_model"
@@ -63,23 +66,27 @@ class Subject:
 
     def __init__(self, case, differs):
         self.case, self.differs = case, differs
-        plain = case.converted("")
+        self.plain = case.converted("")
         start = time.monotonic()
-        self.outcomes = case.run(plain)
+        self.outcomes = case.run(self.plain)
         self.seconds = time.monotonic() - start
-        again = case.run(plain)
-        self.answers = {case.digest(plain): ["unchanged", ""]}
-        self.fault = self.find_fault(again)
+        self.answers = {case.digest(self.plain): ["unchanged", ""]}
+        self.fault = self.find_fault()
 
-    def find_fault(self, again):
+    def find_fault(self):
         """Why the case says nothing about passes, or None."""
         calls = self.outcomes.calls
         if calls and all(isinstance(c, Exception) for c in calls):
             return f"{type(calls[0]).__name__}: {str(calls[0])[:300]}"
         if self.seconds > graph_cases.SECONDS / 10:
             return f"TensorFlow takes {self.seconds:.1f} s"
-        difference = self.outcomes.difference(again, self.differs)
-        return f"TensorFlow runs it differently twice: {difference}" if difference else None
+        return None
+
+    @functools.cached_property
+    def is_stable(self):
+        """Whether TensorFlow gives the same twice, which is asked where something differs."""
+        again = self.case.run(self.plain)
+        return self.outcomes.difference(again, self.differs) is None
 
     def answer(self, name, options):
         try:
@@ -98,7 +105,10 @@ class Subject:
             if own := self.case.own_ops(content):
                 return ["own ops", ", ".join(sorted(own))]
             return ["refused", f"load: {type(error).__name__}: {str(error)[:300]}"]
-        return self.outcomes.difference(outcomes, self.differs) or ["equal", ""]
+        difference = self.outcomes.difference(outcomes, self.differs)
+        if difference and not self.is_stable:
+            return ["unstable", difference[1]]
+        return difference or ["equal", ""]
 
 
 class Subjects:
@@ -153,9 +163,13 @@ def has_control_flow(row):
     )
 
 
-def corpus_names():
+def corpus_names(is_all):
+    """One case for each set of ops, the one of the most nodes; or all."""
     rows = [json.loads(line) for line in (harness.CORPUS / "index.jsonl").open()]
-    return sorted(row["dir"] for row in rows if has_control_flow(row))
+    rows = sorted(filter(has_control_flow, rows), key=lambda row: (row["nodes"], row["dir"]))
+    if not is_all:
+        rows = {tuple(row["ops"]): row for row in rows}.values()
+    return sorted(row["dir"] for row in rows)
 
 
 def exported_loops(folder):
@@ -180,10 +194,10 @@ for name, (function, arguments) in programs.items():
 """
 
 
-def cases_at_hand(only, sample, folder):
+def cases_at_hand(only, sample, is_all, folder):
     files = sorted(map(str, (harness.SHARED / "graphdefs").rglob("*.pbtxt")))
     found = [(path, "") for path in files + exported_loops(folder)]
-    found += [tuple(name.split("/", 1)) for name in corpus_names()]
+    found += [tuple(name.split("/", 1)) for name in corpus_names(is_all)]
     found = harness.evenly([case for case in found if only in "/".join(case)], sample)
     return [(form, *case) for case in found for form in FORMS]
 
@@ -242,6 +256,7 @@ def main():
     parser.add_argument("models", nargs="*", help="SavedModels and files, instead of all at hand")
     parser.add_argument("--only", default="", help="cases whose name contains this")
     parser.add_argument("--sample", type=int, default=0, help="so many, evenly chosen; 0: all")
+    parser.add_argument("--all", action="store_true", help="more than one for each set of ops")
     parser.add_argument("--pass", action="append", dest="passes", help="instead of every one")
     parser.add_argument("--combine", type=int, default=0, help="random sequences for each case")
     parser.add_argument("--seed", type=int, default=0, help="of the sequences")
@@ -263,7 +278,7 @@ def main():
 
     with tempfile.TemporaryDirectory() as folder:
         at_hand = cases_of(args.models) or cases_at_hand(
-            args.only, args.sample, pathlib.Path(folder)
+            args.only, args.sample, args.all, pathlib.Path(folder)
         )
         results = run_cases(at_hand, passes_of, args.jobs, args.timeout)
     left_out = sum(kind == "left out" for _, _, (kind, _) in results)
