@@ -6,12 +6,14 @@
 #include "treadle/dialect/stablehlo/StableHlo.h"
 #include "treadle/import/Chunks.h"
 #include "treadle/import/ForeignFormats.h"
+#include "treadle/import/Fragment.h"
 #include "treadle/import/GraphDef.h"
 #include "treadle/import/Keywords.h"
 #include "treadle/import/MlirNesting.h"
 #include "treadle/import/OldSpelling.h"
 #include "treadle/import/PackedBools.h"
 #include "treadle/import/SavedModel.h"
+#include "treadle/import/StoredElements.h"
 #include "treadle/import/TfExecutor.h"
 #include "treadle/import/bytecode/Bytecode.h"
 #include "treadle/import/bytecode/JaxExport.h"
@@ -76,7 +78,7 @@ static bool looksLikeMlir(StringRef content) {
   if (body.size() != content.ltrim().size())
     return true;
   return llvm::any_of(ArrayRef<StringRef>{"module", "builtin.", "func.func", "func ", "tfg.", "\"",
-                                          "!", "#tf", "#loc", "#map", "{-#"},
+                                          "!", "%", "#tf", "#loc", "#map", "{-#"},
                       [&](StringRef start) { return body.starts_with(start); });
 }
 
@@ -207,10 +209,10 @@ static void loadGraphDialects(MLIRContext &context) {
                       tf_type::TfTypeDialect>();
 }
 
-/// Of ops as they are today.
+/// Of ops as they are today, with the elements of their constants.
 static LogicalResult verifyProgram(ModuleOp module) {
   stablehlo::modernize(module);
-  return verify(module);
+  return failure(failed(takeStoredElements(module)) || failed(verify(module)));
 }
 
 static ImportedModule readMlirText(MLIRContext &context, std::string_view written,
@@ -220,11 +222,16 @@ static ImportedModule readMlirText(MLIRContext &context, std::string_view writte
   loadGraphDialects(context);
   FirstError first(context);
   bool wasOpen = context.allowsUnregisteredDialects();
-  if (loadProgramDialects(context, text))
+  bool isBody = isFragment(text);
+  if (loadProgramDialects(context, isBody ? "func.func" + text : text))
     context.allowUnregisteredDialects();
+  if (isBody)
+    text = asMain(context, text);
   // Its lexer looks at the byte behind the text, which must be zero.
   ParserConfig config(&context, /*verifyAfterParse=*/false);
   auto module = parseSourceString<ModuleOp>(withPackedBools(text), config);
+  if (module && isBody)
+    returnUnused(*module);
   bool isGood =
       module && succeeded(verifyProgram(*module)) && succeeded(convertToTfg(*module, convert));
   context.allowUnregisteredDialects(wasOpen);

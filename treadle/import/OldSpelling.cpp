@@ -56,6 +56,8 @@ private:
       word();
     else if (StringRef("%@#!^").contains(c))
       beginsOp = false, ++at, takeWord();
+    else if (c == ')')
+      ++at, endTypes();
     else
       symbol(c);
   }
@@ -76,7 +78,22 @@ private:
     at = std::min(at + 1, text.size());
     if (beginsOp && name.consume_front("std.") && text.substr(at).starts_with("("))
       replace(begin, "\"" + newName(name) + "\"");
+    isGeneric = beginsOp;
     beginsOp = false;
+  }
+
+  /// Documents leave out what an operation without results gives: `"tf.Yield"(%x) : (tensor<f32>)`.
+  void endTypes() {
+    StringRef line = text.take_front(at);
+    line = line.substr(line.rfind('\n') + 1);
+    size_t open = line.rfind(" : (");
+    bool isList = isGeneric && open != StringRef::npos && line.count('(') == line.count(')') &&
+                  !line.substr(open).contains("->");
+    bool isEnd = text.substr(at).ltrim(" \t").starts_with("\n");
+    if (!isList || !isEnd)
+      return;
+    result += text.slice(copied, at).str() + " -> ()";
+    copied = at;
   }
 
   void word() {
@@ -117,6 +134,7 @@ private:
   /// An operation begins a line, or stands behind `=`, a brace or the colon of a label.
   void symbol(char c) {
     ++at;
+    isGeneric &= c != '\n';
     if (StringRef("\n={}").contains(c))
       beginsOp = true;
     else if (!llvm::isSpace(c))
@@ -126,6 +144,7 @@ private:
   StringRef text;
   size_t at = 0, copied = 0;
   bool beginsOp = true;
+  bool isGeneric = false; // whether the line has an operation in the generic form
   std::string result;
 };
 

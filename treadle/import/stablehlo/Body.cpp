@@ -6,7 +6,6 @@
 #include "treadle/import/stablehlo/Tables.h"
 #include "treadle/ops/OpTable.h"
 
-#include "mlir/IR/DialectResourceBlobManager.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/Verifier.h"
 
@@ -114,15 +113,7 @@ SmallVector<Value> Body::nodes(StringRef op, ValueRange inputs, TypeRange result
   return llvm::to_vector_of<Value>(made.results());
 }
 
-/// Elements that lie in a resource are taken out of it.
-static ElementsAttr inModule(ElementsAttr value) {
-  auto resource = dyn_cast<DenseResourceElementsAttr>(value);
-  AsmResourceBlob *blob = resource ? resource.getRawHandle().getBlob() : nullptr;
-  return blob ? DenseElementsAttr::getFromRawBuffer(resource.getType(), blob->getData()) : value;
-}
-
 Value Body::constant(ElementsAttr value) {
-  value = inModule(value);
   Attrs attrs;
   attrs.append("dtype", TypeAttr::get(value.getElementType()));
   attrs.append("value", value);

@@ -33,10 +33,6 @@ bool isClosed(Operation *op) {
 
 /// The elements, in the wide type.
 FailureOr<Attribute> widenedElements(Operation *op, Attribute attr) {
-  auto stored = dyn_cast_or_null<DenseResourceElementsAttr>(attr);
-  if (stored && isNarrow(stored.getType()))
-    return op->emitError("unimplemented: ")
-           << op->getName().getStringRef() << " of numbers of a few bits in a resource";
   auto elements = dyn_cast_or_null<DenseElementsAttr>(attr);
   if (!elements || !isNarrow(elements.getType()))
     return attr;

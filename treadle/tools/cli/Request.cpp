@@ -440,9 +440,19 @@ static bool isShortFor(std::string_view name, const std::pair<std::string, Graph
   return str("row_", given) == full || str("dense_", given) == full;
 }
 
+/// Of a graph without a signature, the input at the place that a name states, unless the graph has
+/// a node of that name.
+static std::optional<std::string> inputAtPlace(const Request &request, std::string_view name) {
+  std::optional<size_t> place = placeOf(name);
+  if (!place || request.sandbox || request.graph.node(std::string(name)))
+    return std::nullopt;
+  std::vector<Graph::Value> inputs = request.inputs();
+  return *place < inputs.size() ? std::optional(inputs[*place].name) : std::nullopt;
+}
+
 std::string Request::valueName(std::string_view name, bool isInput) const {
   if (!signature)
-    return withOutput(name);
+    return (isInput ? inputAtPlace(*this, name) : std::nullopt).value_or(withOutput(name));
   const auto &values = isInput ? signature->inputs : signature->outputs;
   auto has = [&](std::string_view key) {
     return std::ranges::any_of(values, [&](const auto &value) { return value.first == key; });

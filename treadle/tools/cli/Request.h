@@ -31,7 +31,8 @@ struct Request {
   Expected<Runner> makeRunner() const;
   /// What can be fed, by the names that it is fed by.
   std::vector<Graph::Value> inputs() const;
-  /// `x:0` for `x`; keys of a signature as they are, `0`, `1`, ... for them by place.
+  /// `x:0` for `x`; keys of a signature as they are. `0`, `1`, ... are inputs by place, in a graph
+  /// those of its placeholders.
   std::string valueName(std::string_view name, bool isInput) const;
   /// An error about a missing value lists the inputs and how to give them, one about a variable
   /// that has none how to initialize it.

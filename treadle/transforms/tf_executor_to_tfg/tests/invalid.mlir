@@ -37,7 +37,7 @@ func.func private @g() {
   return
 }
 func.func @f() {
-  // expected-error@+1 {{op 'func.call' stands in a function or island, expected operations of the tf dialect}}
-  func.call @g() : () -> ()
+  // expected-error@+1 {{op 'func.constant' stands in a function or island, expected operations of the tf dialect}}
+  %0 = func.constant @g : () -> ()
   return
 }
