@@ -89,8 +89,8 @@ private:
     size_t open = line.rfind(" : (");
     bool isList = isGeneric && open != StringRef::npos && line.count('(') == line.count(')') &&
                   !line.substr(open).contains("->");
-    bool isEnd = text.substr(at).ltrim(" \t").starts_with("\n");
-    if (!isList || !isEnd)
+    StringRef rest = text.substr(at).ltrim(" \t");
+    if (!isList || !rest.starts_with("\n") || rest.ltrim().starts_with("->"))
       return;
     result += text.slice(copied, at).str() + " -> ()";
     copied = at;
