@@ -98,6 +98,34 @@ def test_integer_division_has_no_errors(run):
     )
 
 
+@pytest.mark.parametrize("bits", [8, 16, 32, 64])
+@pytest.mark.parametrize("kind", ["int", "uint"])
+def test_powers_of_integers_wrap(run, kind, bits):
+    dtype = np.dtype(f"{kind}{bits}")
+    info = np.iinfo(dtype)
+    some = {0, 1, 2, 3, 7, 64, 100, info.max, info.max - 1, info.max // 2 + 1, info.max // 3}
+    exponents = [n for n in some if n <= info.max]
+    bases = [*exponents, *([-1, -3, info.min] if info.min else [])]
+    pairs = np.array([(a, b) for a in bases for b in exponents], dtype)
+    t = f"{len(pairs)}x{'u' if kind == 'uint' else ''}i{bits}"
+    text = function(f"%r = stablehlo.power %a, %b : tensor<{t}>", [t, t], [t])
+    wanted = [pow(int(a), int(b), 2**bits) for a, b in pairs]
+    wanted = np.array(wanted, np.uint64).astype(f"uint{bits}").view(dtype)
+    expect(run(text, *pairs.T.copy()), wanted)
+
+
+def test_large_floats_overflow_in_small_ones(run):
+    text = function(
+        """
+        %s = stablehlo.convert %a : (tensor<4xf64>) -> tensor<4xf8E5M2>
+        %r = stablehlo.convert %s : (tensor<4xf8E5M2>) -> tensor<4xf64>""",
+        ["4xf64"],
+        ["4xf64"],
+    )
+    most = np.finfo(np.float64).max
+    expect(run(text, np.array([most, -most, 2.0**1000, 3])), [np.inf, -np.inf, np.inf, 3])
+
+
 def test_shifts_by_too_much(run):
     text = function(
         """

@@ -267,6 +267,15 @@ static LogicalResult readRemainder(Body &body, Operation *op) {
   return done(body, op, choose(body, zero, x, rest, type));
 }
 
+/// x to the power of an exponent that i64 may not hold: the square of the power of its half, and
+/// for an odd one x once more. The lowest 64 bits don't depend on the sign of x.
+static Term unsignedPower(Term x, Term y, Type wide) {
+  Term one = y.whole(1), base = x.as(wide);
+  Term root = base.binary("Pow", (y >> one).as(wide));
+  Term last = ((y & one) == one).choose(base, base.whole(1));
+  return root * root * last;
+}
+
 /// By a negative exponent only 1 and -1 are something else than 0.
 static LogicalResult readPower(Body &body, Operation *op) {
   Type element = elementOf(op->getOperand(0).getType());
@@ -274,6 +283,8 @@ static LogicalResult readPower(Body &body, Operation *op) {
     return done(body, op, addNode(body, op, "Pow", isComplex(element)));
   Value x = input(body, op, 0), y = input(body, op, 1);
   Type type = x.getType(), wide = body.builder.getI64Type();
+  if (isUnsigned(elementOf(x)))
+    return done(body, op, unsignedPower({body, x}, {body, y}, wide).as(elementOf(x)));
   Value base = body.cast(x, wide), exponent = body.cast(y, wide);
   Type wideType = base.getType(), flag = body.builder.getI1Type();
   Value zero = body.scalarInt(wide, 0), one = body.scalarInt(wide, 1);

@@ -61,6 +61,7 @@ static Value rounded(Body &body, Value from, FloatType narrow) {
   // sum is rounded there.
   Term pattern = size.bitsAs(bits);
   Term power = (pattern & pattern.whole(0x7ff0000000000000)).bitsAs(wide);
+  power = min(power, power.number(0x1p900)); // so that `steps` is finite
   Term steps = max(power, power.number(leastNormal)) * std::ldexp(1.0, 52 - fraction);
   Term result = (size + steps) - steps;
   bool isSigned = APFloat::semanticsHasSignedRepr(format);
