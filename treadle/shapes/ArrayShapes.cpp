@@ -236,7 +236,12 @@ ShapeResults broadcastArgs(const ShapeQuery &query) {
 const std::vector<SignatureEntry> &signatures() {
   static const std::vector<SignatureEntry> table = {
       {"X, X, *, [] -> X", {"Addons>GatherTree", "GatherTree"}},
-      {"X -> X", {"XlaReducePrecision"}},
+      {"X -> X",
+       {"XlaReducePrecision", "XlaSharding", "XlaSort", "XlaSpmdFullToShardShape",
+        "XlaSpmdShardToFullShape"}},
+      {"X, X -> X, X", {"XlaKeyValueSort"}},
+      {"[], * -> []", {"XlaSetBound"}},
+      {"-> []", {"XlaReplicaId"}},
       {"-> {shape}", {"PlaceholderV2", "ImmutableConst"}},
       {"* -> []", {"Rank", "Size", "LoopCond"}},
       {"*, * -> =0", {"Fill"}},

@@ -148,6 +148,13 @@ ShapeResults svd(const ShapeQuery &query) {
   return {values, batch + Shape{m, isFull ? m : p}, batch + Shape{n, isFull ? n : p}};
 }
 
+ShapeResults fullSvd(const ShapeQuery &query) {
+  const Shape &input = query.shape(0);
+  int64_t m = input.dim(-2), n = input.dim(-1);
+  Shape batch = input.take(-2);
+  return {batch + Shape{lesser(m, n)}, batch + Shape{m, m}, batch + Shape{n, n}};
+}
+
 ShapeResults selfAdjointEig(const ShapeQuery &query) {
   const Shape &input = query.shape(0);
   int64_t n = dims::meet(input.dim(-2), input.dim(-1));
@@ -297,9 +304,12 @@ const std::vector<ShapeEntry> &functions() {
       {"BatchMatMulV2", batchMatMul},
       {"BatchMatMulV3", batchMatMul},
       {"Einsum", einsum},
+      {"XlaEinsum", einsum},
       {"Qr", qr},
       {"Svd", svd},
+      {"XlaSvd", fullSvd},
       {"SelfAdjointEigV2", selfAdjointEig},
+      {"XlaSelfAdjointEig", selfAdjointEig},
       {"MatrixTriangularSolve", triangularSolve},
       {"BatchMatrixTriangularSolve", triangularSolve},
       {"BandedTriangularSolve", bandedSolve},

@@ -38,6 +38,9 @@ std::span<const KernelEntry> uniqueKernels();
 /// Ops of XLA that move elements: slices at computed places (which are moved inside where they
 /// aren't), gather, padding between elements; and rounding to fewer bits.
 std::span<const KernelEntry> xlaKernels();
+/// Ops of tf2xla about shapes: broadcasts, sizes that a run sets, pieces for a grid of devices, and
+/// annotations of sharding.
+std::span<const KernelEntry> xlaShapeKernels();
 
 inline constexpr KernelFamily arraysFamilies[] = {
     TREADLE_FAMILY(concatKernels),    TREADLE_FAMILY(fillKernels),
@@ -47,6 +50,6 @@ inline constexpr KernelFamily arraysFamilies[] = {
     TREADLE_FAMILY(shapeKernels),     TREADLE_FAMILY(sliceKernels),
     TREADLE_FAMILY(spaceKernels),     TREADLE_FAMILY(tileKernels),
     TREADLE_FAMILY(transposeKernels), TREADLE_FAMILY(uniqueKernels),
-    TREADLE_FAMILY(xlaKernels)};
+    TREADLE_FAMILY(xlaKernels),       TREADLE_FAMILY(xlaShapeKernels)};
 
 } // namespace treadle

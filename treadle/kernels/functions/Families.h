@@ -12,6 +12,8 @@ namespace treadle {
 std::span<const KernelEntry> batchFunctionKernels();
 /// Programs of StableHLO in nodes, which can't be run as they are.
 std::span<const KernelEntry> programKernels();
+/// Sorts by the elements themselves.
+std::span<const KernelEntry> sortKernels();
 /// Functions that are called with each row.
 std::span<const FunctionKernelEntry> rowFunctionKernels();
 /// Ops whose functions say what to do with two elements: reductions, windows, scatters, sorts, as
@@ -19,6 +21,7 @@ std::span<const FunctionKernelEntry> rowFunctionKernels();
 std::span<const FunctionKernelEntry> tensorFunctionKernels();
 
 inline constexpr KernelFamily functionsFamilies[] = {TREADLE_FAMILY(batchFunctionKernels),
-                                                     TREADLE_FAMILY(programKernels)};
+                                                     TREADLE_FAMILY(programKernels),
+                                                     TREADLE_FAMILY(sortKernels)};
 
 } // namespace treadle

@@ -1,10 +1,12 @@
-// XlaVariadicSort: rows sorted by a comparator. Runs of 1, 2, 4, ... elements are merged; where an
-// element goes in a merge is found by bisection, for all elements of all runs at once, so that the
-// comparator is called with whole tensors a logarithmic number of times. It is stable. Where the
-// node says which keys the comparator compares (`_keys`), these become whole numbers that are in
-// the same order, and are sorted without it.
+// XlaVariadicSort: rows sorted by a comparator; XlaSort and XlaKeyValueSort: by their elements.
+// Runs of 1, 2, 4, ... elements are merged; where an element goes in a merge is found by bisection,
+// for all elements of all runs at once, so that the comparator is called with whole tensors a
+// logarithmic number of times. It is stable. Where the node says which keys the comparator compares
+// (`_keys`), these become whole numbers that are in the same order, and are sorted without it.
+#include "treadle/kernels/Element.h"
 #include "treadle/kernels/arrays/Rearrange.h"
 #include "treadle/kernels/functions/ElementFunction.h"
+#include "treadle/kernels/functions/Families.h"
 #include "treadle/kernels/functions/TensorFunctions.h"
 
 #include <algorithm>
@@ -158,8 +160,8 @@ struct SortKey {
 };
 
 struct SortState {
-  ElementFunction less;
-  std::vector<SortKey> keys; // strongest first; none: the comparator is called
+  std::optional<ElementFunction> less; // none: there are keys
+  std::vector<SortKey> keys;           // strongest first; none: the comparator is called
 };
 
 /// Bits of a float in the order of the numbers.
@@ -288,13 +290,17 @@ std::optional<Tensors> sorted(OpContext &ctx, Tensors columns, int64_t length) {
     if (ctx.hasFailed())
       return std::nullopt;
   }
-  return Sorter(ctx, state.less, std::move(columns), length).run();
+  if (!state.less)
+    return columns; // of no elements
+  return Sorter(ctx, *state.less, std::move(columns), length).run();
 }
 
 void runSort(OpContext &ctx) {
   int numColumns = ctx.numOutputs();
   const Tensor &first = ctx.input(0);
-  std::vector<int64_t> given = numbers(ctx.input(numColumns));
+  std::vector<int64_t> given;
+  if (ctx.numInputs() > numColumns)
+    given = numbers(ctx.input(numColumns));
   int64_t axis = given.empty() ? -1 : given[0];
   if (axis < 0)
     axis += first.rank();
@@ -318,6 +324,8 @@ void runSort(OpContext &ctx) {
     if (!std::ranges::equal(x.dims(), first.dims()))
       return ctx.fail(invalidArgument("input ", i, " is ", tensorTypeText(x), ", and input 0 ",
                                       tensorTypeText(first), ", expected the same shape"));
+    if (!isPlain(x.dtype()))
+      return ctx.fail(unimplemented("sorting ", tensorTypeText(x)));
     auto column = ctx.check(permuted(x, order));
     if (!column)
       return;
@@ -357,7 +365,21 @@ Expected<std::vector<SortKey>> keysOf(const NodeSpec &spec, FunctionLibrary *lib
   return keys;
 }
 
+/// Rows in the total order of the first input.
+Expected<BoundKernel> bindSort(const BindContext &node) {
+  DType dtype = node.inputTypes[0];
+  if (Expected<Tensor> none = Tensor::make(dtype, {0}); !none || !codesOf(*none, true))
+    return unsupportedDType(node, dtype);
+  std::vector<SortKey> keys;
+  keys.push_back({0, /*isDescending=*/false, /*isTotal=*/true, std::nullopt});
+  return boundWith(runSort, SortState{std::nullopt, std::move(keys)});
+}
+
+const KernelEntry sortTable[] = {{"XlaKeyValueSort", bindSort}, {"XlaSort", bindSort}};
+
 } // namespace
+
+std::span<const KernelEntry> sortKernels() { return sortTable; }
 
 Expected<BoundKernel> bindVariadicSort(const NodeSpec &spec, FunctionLibrary *library) {
   if (spec.outputTypes.empty() || spec.inputs.size() != spec.outputTypes.size() + 1)

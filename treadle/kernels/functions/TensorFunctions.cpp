@@ -246,8 +246,12 @@ Expected<BoundKernel> bindReduceWindow(const NodeSpec &spec, FunctionLibrary *li
 }
 
 constexpr FunctionKernelEntry table[] = {
-    {"XlaVariadicReduceV2", bindReduce},   {"XlaReduceWindow", bindReduceWindow},
-    {"XlaScatter", bindXlaScatter},        {"XlaSelectAndScatter", bindSelectAndScatter},
+    {"XlaReduce", bindReduce},
+    {"XlaReduceWindow", bindReduceWindow},
+    {"XlaScatter", bindXlaScatter},
+    {"XlaSelectAndScatter", bindSelectAndScatter},
+    {"XlaVariadicReduce", bindReduce},
+    {"XlaVariadicReduceV2", bindReduce},
     {"XlaVariadicSort", bindVariadicSort},
 };
 

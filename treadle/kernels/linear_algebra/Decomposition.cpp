@@ -146,8 +146,8 @@ Expected<BoundKernel> bindDecomposition(const BindContext &node) {
   if (bound) {
     bool hasVectors =
         node.attrs.getOr<bool>(node.op.ends_with("Svd") ? "compute_uv" : "compute_v", true);
-    bound->state = std::make_shared<const DecompositionState>(
-        DecompositionState{node.attrs.getOr<bool>("full_matrices", false), hasVectors});
+    bound->state = std::make_shared<const DecompositionState>(DecompositionState{
+        node.attrs.getOr<bool>("full_matrices", node.op == "XlaSvd"), hasVectors});
   }
   return bound;
 }
@@ -156,6 +156,7 @@ const KernelEntry decompositionTable[] = {
     {"Qr", bindDecomposition<QrKernel>},
     {"Svd", bindDecomposition<SvdKernel>},
     {"BatchSvd", bindDecomposition<SvdKernel>},
+    {"XlaSvd", bindDecomposition<SvdKernel>},
 };
 
 } // namespace

@@ -98,9 +98,13 @@ Error notFound(int64_t i) {
                          " were not found; is everything in it finite?");
 }
 
+struct EigenState {
+  bool hasVectors, isLower; // which triangle of a self-adjoint matrix is read
+};
+
 template <typename T> struct SelfAdjointEigKernel {
   static void run(OpContext &ctx) {
-    bool hasVectors = ctx.state<bool>();
+    auto [hasVectors, isLower] = ctx.state<EigenState>();
     const Tensor in = ctx.input(0);
     Matrices m;
     if (!m.readSquare(ctx, in))
@@ -112,7 +116,10 @@ template <typename T> struct SelfAdjointEigKernel {
       return;
     int64_t failed = firstFailure(ctx, m, 10, [&](int64_t i) {
       Eigensystem<T> result;
-      if (!solveSelfAdjoint<T>(m.at<T>(in, i), hasVectors, Signs::AsEigen, result))
+      Columns<T> matrix = m.at<T>(in, i);
+      if (!isLower)
+        matrix.adjointInPlace();
+      if (!solveSelfAdjoint<T>(matrix, hasVectors, Signs::AsEigen, result))
         return false;
       matrixAt<T>(*values, i, m.rows, 1) = result.values;
       if (hasVectors)
@@ -153,7 +160,7 @@ template <typename T> struct EigKernel {
   using Out = std::complex<typename Eigen::NumTraits<T>::Real>;
 
   static void run(OpContext &ctx) {
-    bool hasVectors = ctx.state<bool>();
+    bool hasVectors = ctx.state<EigenState>().hasVectors;
     const Tensor in = ctx.input(0);
     Matrices m;
     if (!m.readSquare(ctx, in))
@@ -184,7 +191,8 @@ template <typename T> struct EigKernel {
 template <template <typename> class Kernel>
 Expected<BoundKernel> bindEigenvalues(const BindContext &node) {
   return bindByType<Kernel, MatrixTypes>(node).map([&](BoundKernel bound) {
-    return boundWith(bound.fn, node.attrs.getOr<bool>("compute_v", true));
+    return boundWith(bound.fn, EigenState{node.attrs.getOr<bool>("compute_v", true),
+                                          node.attrs.getOr<bool>("lower", true)});
   });
 }
 
@@ -194,6 +202,7 @@ const KernelEntry eigenvalueTable[] = {
     {"Eig", bindEigenvalues<EigKernel>},
     {"BatchSelfAdjointEig", bindEigenvalues<JoinedEigKernel>},
     {"BatchSelfAdjointEigV2", bindEigenvalues<SelfAdjointEigKernel>},
+    {"XlaSelfAdjointEig", bindEigenvalues<SelfAdjointEigKernel>},
 };
 
 } // namespace

@@ -249,7 +249,16 @@ Expected<BoundKernel> bindCustomCall(const BindContext &node) {
   return bound;
 }
 
-const KernelEntry table[] = {{"XlaCustomCallV2", bindCustomCall}};
+/// The first form of the op, which LAPACK's routines aren't called by.
+Expected<BoundKernel> bindFirstForm(const BindContext &node) {
+  return Unexpected(unimplemented(
+      "the custom call '", node.attrs.getOr("target_name", std::string()), "' is not known"));
+}
+
+const KernelEntry table[] = {
+    {"XlaCustomCall", bindFirstForm},
+    {"XlaCustomCallV2", bindCustomCall},
+};
 
 } // namespace
 

@@ -293,6 +293,7 @@ const KernelEntry einsumTable[] = {
     {"Einsum", bindEinsum},
     {"XlaDot", bindDot},
     {"XlaDotV2", bindDot},
+    {"XlaEinsum", bindEinsum},
 };
 
 } // namespace

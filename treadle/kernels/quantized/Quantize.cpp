@@ -209,9 +209,49 @@ Expected<BoundKernel> bindDequantize(const BindContext &node) {
   return bindFor<DequantizeKernel>(node, node.inputTypes[0]);
 }
 
+// --- XlaDequantize -----------------------------------------------------------------------------
+
+struct PackedState {
+  float least, scale;
+  bool isTransposed;
+};
+
+/// XLA computes in bfloat16, and rounds each step.
+float rounded(float x) { return float(BFloat16(x)); }
+
+/// Four bytes of each number, the highest first, as floats of a range; the matrix turned if asked.
+void dequantizePacked(OpContext &ctx) {
+  const auto &s = ctx.state<PackedState>();
+  const Tensor in = ctx.input(0);
+  if (in.rank() < 1 || (s.isTransposed && in.rank() != 2))
+    return ctx.fail(invalidArgument("input is ", tensorTypeText(in), ", expected ",
+                                    s.isTransposed ? "a matrix" : "one dimension at least"));
+  DimVector dims(in.dims());
+  int64_t columns = dims[dims.size() - 1] *= 4, rows = in.dim(0);
+  if (s.isTransposed)
+    std::swap(dims[0], dims[1]);
+  Tensor *out = ctx.allocateOutput(0, DType::BFloat16, dims);
+  for (int64_t i = 0; out && i < out->count(); ++i) {
+    uint32_t byte = in.data<uint32_t>()[i / 4] >> (24 - 8 * (i % 4)) & 0xff;
+    int64_t to = s.isTransposed ? i % columns * rows + i / columns : i;
+    out->data<BFloat16>()[to] = BFloat16(rounded(static_cast<float>(byte) * s.scale) + s.least);
+  }
+}
+
+Expected<BoundKernel> bindDequantizePacked(const BindContext &node) {
+  std::string mode = node.attrs.getOr("mode", std::string());
+  if (mode != "MIN_COMBINED")
+    return Unexpected(invalidArgument("mode is '", mode, "', expected MIN_COMBINED"));
+  float least = rounded(node.attrs.getOr("min_range", 0.0f)),
+        most = rounded(node.attrs.getOr("max_range", 0.0f));
+  return boundWith(dequantizePacked, PackedState{least, rounded(rounded(most - least) / 255.0f),
+                                                 node.attrs.getOr("transpose_output", false)});
+}
+
 const KernelEntry quantizeTable[] = {
     {"QuantizeV2", bindQuantize},
     {"Dequantize", bindDequantize},
+    {"XlaDequantize", bindDequantizePacked},
 };
 
 } // namespace
