@@ -326,6 +326,8 @@ def test_quantization_by_a_scale():
     np.testing.assert_array_equal(got, [[-3, 1, 2, 127], [-128, 11, -128, 15]])
     with pytest.raises(treadle.InvalidArgumentError, match="scales and zero_points are"):
         uniform(nodes, "y", {"x": x, "s": f32([0.5]), "z": i32([0])})
+    got = uniform(nodes, "y", {"x": f32([[1, -2]]).T, "s": f32([-0.5, 0.5]), "z": i32([0, 1])})
+    np.testing.assert_array_equal(got, [[-2], [-3]])
 
 
 def test_from_one_scale_to_another():
@@ -390,6 +392,12 @@ def test_quantized_sums_and_bounds():
         uniform(nodes, "y", feeds), [[-415, 15, 18], [-416, 13, 14302]]
     )  # TensorFlow's
     np.testing.assert_array_equal(uniform(nodes, "clipped", feeds), [[5, 6, 7], [-5, -5, 7]])
+    crossed = feeds | {"low": i32(9), "high": i32(7), "ls": f32(-1)}
+    np.testing.assert_array_equal(uniform(nodes, "clipped", crossed), [[7, 7, 7], [7, 7, 7]])
+    # Large integers, which TensorFlow hands through floats.
+    large = {"x": i32([10**9]), "w": i32([0]), "lz": i32(0), "rz": i32(0), "oz": i32(0)}
+    large |= {"ls": f32(0.0022008814848959446), "os": f32(0.008856089785695076)}
+    np.testing.assert_array_equal(uniform(nodes, "y", feeds | large), [248516160])
 
 
 def multiplied(x, factor):

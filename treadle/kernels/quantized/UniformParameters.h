@@ -38,8 +38,10 @@ inline int32_t wrappingDifference(int32_t a, int32_t b) {
 /// Scales and zero points of a tensor: of the slice that an element is in.
 class Parameters {
 public:
-  /// Those of a tensor of shape `dims` in inputs `i` and `i + 1`.
-  static Expected<Parameters> of(OpContext &ctx, int i, int64_t axis, Dims dims) {
+  /// Those of a tensor of shape `dims` in inputs `i` and `i + 1`. Ops that multiply by a quotient
+  /// of scales want positive ones.
+  static Expected<Parameters> of(OpContext &ctx, int i, int64_t axis, Dims dims,
+                                 bool mustBePositive = true) {
     const Tensor &scales = ctx.input(i), &zeros = ctx.input(i + 1);
     bool isWhole = axis == -1;
     bool fits = isWhole ? scales.rank() == 0 && zeros.rank() == 0
@@ -51,7 +53,7 @@ public:
           "scales and zero_points are ", tensorTypeText(scales), " and ", tensorTypeText(zeros),
           ", expected ", isWhole ? "scalars" : "vectors of the size of dimension ",
           isWhole ? "" : std::to_string(axis), " of ", dimsText(dims)));
-    for (int64_t s = 0; s < scales.count(); ++s)
+    for (int64_t s = 0; mustBePositive && s < scales.count(); ++s)
       if (!(scales.data<float>()[s] > 0))
         return Unexpected(
             invalidArgument("scales must be positive, but one is ", scales.data<float>()[s]));
@@ -64,8 +66,9 @@ public:
     return p;
   }
   /// The same, or nothing, having failed.
-  static std::optional<Parameters> read(OpContext &ctx, int i, int64_t axis, Dims dims) {
-    return ctx.check(of(ctx, i, axis, dims));
+  static std::optional<Parameters> read(OpContext &ctx, int i, int64_t axis, Dims dims,
+                                        bool mustBePositive = true) {
+    return ctx.check(of(ctx, i, axis, dims, mustBePositive));
   }
 
   /// The number of the slice of row-major element `i`.

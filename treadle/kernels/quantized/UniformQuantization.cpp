@@ -22,7 +22,7 @@ struct QuantizeState {
 void runQuantize(OpContext &ctx) {
   const auto &s = ctx.state<QuantizeState>();
   const Tensor in = ctx.input(0);
-  auto p = Parameters::read(ctx, 1, s.range.axis, in.dims());
+  auto p = Parameters::read(ctx, 1, s.range.axis, in.dims(), /*mustBePositive=*/false);
   Tensor *out = p ? ctx.allocateOutput(0, s.out, in.dims()) : nullptr;
   if (!out)
     return;
@@ -70,8 +70,9 @@ struct RequantizeState {
 Expected<std::vector<Multiplier>> multipliers(const Parameters &from, const Parameters &to) {
   std::vector<Multiplier> list;
   for (int64_t i = 0; i < std::max(from.slices(), to.slices()); ++i)
-    list.push_back(TREADLE_TRY(Multiplier::of(from.scale(from.slices() == 1 ? 0 : i) /
-                                              to.scale(to.slices() == 1 ? 0 : i))));
+    list.push_back(
+        TREADLE_TRY(Multiplier::of(static_cast<double>(from.scale(from.slices() == 1 ? 0 : i)) /
+                                   to.scale(to.slices() == 1 ? 0 : i))));
   return list;
 }
 
@@ -122,6 +123,11 @@ struct AddState {
   Range lhs, rhs, out;
 };
 
+/// TensorFlow's conversions between qint32 and int32 pass through float; 2^31 wraps.
+int32_t throughFloat(int32_t x) {
+  return static_cast<int32_t>(static_cast<int64_t>(static_cast<float>(x)));
+}
+
 /// An operand in the scale of the result, whose zero point isn't added yet.
 std::optional<Tensor> rescaled(OpContext &ctx, int operand, const Range &range,
                                const Parameters &to) {
@@ -139,8 +145,8 @@ std::optional<Tensor> rescaled(OpContext &ctx, int operand, const Range &range,
     return std::nullopt;
   for (int64_t i = 0; i < in.count(); ++i) {
     int64_t slice = from->slice(i);
-    out->data<int32_t>()[i] = (*factors)[static_cast<size_t>(slice)](
-        wrappingDifference(in.data<int32_t>()[i], from->zero(slice)));
+    int32_t x = wrappingDifference(throughFloat(in.data<int32_t>()[i]), from->zero(slice));
+    out->data<int32_t>()[i] = throughFloat((*factors)[static_cast<size_t>(slice)](x));
   }
   return out;
 }
@@ -179,7 +185,7 @@ Expected<BoundKernel> bindAdd(const BindContext &node) {
 void runClip(OpContext &ctx) {
   const auto &range = ctx.state<Range>();
   const Tensor in = ctx.input(0), least = ctx.input(1), most = ctx.input(2);
-  auto p = Parameters::read(ctx, 3, range.axis, in.dims());
+  auto p = Parameters::read(ctx, 3, range.axis, in.dims(), /*mustBePositive=*/false);
   if (!p)
     return;
   if (least.count() != p->slices() || most.count() != p->slices())
@@ -190,8 +196,8 @@ void runClip(OpContext &ctx) {
     return;
   for (int64_t i = 0; i < in.count(); ++i) {
     int64_t slice = p->slice(i);
-    out->data<int32_t>()[i] = std::max(std::min(in.data<int32_t>()[i], most.data<int32_t>()[slice]),
-                                       least.data<int32_t>()[slice]);
+    out->data<int32_t>()[i] = std::min(
+        std::max(in.data<int32_t>()[i], least.data<int32_t>()[slice]), most.data<int32_t>()[slice]);
   }
 }
 
