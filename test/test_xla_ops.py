@@ -140,6 +140,18 @@ def test_xla_annotations_for_one_device():
         run("XlaCustomCall", [x], call | {"backend_config": 's: ""', "shape": "shape { }"})
 
 
+def test_gradients_pass_annotations_of_sharding():
+    nodes = [
+        'node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } }',
+        'node { name: "s" op: "XlaSharding" input: "x" attr { key: "T" value { type: DT_FLOAT } } }',
+        'node { name: "y" op: "Square" input: "s" attr { key: "T" value { type: DT_FLOAT } } }',
+    ]
+    graph = treadle.Graph.from_bytes("\n".join(nodes).encode())
+    [slope] = graph.gradients(["y:0"], ["x:0"])
+    got = treadle.Session(graph).run(str(slope), {"x:0": f32([1, 2])})
+    np.testing.assert_array_equal(got, [2, 4])
+
+
 def test_xla_dimension_sizes():
     x, attrs = f32([[1, 2, 3], [4, 5, 6]]), {"T": "type: DT_FLOAT"}
 

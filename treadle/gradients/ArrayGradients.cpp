@@ -98,7 +98,8 @@ Values tileGradient(Emitter &e, const Forward &f) {
 
 void addArrayGradients(GradientTable &table) {
   for (const char *op : {"Identity", "IdentityN", "EnsureShape", "CheckNumerics", "CheckNumericsV2",
-                         "Snapshot", "DeepCopy", "RefIdentity", "PlaceholderWithDefault", "Print"})
+                         "Snapshot", "DeepCopy", "RefIdentity", "PlaceholderWithDefault", "Print",
+                         "XlaSharding", "XlaSpmdFullToShardShape", "XlaSpmdShardToFullShape"})
     table[op] = passThrough;
   table["ReadVariableOp"] = readGradient;
   for (const char *op : {"Reshape", "ExpandDims", "Squeeze"})
