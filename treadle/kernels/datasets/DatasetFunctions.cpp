@@ -110,7 +110,8 @@ void mapAndBatch(OpContext &ctx) {
               });
 }
 
-void filter(OpContext &ctx) {
+/// The elements for which the predicate holds; of a prefix, up to the first for which it doesn't.
+template <bool isPrefix> void filter(OpContext &ctx) {
   Function predicate = capturing(ctx);
   Ref<Dataset> source = datasetInput(ctx, 0, predicate.caller);
   if (!source)
@@ -118,29 +119,15 @@ void filter(OpContext &ctx) {
   giveDataset(ctx, predicate.caller, {source}, Dataset::unknown, [=] {
     return [=, from = source->iterate()](OpContext &ctx, Tensors &element) {
       for (;;) {
-        bool isKept = false;
+        bool holds = false;
         Step step = pull(from, ctx, element);
         if (step == Step::Element)
-          step = test(predicate, ctx, element, isKept);
-        if (step != Step::Element || isKept)
+          step = test(predicate, ctx, element, holds);
+        if (step != Step::Element || holds)
           return step;
+        if (isPrefix)
+          return Step::End;
       }
-    };
-  });
-}
-
-void takeWhile(OpContext &ctx) {
-  Function predicate = capturing(ctx);
-  Ref<Dataset> source = datasetInput(ctx, 0, predicate.caller);
-  if (!source)
-    return;
-  giveDataset(ctx, predicate.caller, {source}, Dataset::unknown, [=] {
-    return [=, from = source->iterate()](OpContext &ctx, Tensors &element) {
-      bool goesOn = false;
-      Step step = pull(from, ctx, element);
-      if (step == Step::Element)
-        step = test(predicate, ctx, element, goesOn);
-      return step == Step::Element && !goesOn ? Step::End : step;
     };
   });
 }
@@ -326,12 +313,12 @@ Expected<BoundKernel> bind(const NodeSpec &spec, FunctionLibrary *library) {
 }
 
 constexpr FunctionKernelEntry table[] = {
-    {"FilterDataset", bind<filter, predicateForm>},
+    {"FilterDataset", bind<filter<false>, predicateForm>},
     {"FlatMapDataset", bind<flatMap, datasetForm>},
     {"InterleaveDataset", bind<interleave, datasetForm>},
     {"MapAndBatchDataset", bind<mapAndBatch, elementForm>},
     {"MapDataset", bind<map, elementForm>},
-    {"ParallelFilterDataset", bind<filter, predicateForm>},
+    {"ParallelFilterDataset", bind<filter<false>, predicateForm>},
     {"ParallelInterleaveDatasetV2", bind<interleave, datasetForm>},
     {"ParallelInterleaveDatasetV3", bind<interleave, datasetForm>},
     {"ParallelInterleaveDatasetV4", bind<interleave, datasetForm>},
@@ -339,7 +326,7 @@ constexpr FunctionKernelEntry table[] = {
     {"ParallelMapDatasetV2", bind<map, elementForm>},
     {"ReduceDataset", bind<reduce, stateForm>},
     {"ScanDataset", bind<scan, scanForm>},
-    {"TakeWhileDataset", bind<takeWhile, predicateForm>},
+    {"TakeWhileDataset", bind<filter<true>, predicateForm>},
 };
 
 } // namespace
