@@ -508,6 +508,17 @@ def test_first_centers_are_drawn_as_tensorflow_draws_them(count, seed, retries, 
     )
 
 
+def test_first_centers_are_different_points():
+    """Drawn again if they are taken; a negative number of retries stands for TensorFlow's own."""
+    points = f32([[0, 0], [0, 1], [5, 5], [5, 6], [9, 0], [9, 1], [0, 0], [5, 5]])
+    scalars = [np.array(n, np.int64) for n in (6, 3, -1)]
+    got = run("KmeansPlusPlusInitialization", [points, *scalars], {})
+    np.testing.assert_array_equal(got, [[5, 5], [0, 0], [9, 1], [5, 6], [9, 0], [0, 1]])
+    scalars[0] = np.array(8, np.int64)
+    got = run("KmeansPlusPlusInitialization", [points, *scalars], {})
+    assert sorted(map(tuple, got)) == sorted(map(tuple, points))
+
+
 def test_chains_of_distances():
     distances = f32([3, 1, 4, 1, 5, 9, 2, 6, 5, 3])
     seeds = [np.array(seed, np.int64) for seed in range(12)]

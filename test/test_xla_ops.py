@@ -143,7 +143,8 @@ def test_xla_annotations_for_one_device():
 def test_gradients_pass_annotations_of_sharding():
     nodes = [
         'node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } }',
-        'node { name: "s" op: "XlaSharding" input: "x" attr { key: "T" value { type: DT_FLOAT } } }',
+        'node { name: "s" op: "XlaSharding" input: "x"'
+        ' attr { key: "T" value { type: DT_FLOAT } } }',
         'node { name: "y" op: "Square" input: "s" attr { key: "T" value { type: DT_FLOAT } } }',
     ]
     graph = treadle.Graph.from_bytes("\n".join(nodes).encode())

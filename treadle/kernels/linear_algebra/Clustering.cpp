@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 namespace treadle {
@@ -61,21 +63,18 @@ bool readScalars(OpContext &ctx, int first, std::span<int64_t> values) {
   return true;
 }
 
-float squaredDistance(const float *a, const float *b, int64_t size) {
-  float sum = 0;
-  for (int64_t i = 0; i < size; ++i)
-    sum += (a[i] - b[i]) * (a[i] - b[i]);
-  return sum;
-}
-
 // --- KmeansPlusPlusInitialization --------------------------------------------------------------
 
-/// Draws points, far ones more likely.
+/// Draws points that aren't taken, far ones more likely.
 class Seeding {
 public:
   Seeding(const Tensor &points, int64_t seed, int64_t retries)
       : points(points.data<float>()), count(points.dim(0)), size(points.dim(1)), retries(retries),
-        draws(seed), nearest(static_cast<size_t>(count), std::numeric_limits<float>::infinity()) {}
+        draws(seed), nearest(static_cast<size_t>(count), std::numeric_limits<float>::infinity()),
+        isTaken(static_cast<size_t>(count)) {
+    for (int64_t p = 0; p < count; ++p)
+      halfNorms.push_back(0.5f * product(row(p), row(p)));
+  }
 
   /// Of several candidates the one that leaves the least distances; the first ones are drawn
   /// evenly.
@@ -100,19 +99,35 @@ public:
 
 private:
   const float *row(int64_t p) const { return points + p * size; }
-  /// From a point to the nearest one that is taken, the candidate among them.
-  float distance(int64_t p, int64_t candidate) const {
-    return std::min(nearest[static_cast<size_t>(p)], squaredDistance(row(p), row(candidate), size));
+  float product(const float *a, const float *b) const {
+    return std::inner_product(a, a + size, b, 0.0f);
   }
-  /// Each point as often as its part of the sums.
+  /// Half the square of that from a point to the nearest one that is taken, the candidate among
+  /// them; by norms and a product, as TensorFlow rounds it.
+  float distance(int64_t p, int64_t candidate) const {
+    float own = halfNorms[static_cast<size_t>(p)] - product(row(p), row(candidate)) +
+                halfNorms[static_cast<size_t>(candidate)];
+    return std::min(nearest[static_cast<size_t>(p)], own);
+  }
+  int64_t evenly() { return draws.below(static_cast<uint64_t>(count)); }
+  /// Each point that isn't taken as often as its part of the sums; evenly where there is none, or
+  /// where rounding leaves something to taken points alone.
   int64_t draw(const std::vector<float> &sums) {
     if (sums.empty())
-      return draws.below(static_cast<uint64_t>(count));
-    auto place = std::ranges::lower_bound(sums, draws.nextFloat() * sums.back()) - sums.begin();
-    return std::min<int64_t>(place, count - 1);
+      return evenly();
+    for (int64_t tries = 0;; ++tries) {
+      int64_t place = count;
+      if (sums.back() > 0 && tries <= count + 1000)
+        place = std::ranges::upper_bound(sums, draws.nextFloat() * sums.back()) - sums.begin();
+      else
+        place = evenly();
+      place = std::min(place, count - 1);
+      if (!isTaken[static_cast<size_t>(place)])
+        return place;
+    }
   }
   void take(int64_t candidate, float *out) {
-    hasTaken = true;
+    hasTaken = isTaken[static_cast<size_t>(candidate)] = true;
     std::copy_n(row(candidate), size, out);
     for (int64_t p = 0; p < count; ++p)
       nearest[static_cast<size_t>(p)] = distance(p, candidate);
@@ -121,7 +136,8 @@ private:
   const float *points;
   int64_t count, size, retries;
   Draws draws;
-  std::vector<float> nearest;
+  std::vector<float> nearest, halfNorms;
+  std::vector<bool> isTaken;
   bool hasTaken = false;
 };
 
@@ -132,11 +148,13 @@ void initialize(OpContext &ctx) {
     return;
   if (points.rank() != 2)
     return ctx.fail(invalidArgument("points must be a matrix, but are ", tensorTypeText(points)));
-  auto [wanted, seed, retries] = values;
+  auto &[wanted, seed, retries] = values;
   constexpr int64_t mostRetries = 1 << 20;
-  if (wanted < 1 || wanted > points.dim(0) || retries < 0 || retries > mostRetries)
+  if (retries < 0 && wanted > 0) // TensorFlow's default
+    retries = 2 + static_cast<int64_t>(std::log(static_cast<double>(wanted)));
+  if (wanted < 1 || wanted > points.dim(0) || retries > mostRetries)
     return ctx.fail(invalidArgument("num_to_sample is ", wanted, " and num_retries_per_sample ",
-                                    retries, ", expected 1 to ", points.dim(0), " and 0 to ",
+                                    retries, ", expected 1 to ", points.dim(0), " and at most ",
                                     mostRetries));
   Tensor *out = ctx.allocateOutput(0, DType::Float32, {wanted, points.dim(1)});
   if (!out)
