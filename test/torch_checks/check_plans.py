@@ -553,3 +553,12 @@ def test_a_pass_without_exchanges_says_where_they_are():
     made(graph.graph)
     assert made.summary().splitlines()[0] == "1 of 2 graphs have exchanges"
     assert len(made.summary().splitlines()) == 2
+
+
+def test_a_graph_without_exchanges_has_a_plan_that_says_so():
+    plan = treadle.torch.plan(traced(torch.relu, torch.ones(4)), COSTS)
+    assert plan.exchanges == 0 and str(plan).startswith(
+        "0 exchanges, nothing to hide: a step takes"
+    )
+    plan = treadle.torch.plan(sharded_graph(), COSTS)
+    assert plan.exchanges == 12 and str(plan).startswith("a step takes")

@@ -69,6 +69,7 @@ class Plan:
         bound: no order takes less.
         serial: what a step takes in which every exchange is waited for at once.
         peak, given_peak: bytes in memory at most, with the step's arguments.
+        exchanges: how many the step has, before they are joined in buckets.
         digest: of the step for which it was made.
     """
 
@@ -82,6 +83,7 @@ class Plan:
     serial: float
     peak: int
     given_peak: int
+    exchanges: int
     digest: str
 
     @property
@@ -97,8 +99,9 @@ class Plan:
         return json.dumps({"treadle_plan": 1, **made}, indent=1) + "\n"
 
     def __str__(self) -> str:
+        nothing = "" if self.exchanges else "0 exchanges, nothing to hide: "
         lines = [
-            f"a step takes {1e3 * self.seconds:.3f} ms by the cost model, "
+            f"{nothing}a step takes {1e3 * self.seconds:.3f} ms by the cost model, "
             f"{1e3 * self.given_seconds:.3f} ms as given; "
             f"{100 * self.hidden:.0f}% is hidden of what could be; "
             f"{self.peak} bytes at most, {self.given_peak} as given"
@@ -395,6 +398,7 @@ def _written(step: Step, given: Problem, best: _Attempt, costs: Costs) -> Plan:
         serial=serial / 1e9,
         peak=best.peak,
         given_peak=max(memory_of(given, given.in_order()), default=0),
+        exchanges=len(step.exchanges()),
         digest=step.digest(),
     )
 

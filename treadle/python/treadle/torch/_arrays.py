@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import torch
+import torch.distributed as dist
 
 from .._errors import InvalidArgumentError
 
@@ -25,15 +27,22 @@ def as_array(tensor: torch.Tensor) -> Any:
         import ml_dtypes
 
         name = str(tensor.dtype).removeprefix("torch.")
-        return tensor.view(_VIEWS[tensor.dtype]).numpy().view(getattr(ml_dtypes, name))
+        return _shared(tensor.view(_VIEWS[tensor.dtype])).view(getattr(ml_dtypes, name))
     try:
-        return tensor.numpy()
+        return _shared(tensor)
     except (RuntimeError, TypeError) as error:
         if tensor.device.type != "cpu":
             raise InvalidArgumentError(
                 f"a tensor is on {tensor.device}; expected the CPU: call .cpu()"
             ) from error
         return tensor.numpy(force=True)  # one that is conjugated when it is looked at
+
+
+def _shared(tensor: torch.Tensor) -> Any:
+    # A tensor can't be resized any more after numpy(). FSDP resizes its parameters to free them.
+    if dist.is_available() and dist.is_initialized() and tensor.untyped_storage().resizable():
+        return np.from_dlpack(tensor)
+    return tensor.numpy()
 
 
 def as_tensor(array: Any) -> torch.Tensor:

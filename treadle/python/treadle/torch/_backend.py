@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import torch
+import torch.distributed as dist
 from torch import fx
 from torch._dynamo.backends.common import aot_autograd
 from torch._guards import TracingContext
@@ -29,10 +30,10 @@ def _compiled(
     """One graph of PyTorch's as something that is called with a list."""
     try:
         imported = import_graph(views.core, views=True, turned=turned, own_results=views.own)
+        communicator = _world() if imported.has_collectives else None
     except UnimplementedError as error:
         warnings.warn(f"PyTorch runs this graph, since Treadle can't: {error}", stacklevel=2)
         return _boxed(views, lambda args: list(views.core(*args)))
-    communicator = Communicator.world() if imported.has_collectives else None
     threads = torch.get_num_threads()
     own = views.own if turns else None
     program = Program(imported, threads=threads, communicator=communicator, own_results=own)
@@ -40,6 +41,18 @@ def _compiled(
     call = _boxed(views, program.call_flat)
     call.program = program  # type: ignore[attr-defined]
     return call
+
+
+def _world() -> Communicator:
+    """All processes of torch.distributed. Those that mpirun didn't start reach each other by
+    PyTorch alone."""
+    world = Communicator.world()
+    if world.size < dist.get_world_size():
+        raise UnimplementedError(
+            f"it exchanges values between {dist.get_world_size()} processes, of which mpirun "
+            f"started {world.size}"
+        )
+    return world
 
 
 def _boxed(views: Views, run: Callable[[list[Any]], list[Any]]) -> Callable[..., Any]:

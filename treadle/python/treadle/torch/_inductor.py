@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import torch
+import torch.distributed as dist
 from torch._inductor.choices import InductorChoices
 from torch._inductor.custom_graph_pass import CustomGraphPass
 
@@ -27,6 +29,7 @@ class InductorPass(CustomGraphPass):
         self.options, self.known = options, known
         self.plans: list[Plan] = []
         self.graphs = 0
+        self.warned = False
         self.fusion: Fusion | None = None  # of the graph that is compiled now
 
     def __call__(self, graph: torch.fx.Graph) -> None:
@@ -35,11 +38,21 @@ class InductorPass(CustomGraphPass):
         self.fusion = None
         self.graphs += 1
         if not step.exchanges():
+            self.warn_once(graph)
             return
         plan = self.known.get(step.digest()) or self.options.of(step)
         plan.apply(module, hold=True)
         self.plans.append(plan)
         self.fusion = Fusion(plan.step(step), self.options.costs)
+
+    def warn_once(self, graph: torch.fx.Graph) -> None:
+        """Tells that forward and backward graph of a model have no exchanges, though there are
+        several ranks."""
+        several = dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1
+        if self.warned or self.plans or not several or not _is_backward(graph):
+            return
+        self.warned = True
+        warnings.warn(f"nothing to plan: {self.summary()}", stacklevel=2)
 
     def summary(self) -> str:
         """What was planned in the graphs so far, one line each; and where exchanges are if none
@@ -64,13 +77,34 @@ class InductorPass(CustomGraphPass):
 
 
 def _found(planned: int, graphs: int) -> str:
-    if planned or not graphs:
+    if planned:
         return f"{planned} of {graphs} graphs have exchanges"
+    if not graphs:
+        return (
+            "0 of 0 graphs have exchanges: inductor compiled none, because nothing was called yet,"
+            " its cache had them (torch._inductor.config.fx_graph_cache), or Dynamo skipped the"
+            " functions (TORCH_LOGS=graph_breaks shows why)"
+        )
+    return f"0 exchanges in {graphs} graphs: {_where_they_are()}; see docs/overlap.md"
+
+
+def _where_they_are() -> str:
+    if torch._dynamo.utils.get_optimize_ddp_mode() == "python_reducer":
+        return (
+            "DDP's python_reducer runs them in hooks of the backward pass, which only compiled"
+            " autograd traces; set torch._dynamo.config.compiled_autograd = True and compile the"
+            " function that calls backward()"
+        )
     return (
-        f"0 exchanges in {graphs} graphs: the reducer of DDP and the hooks of FSDP2 run theirs"
-        " outside of graphs; compile DDP with torch._dynamo.config.optimize_ddp ="
-        ' "python_reducer" and compiled autograd, or gather and reduce by functional collectives'
+        "the reducer of DDP and the hooks of FSDP2 run theirs outside of graphs; compile DDP with"
+        ' torch._dynamo.config.optimize_ddp = "python_reducer" and compiled autograd, and gather'
+        " parameters by DTensor instead of fully_shard"
     )
+
+
+def _is_backward(graph: torch.fx.Graph) -> bool:
+    """Whether it takes gradients of a forward graph's results, as AOTAutograd names them."""
+    return any(n.name.startswith("tangents_") for n in graph.find_nodes(op="placeholder"))
 
 
 class _Choices(InductorChoices):
