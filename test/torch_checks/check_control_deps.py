@@ -1,10 +1,13 @@
 """control_deps and with_effects: all forms of a call, and bodies of branches and loops."""
 
 import re
+import subprocess
+import sys
 
 import pytest
 import torch
 import torch.distributed as dist
+import treadle.torch
 from torch._higher_order_ops.effects import with_effects
 from torch._higher_order_ops.map import map as hop_map
 from torch._higher_order_ops.scan import scan
@@ -29,7 +32,7 @@ def body(x):
 
 def ordered(module, wanted=(("mm", "add"), ("mul", "mm"))):
     """The first node of each pair follows the second, in the graph that has both."""
-    for graph in [module, *(m for m in module.modules() if isinstance(m, torch.fx.GraphModule))]:
+    for graph in [m for m in module.modules() if isinstance(m, torch.fx.GraphModule)]:
         nodes = {n.name: n for n in graph.graph.nodes if n.op == "call_function"}
         if all(a in nodes and b in nodes for a, b in wanted):
             edges = {}
@@ -269,3 +272,42 @@ def test_with_effects_keeps_its_order():
 def test_effects_outside_of_the_graph_are_refused():
     with pytest.raises(treadle.UnimplementedError, match=r"with_effects of 'aten._print.default'"):
         treadle.from_fx(effects(PRINT), [X, X])
+
+
+# Exported programs and files.
+
+
+class Steps(torch.nn.Module):
+    def forward(self, x):
+        return body(x)
+
+
+class Branch(torch.nn.Module):
+    def forward(self, x):
+        return torch.cond(x.sum() > 0, body, lambda x: (x * 3, x - 1), (x,))
+
+
+PRODUCTS = (("matmul", "add"), ("mul", "matmul"))
+
+
+@pytest.mark.parametrize("module", [Steps, Branch])
+def test_exported_programs_keep_their_order(module, tmp_path):
+    exported = torch.export.export(module(), (X,))
+    ordered(exported.graph_module, PRODUCTS)
+    program = treadle.from_fx(exported)
+    assert awaited(program, "MatMul") == [{"AddV2"}] and {"MatMul"} in awaited(program, "Mul")
+    treadle.torch.save(exported, tmp_path / "x.tfg")
+    torch.export.save(exported, tmp_path / "x.pt2")
+    for name in ("x.tfg", "x.pt2"):
+        found = treadle.load(tmp_path / name).signatures["serving_default"](X)
+        for value, expected in zip(found.values(), module()(X), strict=True):
+            assert_close(torch.as_tensor(value), expected)
+        command = [sys.executable, "-m", "treadle", "show", str(tmp_path / name)]
+        shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        assert " 2 control edges" in shown or module is Branch
+
+
+def test_compiled_graphs_compute_the_same():
+    module = ordered(make_fx(body, tracing_mode="fake")(X))
+    for found, expected in zip(torch.compile(module, backend="treadle")(X), body(X), strict=True):
+        assert_close(found, expected)

@@ -30,15 +30,9 @@ def wrapped(model):
         from torch.distributed.fsdp import fully_shard
 
         for block in model:
-            if "blocks" in WORDS:
-                block.compile(backend=backend)
+            block.compile(backend=backend)
             fully_shard(block)
-        sharded = fully_shard(model)
-        return sharded if "blocks" in WORDS else torch.compile(sharded, backend=backend)
-    if "replicate" in WORDS:
-        from torch.distributed._composable.replicate import replicate
-
-        return torch.compile(replicate(model), backend=backend)
+        return fully_shard(model)
     return torch.compile(DistributedDataParallel(model), backend=backend)
 
 

@@ -505,11 +505,7 @@ class _Importer:
         own = len(leaves) if self.own_results is None else self.own_results
         results = [self.border.result(leaf, is_own=i < own) for i, leaf in enumerate(leaves)]
         mutations = [self._mutation(*m) for m in self.mutations]
-        graph = self.writer.builder.build()
-        after = [(scope, _names_of(values), starts) for scope, values, starts in self.waits]
-        if self.writer.has_collectives:
-            _free_collectives(graph)
-        self._add_order(graph, after)
+        graph = self._built()
         renamed = self._rename(graph)
         for result in results:
             result.name = result.name and _renamed(result.name, renamed)
@@ -529,6 +525,14 @@ class _Importer:
             self.writer.seed_name,
             self.writer.has_collectives,
         )
+
+    def _built(self) -> _native.Graph:
+        graph = self.writer.builder.build()
+        after = [(scope, _names_of(values), starts) for scope, values, starts in self.waits]
+        if self.writer.has_collectives:
+            _free_collectives(graph)
+        self._add_order(graph, after)
+        return graph
 
     def _mutation(self, target: Node, value: Output) -> tuple[Any, int]:
         fetch = self.border.fetch(value.name)

@@ -54,7 +54,7 @@ class _ModelWriter(_Importer):
         if len(leaves) != len(names):
             raise InvalidArgumentError(f"the program has {len(leaves)} results, not {len(names)}")
         results = self._named(leaves, names, [*checks, *self._assign()])
-        graph = self.writer.builder.build()
+        graph = self._built()
         self._rename(graph)
         outputs = {name: _output_value(out, leaf) for name, out, leaf in results}
         return message(graph.to_bytes(), self._inputs(), outputs, bool(self.variables))

@@ -19,6 +19,7 @@ from torch.utils import _pytree as pytree
 
 from .._errors import Error, InvalidArgumentError, UnimplementedError
 from ._exported import sizes_checker, traced_as_file
+from ._ordered import has_order
 from ._trace import Traced, functional, signature_of
 
 
@@ -37,7 +38,10 @@ def traced(given: Any, example_inputs: Any, *, dynamic: bool) -> Traced:
 
 
 def _traced_program(given: torch.export.ExportedProgram) -> Traced:
-    """Of a program that PyTorch can't take apart, what its file says."""
+    """Of a program that PyTorch can't take apart, or whose order it would lose, what its file
+    says."""
+    if has_order(given.graph_module):
+        return traced_as_file(given)
     try:
         module = given.run_decompositions({}).module(check_guards=False)
         return _traced(given, module, *_arguments(given, None), dynamic=False)

@@ -28,6 +28,12 @@ def body_of(module: fx.GraphModule, node: fx.Node) -> tuple[fx.GraphModule, list
     return _graph_of(node, body)
 
 
+def has_order(module: fx.GraphModule) -> bool:
+    """Whether a graph has control_deps, or one of its bodies."""
+    graphs = [m.graph for m in module.modules() if isinstance(m, fx.GraphModule)]
+    return any(str(n.target) == "control_deps" for graph in graphs for n in graph.nodes)
+
+
 def named_operands(node: fx.Node, body: fx.GraphModule) -> list[Any]:
     """The operands that control_deps is given by name, in the order of the body's arguments."""
     if str(node.target) != "control_deps":
