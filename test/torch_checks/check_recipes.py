@@ -1,5 +1,5 @@
-"""Set-ups of distributed training on two processes of gloo: which graphs have exchanges, what is said
-where none has, and that the values are those of eager mode."""
+"""Set-ups of distributed training on two processes of gloo: which graphs have exchanges, what is
+said where none has, and that the values are those of eager mode."""
 
 import json
 import pathlib

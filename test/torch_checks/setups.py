@@ -1,5 +1,5 @@
-"""Two steps of training on two processes, in the set-up that the arguments name. Rank 0 prints what a
-plan's pass has found, and sums of the weights."""
+"""Two steps of training on two processes, in the set-up that the arguments name. Rank 0 prints what
+a plan's pass has found, and sums of the weights."""
 
 import contextlib
 import json

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from .._native import Output
 from . import _dtypes as dtypes
 from ._elementwise import _clamp, _is_floating, _like, _scaled
 from ._rules import rule
-from ._writer import KEEP, Scalar, Tensor, Writer, axis_of
+from ._values import broadcast
+from ._writer import KEEP, Scalar, Tensor, Value, Writer, axis_of
 
 
 def _gelu_tanh(w: Writer, x: Output) -> tuple[Output, Output]:
@@ -35,6 +36,16 @@ def _is_one_op(grad: Tensor, x: Tensor) -> bool:
     """Whether an activation's gradient is one op of ours: where no dtype or shape changes."""
     is_same = grad.dtype == x.dtype and grad.meta.shape == x.meta.shape
     return is_same and x.dtype in (dtypes.float32, dtypes.float64)
+
+
+def _of_one_shape(w: Writer, tensors: Sequence[Tensor], values: Sequence[Value]) -> list[Value]:
+    """Values of tensors, stretched to fit each other as TensorFlow's gradients want it; vmap and
+    Jacobians have gradients of more dimensions than what they are of."""
+    shapes = [t.meta.shape for t in tensors]
+    if shapes[0] == shapes[1]:
+        return list(values)
+    dims = w.dims(broadcast(shapes))
+    return [w.broadcast(v, dims) for v in values]
 
 
 @rule("gelu_backward")
@@ -65,19 +76,20 @@ def _silu_backward(w: Writer, grad: Tensor, x: Tensor) -> Output:
 
 @rule("sigmoid_backward")
 def _sigmoid_backward(w: Writer, grad: Tensor, out: Tensor) -> Output:
-    return w.op("SigmoidGrad", out, grad)
+    return w.op("SigmoidGrad", *_of_one_shape(w, [out, grad], [out, grad]))
 
 
 @rule("tanh_backward")
 def _tanh_backward(w: Writer, grad: Tensor, out: Tensor) -> Output:
-    return w.op("TanhGrad", out, grad)
+    return w.op("TanhGrad", *_of_one_shape(w, [out, grad], [out, grad]))
 
 
 @rule("threshold_backward")
 def _threshold_backward(w: Writer, grad: Tensor, x: Tensor, threshold: Scalar) -> Output:
+    tensors = [grad, x]
     (grad, value), dtype = w.promoted(KEEP, grad, x)
     if isinstance(threshold, int | float) and threshold == 0 and _is_floating(value):
-        return w.cast(w.op("ReluGrad", grad, value), dtype)
+        return w.cast(w.op("ReluGrad", *_of_one_shape(w, tensors, [grad, value])), dtype)
     below = value <= _like(w, threshold, value)
     return w.cast(w.op("SelectV2", below, _like(w, 0, grad), grad), dtype)
 

@@ -190,4 +190,4 @@ def _tensor_of(field: Field, storage: bytes) -> np.ndarray:
         return np.zeros(meta.shape, dtype)
     flat = np.frombuffer(storage, dtype, count)[meta.storage_offset :]
     strides = [s * dtype.itemsize for s in meta.stride or ()]
-    return np.lib.stride_tricks.as_strided(flat, meta.shape, strides).copy()
+    return np.lib.stride_tricks.as_strided(flat, meta.shape, strides)

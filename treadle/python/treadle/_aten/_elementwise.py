@@ -175,6 +175,7 @@ _UNARY: dict[str, tuple[Any, Unary]] = {
     "log2": (FLOAT, _logarithm(2.0)),
     "logical_not": (KEEP, lambda w, x: w.op("LogicalNot", _truth(w, x))),
     "neg": (KEEP, _in_wider("Neg")),
+    "_neg_view": (KEEP, _in_wider("Neg")),
     "positive": (KEEP, lambda w, x: x),
     "reciprocal": (FLOAT, _node("Reciprocal")),
     "relu": (KEEP, _node("Relu")),

@@ -84,6 +84,8 @@ class _Rewriter:
             self._call_changing(node, bodies, changed)
         elif _is_change(node):
             self._change(node)
+        elif _writes_out(node):
+            self._write_out(node)
         elif node.target == "aten.batch_norm.default" and node.args[5] is True:
             self._train(node)
         else:
@@ -192,6 +194,18 @@ class _Rewriter:
         self._write(changed, new)
         self.now[node], self.seen[node] = new, self.changes[self._root(node)]
 
+    def _write_out(self, node: Node) -> None:
+        """`op(..., out=x)`: both x and the result are what the op gives."""
+        out = node.kwargs["out"]
+        if (out.known.shape, out.known.dtype) != (node.value.shape, node.value.dtype):
+            raise _cannot(node, "its result is resized")
+        rest = {name: value for name, value in node.kwargs.items() if name != "out"}
+        args, kwargs = self._given(node.args, rest)
+        new = Node(node.name, "call", f"{node.packet}.default", args, kwargs, out.known)
+        self._define(node, new, out)
+        self._write(out, new)
+        self.now[node], self.seen[node] = new, self.changes[self._root(node)]
+
     def _train(self, node: Node) -> None:
         """A batch norm that changes its running statistics, where it has some."""
         (x, weight, bias, mean, var, *_), _ = self._given(node.args, {})
@@ -274,6 +288,10 @@ def _is_change(node: Node) -> bool:
     return node.op == "call" and "." in packet and is_named_so
 
 
+def _writes_out(node: Node) -> bool:
+    return isinstance(node.kwargs.get("out"), Node)
+
+
 # ---- views
 
 # Ops that give the tensor itself.
@@ -299,7 +317,9 @@ _OF_SHAPE = {
 
 def _is_same(node: Node) -> bool:
     """Whether a node gives the tensor that it is given."""
-    if _is_change(node) or node.packet in _SAME or node.packet == "aten.contiguous":
+    if _is_change(node) or _writes_out(node):
+        return True
+    if node.packet in _SAME or node.packet == "aten.contiguous":
         return True
     if node.packet == "aten.to":
         return node.value.dtype == node.args[0].known.dtype and not _may_copy(node)

@@ -12,7 +12,7 @@ from .._native import Output
 from . import _dtypes as dtypes
 from ._rules import rule
 from ._values import Expr, Meta, broadcast
-from ._writer import Dim, Scalar, Tensor, Value, Writer, axis_of, is_static, product
+from ._writer import Dim, Scalar, Tensor, Value, Writer, axis_of, is_one, is_static, product
 
 
 def _from_start(w: Writer, index: Output, extent: Dim) -> Output:
@@ -249,7 +249,9 @@ def _index_fill(w: Writer, x: Tensor, dim: int, index: Tensor, value: Scalar) ->
     dims = x.shape or [1]
     dims[axis_of(dim, x.rank)] = index.shape[0] if index.rank else 1
     source = w.full(dims, value, x.dtype)
-    return _with_rows(w, "TensorScatterUpdate", x, dim, index, source)
+    places = _from_start(w, w.reshape(index, [-1]), (x.shape or [1])[axis_of(dim, x.rank)])
+    rows = Tensor(w, places, Meta(index.dtype, (index.shape[0] if index.rank else 1,)))
+    return _with_rows(w, "TensorScatterUpdate", x, dim, rows, source)
 
 
 # ---- x[i, :, j]
@@ -343,7 +345,7 @@ def _index_put(
 ) -> Output:
     mask = indices[0]
     if mask is not None and mask.dtype == dtypes.bool_ and len(indices) == 1:
-        if product(values.meta.shape) == 1:
+        if all(map(is_one, values.meta.shape)):
             return _put_one(w, x, mask, values, accumulate)
     indices = _by_number(w, indices)
     found = _Places(w, x, indices)

@@ -45,6 +45,7 @@ class _ModelWriter(_Importer):
         assigned = [n.args[0] for n in graph.calls if n.packet == "aten.copy_"]
         self.assigned = {n.target for n in assigned if n.op == "attribute"}
         self.variables: dict[str, Variable] = {}
+        self._require_own_memory()
 
     def model(self, names: Sequence[str], conditions: Sequence[Condition]) -> bytes:
         values: dict[Node, Any] = {}
@@ -58,6 +59,19 @@ class _ModelWriter(_Importer):
         self._rename(graph)
         outputs = {name: _output_value(out, leaf) for name, out, leaf in results}
         return message(graph.to_bytes(), self._inputs(), outputs, bool(self.variables))
+
+    def _require_own_memory(self) -> None:
+        """Variables share no memory: a change of one would have to be seen in another tensor."""
+        tensors = [n for n in self.graph.nodes if n.op == "attribute" and n.meta is not None]
+        arrays = {n.target: self.home.array(n.value) for n in tensors if self.assigned}
+        for name, array in arrays.items():
+            for other, second in arrays.items():
+                is_other = name != other and name in self.assigned
+                if is_other and np.shares_memory(array, second):
+                    raise UnimplementedError(
+                        f"'{name}' and '{other}' share memory, and the program changes '{name}'; "
+                        "expected tensors of their own: clone one of them"
+                    )
 
     def _require(self, conditions: Sequence[Condition], given: dict[str, Any]) -> list[Operation]:
         """An assertion of all conditions."""

@@ -25,7 +25,7 @@ def _nonzero_static(w: Writer, x: Tensor, *, size: Dim, fill_value: int = -1) ->
     return w.op("ConcatV2", [nonzero(w, x), rest], w.indices(0))[:size]
 
 
-@rule("nonzero_numpy")
+@rule("nonzero_numpy", "where.default")
 def _nonzero_columns(w: Writer, x: Tensor) -> list[Output]:
     found = w.op("Where", x if x.rank else w.reshape(x, [1]))
     return [found[:, axis] for axis in range(max(x.rank, 1))]

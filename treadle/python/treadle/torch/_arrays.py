@@ -47,12 +47,19 @@ def _shared(tensor: torch.Tensor) -> Any:
 
 def as_tensor(array: Any) -> torch.Tensor:
     """An array as a tensor: its own memory."""
+    if not array.size:  # numpy's strides are 0
+        return torch.empty(array.shape, dtype=_dtype(array))
     try:
         return torch.from_numpy(array)
     except TypeError:  # of ml_dtypes
         pass
-    dtype = _EXTENSIONS[array.dtype.name]
+    dtype = _dtype(array)
     return torch.from_numpy(array.view(str(_VIEWS[dtype]).removeprefix("torch."))).view(dtype)
+
+
+def _dtype(array: Any) -> torch.dtype:
+    extension = _EXTENSIONS.get(array.dtype.name)
+    return extension or torch.from_numpy(np.empty(0, array.dtype)).dtype
 
 
 def memory_of(value: torch.Tensor) -> int | None:

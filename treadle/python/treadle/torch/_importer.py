@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
@@ -25,7 +26,7 @@ from . import _collectives, _compositions  # noqa: F401
 from ._arrays import as_array, memory_of
 from ._exported import Shared
 from ._ordered import body_of
-from ._parts import PARTS
+from ._parts import PARTS, for_each
 from ._sizes import is_open
 from ._trace import function_name, needs_value, require_values, trace
 
@@ -290,6 +291,8 @@ def _decomposition(target: Any) -> Callable[..., Any] | None:
     found = found or torch._decomp.decomposition_table.get(target)
     if found is not None:
         return found
+    if target.name().startswith("aten::_foreach_"):
+        return functools.partial(for_each, target)
     composite = torch._C.DispatchKey.CompositeImplicitAutograd
     has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key(target.name(), composite)
     return target.decompose if has_kernel else None

@@ -45,7 +45,7 @@ def _traced_program(given: torch.export.ExportedProgram) -> Traced:
     try:
         module = given.run_decompositions({}).module(check_guards=False)
         return _traced(given, module, *_arguments(given, None), dynamic=False)
-    except (RuntimeError, Error, SpecViolationError) as error:
+    except (RuntimeError, AssertionError, Error, SpecViolationError) as error:
         try:
             return traced_as_file(given)
         except UnimplementedError:

@@ -119,6 +119,27 @@ def _multi_head_attention(
     return out, shares.mean(1) if average_attn_weights else shares
 
 
+def for_each(target: Any, *args: Any, **kwargs: Any) -> list[Tensor]:
+    """What an op on lists of tensors gives: that of its name, for each of them."""
+    name = target.name().partition(".")[0].removeprefix("aten::_foreach_")
+    op = torch.linalg.vector_norm if name == "norm" else getattr(torch.ops.aten, name)
+    if target._overloadname.startswith("Scalar"):
+        op = {"maximum": torch.ops.aten.clamp_min, "minimum": torch.ops.aten.clamp_max}.get(
+            name, op
+        )
+
+    def part(value: Any, at: int) -> Any:
+        return value[at] if isinstance(value, list | tuple) else value
+
+    if name in ("addcmul", "addcdiv") and len(args) > 3:
+        args, kwargs = args[:3], {"value": args[3]}
+    lists = [a for a in (*args, *kwargs.values()) if isinstance(a, list | tuple)]
+    return [
+        op(*(part(a, at) for a in args), **{k: part(v, at) for k, v in kwargs.items()})
+        for at in range(len(lists[0]))
+    ]
+
+
 PARTS: dict[Any, Callable[..., Any]] = {
     torch.ops.aten._transformer_encoder_layer_fwd.default: _encoder_layer,
     torch.ops.aten._native_multi_head_attention.default: _multi_head_attention,
