@@ -17,6 +17,7 @@ from .._errors import UnimplementedError
 from .._native import Communicator
 from ._importer import import_graph
 from ._memory import Views, split_views
+from ._pieces import in_pieces
 from ._program import Program
 
 # Where a forward graph tells its backward graph which of the values that it keeps are images with
@@ -32,8 +33,7 @@ def _compiled(
         imported = import_graph(views.core, views=True, turned=turned, own_results=views.own)
         communicator = _world() if imported.has_collectives else None
     except UnimplementedError as error:
-        warnings.warn(f"PyTorch runs this graph, since Treadle can't: {error}", stacklevel=2)
-        return _boxed(views, lambda args: list(views.core(*args)))
+        return _with_pytorch(views, turned, error)
     threads = torch.get_num_threads()
     own = views.own if turns else None
     program = Program(imported, threads=threads, communicator=communicator, own_results=own)
@@ -41,6 +41,25 @@ def _compiled(
     call = _boxed(views, program.call_flat)
     call.program = program  # type: ignore[attr-defined]
     return call
+
+
+def _with_pytorch(
+    views: Views, turned: Collection[str], error: UnimplementedError
+) -> Callable[..., Any]:
+    """A graph of which PyTorch runs what Treadle can't."""
+
+    def imported(piece: fx.GraphModule) -> Program:
+        made = import_graph(piece, turned=turned)
+        if made.has_collectives:
+            raise error  # they are numbered in one graph
+        return Program(made, threads=torch.get_num_threads())
+
+    found = in_pieces(views.core, error, imported)
+    nodes = f"'s {', '.join(repr(e.node) for e in found[1])}" if found else ""
+    why = "; ".join(map(str, found[1] if found else [error]))
+    warnings.warn(f"PyTorch runs this graph{nodes}, since Treadle can't: {why}", stacklevel=3)
+    run = found[0] if found else views.core
+    return _boxed(views, lambda args: list(run(*args)))
 
 
 def _world() -> Communicator:
