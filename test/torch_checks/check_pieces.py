@@ -57,7 +57,7 @@ ON_BOTH = {
     "branch": (lambda x: torch.cond(x.sum() > 0, twice, torch.sin, (x,)) * 3, "'cond'"),
     "sizes": (lambda x: twice(x.repeat(2, 1)).view(-1)[: x.shape[0]] * x.shape[1], "'twice'"),
     "factors": (
-        lambda x: torch.linalg.lu_solve(*torch.linalg.lu_factor(x @ x), x.exp()),
+        lambda x: torch.linalg.lu_solve(*torch.linalg.lu_factor(x.diag() + x @ x.T), x),
         "'linalg_lu_factor_ex', 'linalg_lu_solve'",
     ),
 }
