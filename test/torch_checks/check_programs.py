@@ -1,6 +1,8 @@
 """Small programs: changes in place, results and arguments that share memory, empty tensors. Each is
 compiled, imported and saved, and computes what eager PyTorch does."""
 
+import copy
+
 import pytest
 import torch
 import treadle.torch
@@ -155,3 +157,32 @@ def test_views_and_arguments_share_memory_as_in_eager_mode():
 
     assert kinds(found, x[0]) == kinds(expected, x[1])
     assert len(tree_leaves(found)) == 4
+
+
+class WithoutGradients(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(5, 5)
+        self.register_buffer("calls", torch.zeros(3))
+
+    def forward(self, x, y):
+        a = self.linear(x)
+        with torch.no_grad():
+            b = self.linear(a).relu()
+            c = torch.cond(b.sum() > 0, lambda t: t * 2, lambda t: t - 1, (b,))
+            with torch.enable_grad():
+                d = b * y
+        with torch.no_grad():
+            self.calls.add_(1)
+        return a + b, c, d, self.calls * 1
+
+
+@pytest.mark.parametrize("name", ["program.pt2", "program.tfg"])
+def test_parts_without_gradients(tmp_path, name):
+    module = WithoutGradients()
+    expected = copy.deepcopy(module)(X, Y)
+    exported = torch.export.export(module, (X, Y))
+    save = torch.export.save if name.endswith("pt2") else treadle.torch.save
+    save(exported, tmp_path / name)
+    found = treadle.load(tmp_path / name).signatures["serving_default"](X, Y)
+    assert_close([torch.as_tensor(value) for value in found.values()], list(expected))

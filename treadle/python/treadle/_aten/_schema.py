@@ -16,6 +16,7 @@ from ._conditions import Condition, conditions_of, ranges_of
 from ._expressions import expression_of
 from ._functional import functional
 from ._graph import SCALAR_OPS, Graph, Node
+from ._inlining import inlined
 from ._rules import draws
 from ._values import Expr, Meta, OtherNumber
 from ._vmap import without_batching
@@ -374,7 +375,7 @@ def _conditions(field: Field, graph: Graph) -> list[Condition]:
 
 def _functional(graph: Graph, module: Field) -> Graph:
     try:
-        return functional(without_batching(graph))
+        return functional(without_batching(inlined(graph)))
     except (Error, RecursionError):
         raise
     except Exception as error:
