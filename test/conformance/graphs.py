@@ -101,11 +101,11 @@ class Subject:
     def judged(self, content):
         try:
             outcomes = self.case.run(content)
+            difference = self.outcomes.difference(outcomes, self.differs)
         except Exception as error:
-            if own := self.case.own_ops(content):
-                return ["own ops", ", ".join(sorted(own))]
-            return ["refused", f"load: {type(error).__name__}: {str(error)[:300]}"]
-        difference = self.outcomes.difference(outcomes, self.differs)
+            difference = ["refused", f"load: {type(error).__name__}: {str(error)[:300]}"]
+        if difference and (own := self.case.own_ops(content)):
+            return ["own ops", ", ".join(sorted(own))]
         if difference and not self.is_stable:
             return ["unstable", difference[1]]
         return difference or ["equal", ""]
