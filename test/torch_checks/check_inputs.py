@@ -180,18 +180,6 @@ WRONG = {
         treadle.UnimplementedError,
         "'Decides' decides by.*cond",
     ),
-    "lstm": (
-        lambda m: (
-            torch.export.export(
-                nn.LSTM(4, 3, proj_size=2),
-                (torch.ones(2, 5, 4),),
-                dynamic_shapes=({1: torch.export.Dim("b")},),
-            ),
-            None,
-        ),
-        treadle.UnimplementedError,
-        r"'lstm' .*a dimension that is to change",
-    ),
 }
 
 
@@ -200,6 +188,15 @@ def test_what_it_can_not_be_given(kind, model):
     given, error, message = WRONG[kind]
     with pytest.raises(error, match=message):
         treadle.from_fx(*given(model))
+
+
+def test_a_projected_lstm_of_any_batch():
+    module, batch = nn.LSTM(4, 3, proj_size=2), torch.export.Dim("b")
+    given = (torch.ones(2, 5, 4),)
+    program = treadle.from_fx(torch.export.export(module, given, dynamic_shapes=({1: batch},)))
+    for size in (1, 5, 7):
+        x = torch.randn(2, size, 4)
+        torch.testing.assert_close(program(x), module(x))
 
 
 def test_calls_that_do_not_fit(model):

@@ -186,3 +186,62 @@ def test_parts_without_gradients(tmp_path, name):
     save(exported, tmp_path / name)
     found = treadle.load(tmp_path / name).signatures["serving_default"](X, Y)
     assert_close([torch.as_tensor(value) for value in found.values()], list(expected))
+
+
+ALIASES = {
+    "type_as": lambda x: x.type_as(x),
+    "atleast_2d": torch.atleast_2d,
+    "broadcast_tensors": lambda x: torch.broadcast_tensors(x, x[:1])[0],
+    "meshgrid": lambda x: torch.meshgrid(x[0], indexing="ij")[0][None],
+    "sum_to_size": lambda x: x.sum_to_size(3, 4),
+    "fill_diagonal": lambda x: x.fill_diagonal_(7),
+}
+
+
+@pytest.mark.parametrize("name", ALIASES)
+def test_results_that_are_arguments_are_changed_with_them(name):
+    def program(x):
+        y = ALIASES[name](x)
+        y += 1
+        y[0] = 5
+        return y * 1, x * 2
+
+    given = [random(3, 4) for _ in range(3)]
+    expected = program(given[0])
+    assert_close(treadle.from_fx(program, [given[1].clone()])(given[1]), list(expected))
+    assert_close(torch.compile(program, backend="treadle")(given[2]), expected)
+    assert_close(given[1:], [given[0]] * 2)
+
+
+def norm_of_own_statistics(x, y):
+    mean, var = torch.zeros(1), torch.ones(1)
+    rows = torch.outer(x, y)[:, None]
+    once = torch.nn.functional.batch_norm(rows, mean, var, training=True, momentum=0.3)
+    return once, torch.nn.functional.batch_norm(rows, mean, var), mean, var
+
+
+def product_into_a_part(x, y):
+    whole = torch.zeros(2, 5)
+    torch.matmul(x[None], y[:, None], out=whole[1:, :1])
+    return [whole]
+
+
+@pytest.mark.parametrize("program", [norm_of_own_statistics, product_into_a_part])
+def test_ops_that_are_made_of_others(program):
+    assert_close(list(treadle.from_fx(program, [X, Y])(X, Y)), list(program(X, Y)))
+
+
+class NormTwice(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm = torch.nn.BatchNorm1d(5)
+
+    def forward(self, x):
+        return self.norm(self.norm(x) * 2 + 1), self.norm.running_mean * 1
+
+
+def test_a_norm_that_is_called_twice_updates_its_statistics_twice():
+    ours, x = NormTwice(), random(4, 5)
+    theirs = copy.deepcopy(ours)
+    assert_close(treadle.from_fx(ours, [x])(x), theirs(x))
+    assert_close(ours.state_dict(), theirs.state_dict())

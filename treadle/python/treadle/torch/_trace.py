@@ -15,6 +15,7 @@ from typing import Any
 import torch
 from torch import fx
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from torch._subclasses.functional_tensor import FunctionalTensor, FunctionalTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from torch.fx.passes.fake_tensor_prop import FakeTensorProp
@@ -308,11 +309,41 @@ def trace(fn: Callable[..., Any], inputs: Sequence[Any], mode: str) -> fx.GraphM
 def traced_once(fn: Callable[..., Any], inputs: Sequence[Any], mode: str) -> fx.GraphModule:
     """Layers are traced as ops that everybody knows, in place of whole ones of oneDNN's."""
     inputs = _in_one_mode(inputs)
-    whole = torch.func.functionalize(fn, remove="mutations")
+    whole = _without_changes(fn)
     with torch.no_grad(), _without_mkldnn(), _constants_beside(inputs), open_sizes(inputs):
         made = make_fx(whole, tracing_mode=mode, _allow_non_fake_inputs=True)(*inputs)
     made.graph.eliminate_dead_code()
     return made
+
+
+def _without_changes(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that changes nothing but its arguments, and these at its end.
+
+    torch.func.functionalize takes ops that are made of others as a whole: what they change, and
+    that a result may be an argument, is lost.
+    """
+
+    def call(*inputs: Any) -> Any:
+        with FunctionalTensorMode():
+            own = [_functional_tensor(i) for i in inputs]
+            results = pytree.tree_map_only(FunctionalTensor, _plain_tensor, fn(*own))
+        for given, now in zip(inputs, own, strict=True):
+            if isinstance(now, FunctionalTensor):
+                value = _plain_tensor(now)
+                if value is not given:
+                    given.copy_(value)
+        return results
+
+    return call
+
+
+def _functional_tensor(value: Any) -> Any:
+    return FunctionalTensor.to_functional(value) if isinstance(value, torch.Tensor) else value
+
+
+def _plain_tensor(value: FunctionalTensor) -> torch.Tensor:
+    torch._sync(value)
+    return torch._from_functional_tensor(value.elem)
 
 
 def _in_one_mode(inputs: Sequence[Any]) -> list[Any]:
