@@ -15,6 +15,8 @@ from .._errors import InvalidArgumentError
 
 # A function that captures more makes them itself, others in each call.
 _MOST_CAPTURED = 1000
+# Each attempt to trace a function may find more of them; torch.func makes new ones each time.
+_MOST_ATTEMPTS = 8
 
 
 class Captured(TorchFunctionMode):
@@ -29,6 +31,7 @@ class Captured(TorchFunctionMode):
         super().__init__()
         self._is_functional = is_functional
         self.lifted: list[torch.Tensor] = []
+        self._attempts = 0
         self._seen: dict[int, torch.Tensor] = {}
         self._stand_ins: dict[int, torch.Tensor] = {}
 
@@ -41,10 +44,12 @@ class Captured(TorchFunctionMode):
         return made if self._is_functional(made) else run(made)
 
     def _has_more(self) -> bool:
-        return len(self.lifted) < len(self._seen) <= _MOST_CAPTURED
+        found_more = len(self.lifted) < len(self._seen) <= _MOST_CAPTURED
+        return found_more and self._attempts < _MOST_ATTEMPTS
 
     def _attempt(self, run: Callable[[Any], fx.GraphModule]) -> fx.GraphModule | None:
         """None: captured tensors are changed."""
+        self._attempts += 1
         try:
             return run(None)
         except RuntimeError:
