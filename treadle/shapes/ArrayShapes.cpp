@@ -233,6 +233,29 @@ ShapeResults broadcastArgs(const ShapeQuery &query) {
   return {Shape{isKnown ? std::max(left, right) : Shape::unknown}};
 }
 
+/// Of a tensor whose pieces for a grid of devices are joined, or that is cut into them.
+ShapeResults pieces(const ShapeQuery &query, bool isSplit) {
+  std::vector<int64_t> counts = query.intsAttr(isSplit ? "num_splits" : "num_concats"),
+                       paddings = query.intsAttr("paddings");
+  const Shape &input = query.shape(0);
+  paddings.resize(counts.size());
+  if (!input.hasRank() || input.rank() != static_cast<int64_t>(counts.size()))
+    return {};
+  std::vector<int64_t> sizes;
+  for (size_t d = 0; d < counts.size(); ++d) {
+    int64_t size = input.dim(static_cast<int64_t>(d));
+    if (counts[d] < 1)
+      return {};
+    if (dims::isKnown(size))
+      size = isSplit ? (size + paddings[d]) / counts[d] : size * counts[d] - paddings[d];
+    sizes.push_back(size);
+  }
+  return ShapeResults::all(query.numResults(), Shape(sizes));
+}
+
+ShapeResults concatPieces(const ShapeQuery &query) { return pieces(query, false); }
+ShapeResults splitPieces(const ShapeQuery &query) { return pieces(query, true); }
+
 const std::vector<SignatureEntry> &signatures() {
   static const std::vector<SignatureEntry> table = {
       {"X, X, *, [] -> X", {"Addons>GatherTree", "GatherTree"}},
@@ -242,6 +265,11 @@ const std::vector<SignatureEntry> &signatures() {
       {"X, X -> X, X", {"XlaKeyValueSort"}},
       {"[], * -> []", {"XlaSetBound"}},
       {"-> []", {"XlaReplicaId"}},
+      {"X, *, * -> X", {"XlaDynamicUpdateSlice"}},
+      {"*, *, * -> =2", {"XlaDynamicSlice"}},
+      {"[], [], [] -> [$1,$0]", {"SobolSample"}},
+      {"[?], [] -> []", {"KMC2ChainInitialization"}},
+      {"[?,d], [], [], [] -> [$1,d]", {"KmeansPlusPlusInitialization"}},
       {"-> {shape}", {"PlaceholderV2", "ImmutableConst"}},
       {"* -> []", {"Rank", "Size", "LoopCond"}},
       {"*, * -> =0", {"Fill"}},
@@ -288,6 +316,8 @@ const std::vector<ShapeEntry> &functions() {
       {"OneHot", oneHot},
       {"Where", where},
       {"BroadcastArgs", broadcastArgs},
+      {"XlaConcatND", concatPieces},
+      {"XlaSplitND", splitPieces},
       {"BroadcastGradientArgs", broadcastGradientAxes},
   };
   return table;

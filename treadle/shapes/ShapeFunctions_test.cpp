@@ -116,6 +116,14 @@ TEST(ShapeFunctions, Windows) {
             "");
 }
 
+TEST(ShapeFunctions, PiecesForAGridOfDevices) {
+  AttrMap attrs = ints({{"num_splits", std::vector<int64_t>{2, 2}},
+                        {"num_concats", std::vector<int64_t>{2, 2}},
+                        {"paddings", std::vector<int64_t>{1, 0}}});
+  EXPECT_EQ(shapeOf("XlaSplitND", {Shape{3, 4}}, attrs), (Shape{2, 2}));
+  EXPECT_EQ(shapeOf("XlaConcatND", {Shape{2, u}}, attrs), (Shape{3, u}));
+}
+
 TEST(ShapeFunctions, Reshape) {
   EXPECT_EQ(shapeOf("Reshape", {Shape{4, 6}, integers({3, -1})}), (Shape{3, 8}));
   EXPECT_EQ(infer(TestNode("Reshape", 1), {Shape{4, 6}, integers({5, 5})}).conflict,
