@@ -545,7 +545,7 @@ def test_ranks_compute_the_same_in_the_plans_order(ranks, more):
 
 def test_a_pass_without_exchanges_says_where_they_are():
     made = treadle.torch.inductor_pass(COSTS)
-    assert made.summary() == "0 of 0 graphs have exchanges"
+    assert made.summary().startswith("0 of 0 graphs have exchanges: inductor compiled none")
     made(make_fx(torch.relu, tracing_mode="fake")(torch.ones(4)).graph)
     assert made.summary().startswith("0 exchanges in 1 graphs: the reducer of DDP")
     graph = make_fx(lambda x: c10d.wait_tensor(c10d.all_reduce(x, "sum", name_of_group())),
@@ -561,4 +561,4 @@ def test_a_graph_without_exchanges_has_a_plan_that_says_so():
         "0 exchanges, nothing to hide: a step takes"
     )
     plan = treadle.torch.plan(sharded_graph(), COSTS)
-    assert plan.exchanges == 12 and str(plan).startswith("a step takes")
+    assert plan.exchanges == 9 and str(plan).startswith("a step takes")
