@@ -24,6 +24,9 @@ struct TensorRequest {
 /// are converted only where every value of their dtype can be; Python numbers only where they fit.
 Tensor toTensor(nanobind::handle value, const TensorRequest &request);
 
+/// Whether it is numpy's own kind of array, or of a class that inherits from it.
+bool isArray(nanobind::handle value);
+
 /// An array of its own, writable. Takes the tensor's memory where nobody else has it.
 nanobind::object toArray(Tensor tensor, const std::string &what);
 

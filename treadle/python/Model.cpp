@@ -249,6 +249,8 @@ takeApart(const Graph::Signature &signature, const std::string &name, nb::object
       single.emplace_back(components[i]->first, parts[i]);
     return single;
   }
+  if (isArray(value)) // most are, and Python takes its time to tell
+    return {{name, std::move(value)}};
   // TensorFlow calls the components of a signature's input `x`, `x_1`, ...
   nb::object parts = composites("flat_parts")(value);
   if (parts.is_none())
@@ -278,16 +280,19 @@ nb::dict toOutputs(const Graph::Signature &signature, Model::Values values) {
   nb::dict arrays;
   for (size_t i = 0; i < values.size();) {
     const NamedValue &entry = signature.outputs[i];
-    size_t count =
-        std::max<size_t>(componentsOf(signature.outputs, entry.second.composite).size(), 1);
+    auto next = [&] {
+      auto &[key, value] = values[i++];
+      return toArray(std::move(value), str("output '", key, "'"));
+    };
+    if (entry.second.composite.empty()) {
+      arrays[nameOf(entry).c_str()] = next();
+      continue;
+    }
+    auto components = componentsOf(signature.outputs, entry.second.composite);
     nb::list parts;
-    for (size_t end = i + count; i < end; ++i)
-      parts.append(toArray(std::move(values[i].second), str("output '", values[i].first, "'")));
-    arrays[nameOf(entry).c_str()] =
-        entry.second.composite.empty()
-            ? nb::object(parts[0])
-            : composites("put_together")(
-                  parts, partNames(componentsOf(signature.outputs, entry.second.composite)));
+    for (size_t count = components.size(); count > 0; --count)
+      parts.append(next());
+    arrays[nameOf(entry).c_str()] = composites("put_together")(parts, partNames(components));
   }
   return arrays;
 }
