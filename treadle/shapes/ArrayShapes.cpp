@@ -246,9 +246,8 @@ ShapeResults pieces(const ShapeQuery &query, bool isSplit) {
     int64_t size = input.dim(static_cast<int64_t>(d));
     if (counts[d] < 1)
       return {};
-    if (dims::isKnown(size))
-      size = isSplit ? (size + paddings[d]) / counts[d] : size * counts[d] - paddings[d];
-    sizes.push_back(size);
+    sizes.push_back(isSplit ? dims::exactly(dims::plus(size, paddings[d]), counts[d])
+                            : dims::minus(dims::times(size, counts[d]), paddings[d]));
   }
   return ShapeResults::all(query.numResults(), Shape(sizes));
 }

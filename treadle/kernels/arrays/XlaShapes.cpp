@@ -116,7 +116,11 @@ void concatPieces(OpContext &ctx) {
     return;
   Sizes dims;
   for (size_t d = 0; d < grid.counts.size(); ++d) {
-    dims.push_back(first.dim(static_cast<int>(d)) * grid.counts[d] - grid.paddings[d]);
+    int64_t size = 0;
+    if (__builtin_mul_overflow(first.dim(static_cast<int>(d)), grid.counts[d], &size))
+      return ctx.fail(invalidArgument(grid.counts[d], " pieces of ", tensorTypeText(first),
+                                      " have too many elements in dimension ", d));
+    dims.push_back(size - grid.paddings[d]);
     if (dims.back() < 0)
       return ctx.fail(invalidArgument("padding ", grid.paddings[d], " of dimension ", d,
                                       " is more than ", grid.counts[d], " pieces of ",
@@ -139,8 +143,9 @@ void splitPieces(OpContext &ctx) {
     return;
   Sizes dims;
   for (size_t d = 0; d < grid.counts.size(); ++d) {
-    int64_t padded = x.dim(static_cast<int>(d)) + grid.paddings[d];
-    if (padded % grid.counts[d])
+    int64_t padded = 0;
+    if (__builtin_add_overflow(x.dim(static_cast<int>(d)), grid.paddings[d], &padded) ||
+        padded % grid.counts[d])
       return ctx.fail(invalidArgument("dimension ", d, " of ", tensorTypeText(x), " with padding ",
                                       grid.paddings[d], " isn't a multiple of ", grid.counts[d],
                                       " pieces"));
