@@ -138,22 +138,21 @@ ShapeResults qr(const ShapeQuery &query) {
   return {batch + Shape{m, p}, batch + Shape{p, n}};
 }
 
-ShapeResults svd(const ShapeQuery &query) {
+ShapeResults svdOf(const ShapeQuery &query, bool isFull) {
   const Shape &input = query.shape(0);
   int64_t m = input.dim(-2), n = input.dim(-1), p = lesser(m, n);
-  Shape batch = input.take(-2), values = batch + Shape{p};
-  if (!query.boolAttr("compute_uv", true))
-    return {values, Shape{0}, Shape{0}};
-  bool isFull = query.boolAttr("full_matrices");
-  return {values, batch + Shape{m, isFull ? m : p}, batch + Shape{n, isFull ? n : p}};
+  Shape batch = input.take(-2);
+  return {batch + Shape{p}, batch + Shape{m, isFull ? m : p}, batch + Shape{n, isFull ? n : p}};
 }
 
-ShapeResults fullSvd(const ShapeQuery &query) {
+ShapeResults svd(const ShapeQuery &query) {
+  if (query.boolAttr("compute_uv", true))
+    return svdOf(query, query.boolAttr("full_matrices"));
   const Shape &input = query.shape(0);
-  int64_t m = input.dim(-2), n = input.dim(-1);
-  Shape batch = input.take(-2);
-  return {batch + Shape{lesser(m, n)}, batch + Shape{m, m}, batch + Shape{n, n}};
+  return {input.take(-2) + Shape{lesser(input.dim(-2), input.dim(-1))}, Shape{0}, Shape{0}};
 }
+
+ShapeResults fullSvd(const ShapeQuery &query) { return svdOf(query, /*isFull=*/true); }
 
 ShapeResults selfAdjointEig(const ShapeQuery &query) {
   const Shape &input = query.shape(0);
