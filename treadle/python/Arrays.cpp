@@ -15,6 +15,7 @@ namespace nb = nanobind;
 namespace treadle::python {
 
 namespace {
+
 // Below this many bytes a copy costs less than sharing does.
 constexpr size_t smallBytes = 1024;
 // Kernels may use aligned vector loads at the start of a tensor.
@@ -45,6 +46,7 @@ bool isArray(nb::handle value) {
 }
 
 namespace {
+
 std::string text(nb::handle value) { return nb::cast<std::string>(nb::str(value)); }
 
 // A view of an object's memory, without its format.
@@ -106,6 +108,7 @@ std::string bytesOf(nb::handle bytes) {
 }
 
 namespace {
+
 // The dtype of arrays of strings is any of several; that of arrays without a counterpart is
 // Invalid.
 DType nameDtype(nb::handle dtype) {
@@ -391,6 +394,7 @@ Tensor toTensor(nb::handle value, const TensorRequest &request) {
 // --- to arrays ---------------------------------------------------------------------------------
 
 namespace {
+
 // What an array that uses a tensor's memory keeps alive.
 struct TensorMemory {
   Tensor tensor;
