@@ -279,8 +279,7 @@ std::string greatestWithPlaces(int dim) {
          constant("least", "f32", "0xFF800000") + constant("none", "i32", "0") +
          "%y:2, %c = XlaVariadicReduceV2(%x, %i, %least, %none) name(\"y\") {T = [f32, i32], "
          "dimensions_to_reduce = [" +
-         std::to_string(dim) +
-         " : i64], reducer = #tf_type.func<@greater, {}>, _elementwise = true} : " + types +
+         std::to_string(dim) + " : i64], reducer = #tf_type.func<@greater, {}>} : " + types +
          "\nreturn(%y#0, %y#1) : tensor<*xf32>, tensor<*xi32> }\ntfg.func @greater(" +
          arguments("0") + ", " + arguments("1") +
          ") -> (tensor<f32> {tfg.name = \"v\"}, tensor<i32> {tfg.name = \"p\"}) {\n" +

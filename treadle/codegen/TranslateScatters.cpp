@@ -5,6 +5,7 @@
 #include "treadle/codegen/Translator.h"
 #include "treadle/codegen/Writes.h"
 #include "treadle/kernels/arrays/DimensionNumbers.h"
+#include "treadle/rewriting/ScalarFunctions.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -291,14 +292,17 @@ MaybeValues xlaScatter(Translator &t, tfg::Node node, Values inputs) {
   std::optional<Scatter> form = xlaForm(node, *shape, *indices, *updates);
   if (!form)
     return std::nullopt;
-  auto combiner = node.attr<StringAttr>("_combiner");
+  auto name = node.attr<tf_type::FuncAttr>("update_computation");
+  tfg::FuncOp function =
+      name ? t.find(name.getName().getRootReference().getValue()) : tfg::FuncOp();
+  bool replaces = tfg::returnsSecond(function, t.find) &&
+                  elementOf(function.getResultTypes()[0]) == elementOf(inputs[0].value.getType());
   Combine combine = [&](Value old, Value update) -> std::optional<Value> {
     std::optional<SmallVector<Value>> made =
         inlineScalars(t, node, "update_computation", {old, update});
     return made ? std::optional(made->front()) : std::nullopt;
   };
-  return scattered(t, t.outcome(node, inputs), inputs, *form, combine,
-                   combiner && combiner.getValue() == "second");
+  return scattered(t, t.outcome(node, inputs), inputs, *form, combine, replaces);
 }
 
 /// How TensorFlow's ops combine.

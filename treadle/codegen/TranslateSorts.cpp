@@ -5,6 +5,7 @@
 #include "treadle/codegen/ScalarBody.h"
 #include "treadle/codegen/Translator.h"
 #include "treadle/codegen/Writes.h"
+#include "treadle/import/Keywords.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -20,7 +21,8 @@ constexpr int64_t longestRow = 256;
 /// Whether the comparator is known to order all elements, so that no two get one place: its keys
 /// are integers, or floats in total order.
 bool ordersAll(tfg::Node node, const Values &inputs) {
-  auto keys = node.attr<ArrayAttr>("_keys"), total = node.attr<ArrayAttr>("_total_order");
+  auto keys = node.attr<ArrayAttr>(graphdef::sortKeysKey),
+       total = node.attr<ArrayAttr>(graphdef::sortTotalOrderKey);
   if (!keys || !total || keys.empty() || keys.size() != total.size())
     return false;
   return llvm::all_of(llvm::zip(keys, total), [&](auto pair) {

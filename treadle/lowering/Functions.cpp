@@ -1,7 +1,9 @@
 #include "treadle/lowering/Functions.h"
 
 #include "treadle/dialect/FunctionNames.h"
+#include "treadle/lowering/Attributes.h"
 #include "treadle/ops/OpTable.h"
+#include "treadle/rewriting/ScalarFunctions.h"
 
 namespace treadle {
 
@@ -44,6 +46,27 @@ bool ModuleFunctions::waits(const std::string &function) {
         traits ? traits->find(node.opType(), token ? token.getValue() : "") : nullptr;
     return found && found->waits;
   });
+}
+
+tfg::FuncOp ModuleFunctions::find(llvm::StringRef function) {
+  if (tfg::FuncOp op = index.function(function))
+    return op;
+  std::lock_guard lock(gradientsMutex);
+  return gradients ? gradients->index().function(function) : tfg::FuncOp();
+}
+
+bool ModuleFunctions::isElementwise(const std::string &function) {
+  return tfg::isElementwise(find(function), [this](llvm::StringRef name) { return find(name); });
+}
+
+Combination ModuleFunctions::combination(const std::string &function, DType dtype) {
+  auto functionOf = [this](llvm::StringRef name) { return find(name); };
+  tfg::FuncOp op = find(function);
+  if (!op || op.getResultTypes().empty() || valueTypeOf(op.getResultTypes()[0]).dtype != dtype)
+    return Combination::Other;
+  if (tfg::returnsSecond(op, functionOf))
+    return Combination::Second;
+  return tfg::returnsSum(op, functionOf) ? Combination::Sum : Combination::Other;
 }
 
 Expected<std::string> ModuleFunctions::resolve(const FunctionRef &function) {

@@ -29,12 +29,16 @@ public:
   Expected<const Plan *> plan(const FunctionRef &function, ArgMode mode) override;
   bool mayBlock(const std::string &function) override;
   bool waits(const std::string &function) override;
+  bool isElementwise(const std::string &function) override;
+  Combination combination(const std::string &function, DType dtype) override;
 
 private:
   using Known = std::unordered_map<std::string, bool>; // (false) being looked into, or known
   template <typename Test> bool reaches(tfg::FuncOp function, Known &known, Test test);
   /// The name of the function that is meant: where it is a gradient, of the one that computes it.
   Expected<std::string> resolve(const FunctionRef &function);
+  /// One of the module or, if there is none, of the gradients; null if there is none either.
+  tfg::FuncOp find(llvm::StringRef function);
   Expected<GraphSpec> lower(const std::string &function, const std::vector<int64_t> *wanted);
 
   const ModuleIndex &index;

@@ -128,14 +128,8 @@ static bool isForTheRuntime(llvm::StringRef key) {
       llvm::StringRef(overlapAttr),
       llvm::StringRef(switchAttr),
       llvm::StringRef(clusterAttr),
-      "_elementwise",
-      "_problem",
-      "_combiner",
-      "_keys",
-      "_descending",
-      "_total_order",
   };
-  return names.contains(key) || key.starts_with("_key");
+  return names.contains(key);
 }
 
 // Of an op whose definition stands in the file the outputs are all there, in their order.
@@ -154,7 +148,8 @@ Expected<void> Lowering::addAttributes(tfg::Node node, NodeSpec &out) {
     llvm::StringRef key = named.getName().getValue();
     if (key == llvm::StringRef(softInputsAttr))
       addSoftInputs(named.getValue(), out);
-    if (key.starts_with("_") && !isForTheRuntime(key))
+    if (!key.consume_front(graphdef::derivedPrefix) && key.starts_with("_") &&
+        !isForTheRuntime(key))
       continue;
     Expected<AttrValue> value = convertAttribute(named.getValue());
     if (!value)

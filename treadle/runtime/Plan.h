@@ -30,6 +30,9 @@ enum class ArgMode : uint8_t {
   LoopBody, // owned, but an argument handed on unchanged as the result of the same number stays put
 };
 
+/// What a function makes of two values of one dtype.
+enum class Combination : uint8_t { Other, Sum, Second };
+
 /// Where plans of functions come from. Thread-safe; plans live as long as the library.
 class FunctionLibrary {
 public:
@@ -40,6 +43,11 @@ public:
   virtual bool mayBlock(const std::string &function) = 0;
   /// True if it holds an op that waits inside its call.
   virtual bool waits(const std::string &) { return false; }
+  /// True if the function, called with tensors of one shape, is known to compute for each element
+  /// what it computes for scalars.
+  virtual bool isElementwise(const std::string &) { return false; }
+  /// Other where it isn't known.
+  virtual Combination combination(const std::string &, DType) { return Combination::Other; }
 };
 
 /// On the Enter nodes of a loop that is not to become a structured one: a bool.

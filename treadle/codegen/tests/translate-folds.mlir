@@ -16,7 +16,7 @@ tfg.func @f(%x: tensor<5x40xf32> {tfg.name = "x"}) -> (tensor<5x40xf32> {tfg.nam
   %sizes, %c1 = Const name("sizes") {dtype = i32, value = dense<[1, 40]> : tensor<2xi32>} : () -> (tensor<2xi32>)
   %ones, %c2 = Const name("ones") {dtype = i32, value = dense<1> : tensor<2xi32>} : () -> (tensor<2xi32>)
   %padding, %c3 = Const name("padding") {dtype = i32, value = dense<[[0, 0], [39, 0]]> : tensor<2x2xi32>} : () -> (tensor<2x2xi32>)
-  %y, %c = XlaReduceWindow(%x, %zero, %sizes, %ones, %ones, %ones, %padding) name("y") {T = f32, Tindices = i32, _elementwise = true, computation = #tf_type.func<@sum, {}>} : (tensor<5x40xf32>, tensor<f32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2x2xi32>) -> (tensor<5x40xf32>)
+  %y, %c = XlaReduceWindow(%x, %zero, %sizes, %ones, %ones, %ones, %padding) name("y") {T = f32, Tindices = i32, computation = #tf_type.func<@sum, {}>} : (tensor<5x40xf32>, tensor<f32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2x2xi32>) -> (tensor<5x40xf32>)
   return(%y) : tensor<5x40xf32>
 }
 tfg.func @sum(%a: tensor<f32> {tfg.name = "a"}, %b: tensor<f32> {tfg.name = "b"}) -> (tensor<f32> {tfg.name = "s"}) {

@@ -14,7 +14,7 @@
 // CHECK: rc.store %[[T]][%[[AT]]] = %[[SUM]]
 // CHECK-NOT: rc.kernel
 tfg.func @f(%x: tensor<50xf32> {tfg.name = "x"}, %i: tensor<30x1xi32> {tfg.name = "i"}, %u: tensor<30xf32> {tfg.name = "u"}) -> (tensor<50xf32> {tfg.name = "y"}) {
-  %y, %c = XlaScatter(%x, %i, %u) name("y") {T = f32, Tindices = i32, _combiner = "add", _elementwise = true, dimension_numbers = "\10\00\18\00 \01", indices_are_sorted = false, update_computation = #tf_type.func<@sum, {}>} : (tensor<50xf32>, tensor<30x1xi32>, tensor<30xf32>) -> (tensor<50xf32>)
+  %y, %c = XlaScatter(%x, %i, %u) name("y") {T = f32, Tindices = i32, dimension_numbers = "\10\00\18\00 \01", indices_are_sorted = false, update_computation = #tf_type.func<@sum, {}>} : (tensor<50xf32>, tensor<30x1xi32>, tensor<30xf32>) -> (tensor<50xf32>)
   return(%y) : tensor<50xf32>
 }
 tfg.func @sum(%a: tensor<f32> {tfg.name = "a"}, %b: tensor<f32> {tfg.name = "b"}) -> (tensor<f32> {tfg.name = "s"}) {

@@ -1,5 +1,6 @@
 // Reductions, windows, sorts: ops with a function of scalars.
 #include "treadle/dialect/stablehlo/Window.h"
+#include "treadle/import/Keywords.h"
 #include "treadle/import/stablehlo/Tables.h"
 
 #include "mlir/IR/Matchers.h"
@@ -102,7 +103,7 @@ static LogicalResult readReduce(Body &body, Operation *op) {
   Attrs attrs;
   attrs.append("dimensions_to_reduce", body.builder.getI64ArrayAttr(numbers(op, "dimensions")));
   attrs.append("reducer", body.func(function->name));
-  attrs.append("_elementwise", flag(body, function->isElementwise));
+  attrs.append(graphdef::elementwiseKey, flag(body, function->isElementwise));
   SmallVector<Type> types;
   for (Type type : op->getResultTypes())
     types.push_back(body.typeOf(type));
@@ -191,7 +192,7 @@ static LogicalResult readReduceWindows(Body &body, Operation *op) {
   Attrs attrs;
   attrs.append("dimensions_to_reduce", body.builder.getI64ArrayAttr({0}));
   attrs.append("reducer", body.func(function->name));
-  attrs.append("_elementwise", flag(body, function->isElementwise));
+  attrs.append(graphdef::elementwiseKey, flag(body, function->isElementwise));
   SmallVector<Type> types;
   for (Type result : op->getResultTypes())
     types.push_back(body.typeOf(result));
@@ -266,7 +267,7 @@ static LogicalResult readReduceWindow(Body &body, Operation *op) {
   inputs.push_back(body.integers(padding, {rank, 2}));
   Attrs attrs;
   attrs.append("computation", body.func(function->name));
-  attrs.append("_elementwise", flag(body, function->isElementwise));
+  attrs.append(graphdef::elementwiseKey, flag(body, function->isElementwise));
   return done(body, op, body.node("XlaReduceWindow", inputs, body.resultType(op), attrs));
 }
 
@@ -281,7 +282,8 @@ static LogicalResult readSelectAndScatter(Body &body, Operation *op) {
   Attrs attrs;
   attrs.append("select", body.func(select->name));
   attrs.append("scatter", body.func(scatter->name));
-  attrs.append("_elementwise", flag(body, select->isElementwise && scatter->isElementwise));
+  attrs.append(graphdef::elementwiseKey,
+               flag(body, select->isElementwise && scatter->isElementwise));
   SmallVector<Value> inputs{x,
                             body.vector(numbersOr(op, "window_dimensions", rank, 1)),
                             body.vector(numbersOr(op, "window_strides", rank, 1)),
@@ -433,9 +435,8 @@ static FailureOr<std::string> keyFunction(Body &body, Block &block, Value key) {
                                   });
 }
 
-/// Attributes that tell how to sort without the comparator. They are none of TensorFlow's: `_keys`
-/// numbers the columns, strongest first; `_key0`, ... give the keys of their elements where these
-/// aren't the elements themselves.
+/// Attributes that tell how to sort without the comparator, with functions of the elements for keys
+/// that aren't the elements themselves.
 static LogicalResult addSortKeys(Body &body, Operation *op, Attrs &attrs) {
   Block &block = op->getRegion(0).front();
   SmallVector<SortKey> keys;
@@ -452,11 +453,11 @@ static LogicalResult addSortKeys(Body &body, Operation *op, Attrs &attrs) {
     FailureOr<std::string> name = keyFunction(body, block, key.of);
     if (failed(name))
       return failure();
-    attrs.append(("_key" + Twine(i)).str(), body.func(*name));
+    attrs.append((graphdef::sortFunctionKey + Twine(i)).str(), body.func(*name));
   }
-  attrs.append("_keys", body.builder.getI64ArrayAttr(columns));
-  attrs.append("_descending", body.builder.getI64ArrayAttr(descending));
-  attrs.append("_total_order", body.builder.getI64ArrayAttr(total));
+  attrs.append(graphdef::sortKeysKey, body.builder.getI64ArrayAttr(columns));
+  attrs.append(graphdef::sortDescendingKey, body.builder.getI64ArrayAttr(descending));
+  attrs.append(graphdef::sortTotalOrderKey, body.builder.getI64ArrayAttr(total));
   return success();
 }
 
@@ -474,7 +475,7 @@ static LogicalResult readSort(Body &body, Operation *op) {
   Attrs attrs;
   attrs.append("comparator", body.func(function->name));
   attrs.append("is_stable", flag(body, numberOr(op, "is_stable", 0)));
-  attrs.append("_elementwise", flag(body, function->isElementwise));
+  attrs.append(graphdef::elementwiseKey, flag(body, function->isElementwise));
   if (function->isElementwise && failed(addSortKeys(body, op, attrs)))
     return failure();
   SmallVector<Type> types;

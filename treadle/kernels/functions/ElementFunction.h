@@ -8,8 +8,8 @@ namespace treadle {
 
 using Tensors = std::vector<Tensor>;
 
-/// A function of scalars. One that is made of elementwise ops (its node says so) is called with
-/// whole tensors, any other with scalars, for each element.
+/// A function of scalars. One that is made of elementwise ops is called with whole tensors, any
+/// other with scalars, for each element.
 struct ElementFunction {
   Caller caller;
   Callee callee;

@@ -142,7 +142,7 @@ struct ScatterNumbers {
 struct ScatterState {
   ElementFunction function;
   ScatterNumbers numbers;
-  std::string combiner; // a name for the function that makes calls needless; may be empty
+  Combination combination; // Sum, Second: the function needn't be called
 };
 
 bool contains(const std::vector<int64_t> &list, int64_t value) {
@@ -264,14 +264,15 @@ void runScatter(OpContext &ctx) {
       return;
     target = std::move(*own);
   }
-  if (self.combiner == "second") {
+  if (self.combination == Combination::Second) {
     size_t size = dtypeSize(target.dtype());
     auto *to = static_cast<char *>(target.raw());
     const auto *from = static_cast<const char *>(updates.raw());
     for (size_t i = 0; i < places->to.size(); ++i)
       std::memcpy(to + places->to[i] * static_cast<int64_t>(size),
                   from + places->from[i] * static_cast<int64_t>(size), size);
-  } else if (self.combiner != "add" || !addAt(target, places->to, updates, places->from)) {
+  } else if (self.combination != Combination::Sum ||
+             !addAt(target, places->to, updates, places->from)) {
     if (!combineAt(ctx, self.function, target, places->to, updates, places->from))
       return;
   }
@@ -373,7 +374,11 @@ void runSelectAndScatter(OpContext &ctx) {
 Expected<BoundKernel> bindXlaScatter(const NodeSpec &spec, FunctionLibrary *library) {
   ElementFunction f =
       TREADLE_TRY(ElementFunction::of(spec, "update_computation", spec.outputTypes, library));
-  ScatterState state{std::move(f), {}, spec.attrs.getOr("_combiner", std::string())};
+  Combination combination =
+      library && !spec.outputTypes.empty()
+          ? library->combination(f.callee.function.name, spec.outputTypes[0].dtype)
+          : Combination::Other;
+  ScatterState state{std::move(f), {}, combination};
   ScatterNumbers &n = state.numbers;
   std::vector<int64_t> *fields[] = {&n.updateWindow, &n.insertedWindow, &n.toOperand,
                                     &n.indexVector,  &n.inputBatching,  &n.indicesBatching};

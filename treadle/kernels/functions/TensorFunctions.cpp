@@ -1,5 +1,5 @@
 // Ops whose functions say what to do with two elements: reductions, windows, scatters, sorts, as
-// XLA has them. A function that is made of elementwise ops (its node says so) is called with whole
+// XLA has them. A function that is made of elementwise ops is called with whole
 // tensors, a logarithmic number of times; any other with scalars, for each element.
 #include "treadle/kernels/functions/TensorFunctions.h"
 #include "treadle/kernels/arrays/Rearrange.h"

@@ -1,5 +1,6 @@
 #include "treadle/dialect/stablehlo/StableHlo.h"
 #include "treadle/import/File.h"
+#include "treadle/import/Keywords.h"
 #include "treadle/import/stablehlo/Entry.h"
 #include "treadle/import/stablehlo/Import.h"
 #include "treadle/rewriting/FunctionalNode.h"
@@ -152,7 +153,7 @@ void Expander::expand(Node node) {
   }
   const Error &error = function.error();
   std::string text = (error.code == Code::Unimplemented ? "unimplemented: " : "") + error.message;
-  node->setAttr("_problem", StringAttr::get(node->getContext(), text));
+  node->setAttr(graphdef::problemKey, StringAttr::get(node->getContext(), text));
 }
 
 /// Nodes with equal attributes, but for their names, have one function.
