@@ -6,6 +6,7 @@
 #include "treadle/kernels/Families.h"
 #include "treadle/runtime/ThreadPool.h"
 
+#include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
 
@@ -32,6 +33,26 @@ inline std::vector<float> floats(const Tensor &tensor) {
   return {values.begin(), values.end()};
 }
 
+/// That types and attributes are of this context.
+inline void expectAllOf(mlir::MLIRContext &context, mlir::ModuleOp module) {
+  auto isForeign = [&](auto part) { return part && part.getContext() != &context; };
+  mlir::AttrTypeWalker walker;
+  bool allOwn = true;
+  walker.addWalk([&](mlir::Attribute attr) { allOwn &= !isForeign(attr); });
+  walker.addWalk([&](mlir::Type type) { allOwn &= !isForeign(type); });
+  module.walk([&](mlir::Operation *op) {
+    walker.walk(op->getAttrDictionary());
+    for (mlir::Type type : op->getResultTypes())
+      walker.walk(type);
+    for (mlir::Region &region : op->getRegions())
+      for (mlir::Block &block : region)
+        for (mlir::Type type : block.getArgumentTypes())
+          walker.walk(type);
+    EXPECT_TRUE(allOwn) << op->getName().getStringRef().str();
+    return allOwn ? mlir::WalkResult::advance() : mlir::WalkResult::interrupt();
+  });
+}
+
 class CodegenTest : public testing::Test {
 protected:
   CodegenTest() {
@@ -48,8 +69,9 @@ protected:
     for (const Tensor &argument : arguments)
       classes.push_back(ArgumentClass::of(argument));
     auto find = [&](llvm::StringRef name) { return module->lookupSymbol<tfg::FuncOp>(name); };
-    Expected<TensorProgram> program = translate(find("f"), classes, find, context, options);
+    Expected<TensorProgram> program = translate(find("f"), classes, find, code, options);
     ASSERT_TRUE(program) << program.error().message;
+    expectAllOf(code, *program->module);
     numKernels = program->tables.kernels.size();
     Expected<std::shared_ptr<const CompiledCluster>> made =
         compile(std::move(*program), builtinKernels());
@@ -85,7 +107,7 @@ protected:
   TranslationOptions options;
   ThreadPool *threads = nullptr;             // beside the caller's own
   std::function<void(RunState &)> meanwhile; // what another thread does during a call
-  mlir::MLIRContext context;
+  mlir::MLIRContext context, code;           // of the graph, and of what is made of it
   mlir::OwningOpRef<mlir::ModuleOp> module;
   std::shared_ptr<const CompiledCluster> compiled;
   size_t numResults = 0, numKernels = 0;

@@ -2,6 +2,7 @@
 #include "treadle/codegen/CodeCache.h"
 #include "treadle/codegen/MachineCode.h"
 #include "treadle/codegen/Passes.h"
+#include "treadle/dialect/Diagnostics.h"
 #include "treadle/ops/OpTable.h"
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
@@ -93,15 +94,11 @@ bool CompiledCluster::run(std::span<Tensor> arguments, std::span<Tensor> results
 
 static Expected<void> lowerWanted(TensorProgram &program, CancelFlag isCancelled,
                                   bool keepsPlaces = false) {
-  std::string message;
-  ScopedDiagnosticHandler handler(program.module->getContext(), [&](Diagnostic &diagnostic) {
-    if (message.empty())
-      message = diagnostic.str();
-    return success();
-  });
+  FirstError first(program.module->getContext());
   if (succeeded(runPasses(*program.module, program.tables.constants, isCancelled, keepsPlaces)))
     return {};
-  return Unexpected(isSet(isCancelled) ? notWanted() : internal("compiling failed: ", message));
+  return Unexpected(isSet(isCancelled) ? notWanted()
+                                       : internal("compiling failed: ", first.message));
 }
 
 Expected<void> lower(TensorProgram &program) { return lowerWanted(program, nullptr); }

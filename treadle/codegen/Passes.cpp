@@ -194,7 +194,8 @@ public:
 void insertCodegenDialects(DialectRegistry &registry) {
   registry.insert<arith::ArithDialect, cf::ControlFlowDialect, complex::ComplexDialect,
                   func::FuncDialect, LLVM::LLVMDialect, linalg::LinalgDialect, math::MathDialect,
-                  memref::MemRefDialect, rc::RcDialect, scf::SCFDialect, tensor::TensorDialect>();
+                  memref::MemRefDialect, rc::RcDialect, scf::SCFDialect, tensor::TensorDialect,
+                  tfg::TfgDialect, tf_type::TfTypeDialect>();
 }
 
 void registerCodegenPasses() { registerRcPasses(); }

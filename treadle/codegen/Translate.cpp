@@ -162,7 +162,7 @@ Expected<TensorProgram> Translator::run(tfg::FuncOp function, ArrayRef<ArgumentC
   OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
   SmallVector<Type> types;
   for (auto [i, argument] : llvm::enumerate(arguments)) {
-    Type element = elementOf(function.getDataArgument(i).getType());
+    Type element = elementType(function.getDataArgument(i));
     SmallVector<int64_t> shape;
     for (int64_t size : argument.sizes)
       shape.push_back(size == ArgumentClass::any ? ShapedType::kDynamic : size);
@@ -235,9 +235,10 @@ ArgumentClass::Variable ArgumentClass::Variable::with(const Tensor &value) const
 Expected<TensorProgram> translate(tfg::FuncOp function, ArrayRef<ArgumentClass> arguments,
                                   const FindFunction &find, MLIRContext &context,
                                   const TranslationOptions &options) {
-  context.loadDialect<arith::ArithDialect, complex::ComplexDialect, func::FuncDialect,
-                      linalg::LinalgDialect, math::MathDialect, scf::SCFDialect,
-                      tensor::TensorDialect, rc::RcDialect>();
+  context
+      .loadDialect<arith::ArithDialect, complex::ComplexDialect, func::FuncDialect,
+                   linalg::LinalgDialect, math::MathDialect, scf::SCFDialect, tensor::TensorDialect,
+                   rc::RcDialect, tfg::TfgDialect, tf_type::TfTypeDialect>();
   llvm::SetVector<Operation *> kernelLists;
   llvm::SetVector<size_t> kernelCells;
   for (;;) {

@@ -106,13 +106,13 @@ MaybeValues Translator::elementwise(tfg::Node node, const Values &inputs) {
   SmallVector<Type> elements;
   for (const Typed &input : inputs)
     elements.push_back(elementOf(input.value.getType()));
-  bool isNativeResult = isNative(elementOf(node->getResult(0).getType()));
+  bool isNativeResult = isNative(elementType(node->getResult(0)));
   const ElementwiseOp *op = isNativeResult ? findElementwise(node, elements) : nullptr;
   return op ? elementwise(*op, node, inputs) : MaybeValues(std::nullopt);
 }
 
 MaybeValues Translator::elementwise(const ElementwiseOp &op, tfg::Node node, const Values &inputs) {
-  Type result = elementOf(node->getResult(0).getType());
+  Type result = elementType(node->getResult(0));
   auto apply = [&](OpBuilder &b, Location loc, ValueRange scalars) {
     return op.apply(b, loc, scalars, result);
   };

@@ -49,14 +49,13 @@ Expected<Values> Translator::kernel(tfg::Node node, const Values &inputs) {
   shapes.values.resize(node.numResults());
   SmallVector<Type> types;
   for (auto [result, value] : llvm::zip(node.results(), shapes.values)) {
-    Type element = elementOf(result.getType());
-    ValueType type = valueTypeOf(element);
+    ValueType type = valueTypeOf(result.getType());
     if (type.isRef)
       return Unexpected(unsupported(node, "it gives a reference to a variable"));
     entry.outputTypes.push_back(type.dtype);
     if (!value.shape.hasRank()) // what the node states is checked when it runs
       value.shape = tfg::shapeOf(result.getType());
-    types.push_back(tfg::tensorOf(value.shape, element));
+    types.push_back(tfg::tensorOf(value.shape, elementType(result)));
     ExpectedShape expected{value.shape.hasRank()};
     for (int64_t dim : value.shape.all())
       expected.dims.push_back(dim == Shape::unknown ? -1 : dim);

@@ -153,7 +153,7 @@ std::optional<Stated> stated(Translator &t, tfg::Node node, const Typed &shape) 
   if (!dtype || !isNative(dtype.getValue()) || t.leavesLists(node))
     return std::nullopt;
   Stated made;
-  made.form.element = dtype.getValue();
+  made.form.element = t.elementType(dtype.getValue());
   made.form.makers.push_back(node.getOperation());
   if (shape.known.constant) {
     std::optional<Shape> constant = statedBy(shape.known.constant);
@@ -348,9 +348,9 @@ MaybeValues pushBack(Translator &t, tfg::Node node, Values inputs) {
 }
 
 /// Whether the list has elements of the dtype that the node says: the kernel knows the error.
-bool givesElements(tfg::Node node, const Typed &list, unsigned result) {
+bool givesElements(Translator &t, tfg::Node node, const Typed &list, unsigned result) {
   return list.list && isRanked(list) &&
-         elementOf(node->getResult(result).getType()) == list.list->element;
+         t.elementType(node->getResult(result)) == list.list->element;
 }
 
 /// The element at an index. An open list has none: the kernel knows what to give.
@@ -379,7 +379,7 @@ std::optional<Typed> elementAt(Translator &t, const Typed &list, Value index, Kn
 
 MaybeValues getItem(Translator &t, tfg::Node node, Values inputs) {
   std::optional<Value> index = scalarIndex(t, inputs[1]);
-  if (!givesElements(node, inputs[0], 0) || !index)
+  if (!givesElements(t, node, inputs[0], 0) || !index)
     return std::nullopt;
   std::optional<Typed> element = elementAt(t, inputs[0], *index, t.outcome(node, inputs));
   if (!element)
@@ -388,7 +388,7 @@ MaybeValues getItem(Translator &t, tfg::Node node, Values inputs) {
 }
 
 MaybeValues popBack(Translator &t, tfg::Node node, Values inputs) {
-  if (!givesElements(node, inputs[0], 1))
+  if (!givesElements(t, node, inputs[0], 1))
     return std::nullopt;
   Typed list = inputs[0];
   std::vector<const KnownValue *> known;
@@ -426,7 +426,7 @@ bool checkAsked(Translator &t, const Typed &list, const Typed &asked) {
 }
 
 MaybeValues stack(Translator &t, tfg::Node node, Values inputs) {
-  if (!givesElements(node, inputs[0], 0) || !checkAsked(t, inputs[0], inputs[1]))
+  if (!givesElements(t, node, inputs[0], 0) || !checkAsked(t, inputs[0], inputs[1]))
     return std::nullopt;
   const Typed &list = inputs[0];
   KnownValue known = t.outcome(node, inputs);
@@ -444,7 +444,7 @@ MaybeValues stack(Translator &t, tfg::Node node, Values inputs) {
 }
 
 MaybeValues elementShape(Translator &t, tfg::Node node, Values inputs) {
-  Type integer = elementOf(node->getResult(0).getType());
+  Type integer = t.elementType(node->getResult(0));
   if (!inputs[0].list)
     return std::nullopt;
   const Typed &list = inputs[0];

@@ -165,7 +165,7 @@ MaybeValues unpack(Translator &t, tfg::Node node, Values inputs) {
 MaybeValues oneHot(Translator &t, tfg::Node node, Values inputs) {
   Value indices = inputs[0].value, on = inputs[2].value, off = inputs[3].value;
   auto places = dyn_cast<RankedTensorType>(indices.getType());
-  Type element = elementOf(node->getResult(0).getType()), index = elementOf(indices.getType());
+  Type element = t.elementType(node->getResult(0)), index = elementOf(indices.getType());
   std::optional<SmallVector<Value>> depth = t.indices(inputs[1]);
   if ((isTensor(indices.getType()) && !places) || !depth || depth->size() != 1 ||
       isTensor(inputs[1].value.getType()) || isTensor(on.getType()) || isTensor(off.getType()) ||
@@ -196,7 +196,7 @@ MaybeValues oneHot(Translator &t, tfg::Node node, Values inputs) {
 
 /// The same bits as another type of the same width.
 MaybeValues bitcast(Translator &t, tfg::Node node, Values inputs) {
-  Type from = elementOf(inputs[0].value.getType()), to = elementOf(node->getResult(0).getType());
+  Type from = elementOf(inputs[0].value.getType()), to = t.elementType(node->getResult(0));
   if (!isNative(from) || !isNative(to) || from.isInteger(1) || to.isInteger(1) ||
       isa<ComplexType>(from) || isa<ComplexType>(to) ||
       from.getIntOrFloatBitWidth() != to.getIntOrFloatBitWidth())

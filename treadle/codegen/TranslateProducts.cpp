@@ -74,7 +74,7 @@ class ProductWriter {
 public:
   ProductWriter(Translator &t, tfg::Node node, const Values &inputs, const Equation &equation)
       : t(t), node(node), inputs(inputs), equation(equation), letters(equation.loops()),
-        element(elementOf(node->getResult(0).getType())) {}
+        element(t.elementType(node->getResult(0))) {}
 
   MaybeValues write() {
     constexpr int64_t opsOfLoops = 20;

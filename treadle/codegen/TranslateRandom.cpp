@@ -116,7 +116,7 @@ MaybeValues keyAndCounter(Translator &t, tfg::Node node, Values inputs) {
   std::optional<Stream> stream = streamOfSeed(t, inputs[0]);
   if (!stream)
     return std::nullopt;
-  Type word = elementOf(node->getResult(0).getType());
+  Type word = t.elementType(node->getResult(0));
   auto typed = [&](Value value) { return retyped(t.b, t.loc, value, word); };
   return Values{t.vector({typed(stream->key)}, word, {}),
                 t.vector({typed(stream->low), typed(stream->high)}, word, {})};
@@ -204,7 +204,7 @@ MaybeValues stateless(Translator &t, tfg::Node node, Values inputs) {
   constexpr int64_t opsOfBlock = 150;
   constexpr bool isInteger = kind == Kind::Integers || kind == Kind::AllIntegers;
   std::optional<SmallVector<int64_t>> shape = t.integers(inputs[0], 1);
-  Type element = elementOf(node->getResult(0).getType());
+  Type element = t.elementType(node->getResult(0));
   if (!shape || llvm::any_of(*shape, [](int64_t size) { return size < 1; }) ||
       !(isInteger ? element.isInteger(32) : element.isF32()))
     return std::nullopt;

@@ -384,7 +384,7 @@ MaybeValues reduce(Translator &t, tfg::Node node, Values inputs) {
 MaybeValues argument(Translator &t, tfg::Node node, Values inputs) {
   Value from = inputs[0].value;
   auto type = dyn_cast<RankedTensorType>(from.getType());
-  Type result = elementOf(node->getResult(0).getType());
+  Type result = t.elementType(node->getResult(0));
   if (!type || type.getRank() == 0 || !isNumber(type.getElementType()) ||
       !(result.isInteger(32) || result.isInteger(64)))
     return std::nullopt;

@@ -295,8 +295,9 @@ MaybeValues xlaScatter(Translator &t, tfg::Node node, Values inputs) {
   auto name = node.attr<tf_type::FuncAttr>("update_computation");
   tfg::FuncOp function =
       name ? t.find(name.getName().getRootReference().getValue()) : tfg::FuncOp();
-  bool replaces = tfg::returnsSecond(function, t.find) &&
-                  elementOf(function.getResultTypes()[0]) == elementOf(inputs[0].value.getType());
+  bool replaces =
+      tfg::returnsSecond(function, t.find) &&
+      t.elementType(function.getReturn()->getOperand(0)) == elementOf(inputs[0].value.getType());
   Combine combine = [&](Value old, Value update) -> std::optional<Value> {
     std::optional<SmallVector<Value>> made =
         inlineScalars(t, node, "update_computation", {old, update});

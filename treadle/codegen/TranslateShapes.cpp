@@ -38,7 +38,7 @@ std::optional<SmallVector<Value>> sizesOf(Translator &t, Value value) {
 }
 
 MaybeValues shape(Translator &t, tfg::Node node, Values inputs) {
-  Type element = elementOf(node->getResult(0).getType());
+  Type element = t.elementType(node->getResult(0));
   std::optional<SmallVector<Value>> sizes = sizesOf(t, inputs[0].value);
   if (!sizes || sizes->empty() || !isInteger(element))
     return std::nullopt;
@@ -49,7 +49,7 @@ MaybeValues shape(Translator &t, tfg::Node node, Values inputs) {
 }
 
 MaybeValues size(Translator &t, tfg::Node node, Values inputs) {
-  Type element = elementOf(node->getResult(0).getType());
+  Type element = t.elementType(node->getResult(0));
   std::optional<SmallVector<Value>> sizes = sizesOf(t, inputs[0].value);
   if (!sizes || !isInteger(element))
     return std::nullopt;
@@ -69,7 +69,7 @@ MaybeValues rank(Translator &t, tfg::Node node, Values inputs) {
 
 /// A tensor that holds one value everywhere.
 MaybeValues fill(Translator &t, tfg::Node node, Values inputs) {
-  Type element = elementOf(node->getResult(0).getType());
+  Type element = t.elementType(node->getResult(0));
   Value value = inputs[1].value;
   std::optional<SmallVector<Value>> sizes = t.indices(inputs[0]);
   if (!sizes || sizes->empty() || isTensor(value.getType()) || !isNative(element) ||

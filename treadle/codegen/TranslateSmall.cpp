@@ -28,7 +28,7 @@ std::optional<Places> shapeOf(const Typed &typed) {
 /// A small tensor of this shape, each element chosen by its place; nothing where it isn't small.
 MaybeValues pick(Translator &t, tfg::Node node, const Values &inputs, ArrayRef<int64_t> shape,
                  llvm::function_ref<Value(ArrayRef<int64_t>)> elementAt) {
-  Type element = elementOf(node->getResult(0).getType());
+  Type element = t.elementType(node->getResult(0));
   if (!isNative(element) || (!shape.empty() && !isSmall(RankedTensorType::get(shape, element))))
     return std::nullopt;
   SmallVector<Value> elements;
@@ -128,7 +128,7 @@ MaybeValues padded(Translator &t, tfg::Node node, const Values &inputs, ArrayRef
 MaybeValues pad(Translator &t, tfg::Node node, Values inputs) {
   std::optional<Places> paddings = t.integers(inputs[1], 2);
   auto pairs = dyn_cast<RankedTensorType>(inputs[1].value.getType());
-  Type element = elementOf(node->getResult(0).getType());
+  Type element = t.elementType(node->getResult(0));
   if (!paddings || !pairs || pairs.getDimSize(1) != 2 || !isNative(element) ||
       (inputs.size() > 2 && isTensor(inputs[2].value.getType())) ||
       llvm::any_of(*paddings, [](int64_t size) { return size < 0; }))
@@ -148,7 +148,7 @@ MaybeValues pad(Translator &t, tfg::Node node, Values inputs) {
 MaybeValues xlaPad(Translator &t, tfg::Node node, Values inputs) {
   std::optional<Places> before = t.integers(inputs[2]), after = t.integers(inputs[3]),
                         between = t.integers(inputs[4]);
-  Type element = elementOf(node->getResult(0).getType());
+  Type element = t.elementType(node->getResult(0));
   if (!before || !after || !between || !isNative(element) || isTensor(inputs[1].value.getType()) ||
       llvm::any_of(*between, [](int64_t size) { return size < 0; }))
     return std::nullopt;
@@ -238,7 +238,7 @@ MaybeValues broadcastTo(Translator &t, tfg::Node node, Values inputs) {
 MaybeValues range(Translator &t, tfg::Node node, Values inputs) {
   std::optional<Places> begin = t.integers(inputs[0]), end = t.integers(inputs[1]),
                         step = t.integers(inputs[2]);
-  Type element = elementOf(node->getResult(0).getType());
+  Type element = t.elementType(node->getResult(0));
   int64_t count = 0;
   if (!begin || !end || !step || begin->size() != 1 || end->size() != 1 || step->size() != 1 ||
       step->front() != 1 || end->front() < begin->front() ||

@@ -219,7 +219,7 @@ MaybeValues topK(Translator &t, tfg::Node node, Values inputs) {
   auto type = dyn_cast<RankedTensorType>(inputs[0].value.getType());
   std::optional<SmallVector<int64_t>> count = t.integers(inputs[1], 0);
   auto isSorted = node.attr<BoolAttr>("sorted");
-  Type place = elementOf(node->getResult(1).getType());
+  Type place = t.elementType(node->getResult(1));
   if (!type || type.getRank() == 0 || !count || (isSorted && !isSorted.getValue()) ||
       !place.isInteger(32) || isa<ComplexType>(type.getElementType()) ||
       !isNative(type.getElementType()) || type.getElementType().isInteger(1) ||

@@ -162,7 +162,7 @@ Expected<Values> Translator::handle(tfg::Node node) {
                           "GRAPH --setup NODE -o FILE' gives it the one that NODE assigns"));
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(&cluster.front());
-  auto type = RankedTensorType::get({}, elementOf(node->getResult(0).getType()));
+  auto type = RankedTensorType::get({}, elementType(node->getResult(0)));
   int32_t index = static_cast<int32_t>(tables.constants.size());
   tables.constants.push_back(Tensor::scalar<int32_t>(DType::Int32, 0));
   Value made = rc::ConstantOp::create(b, loc, type, index);
@@ -176,6 +176,10 @@ Expected<Values> Translator::readVariable(tfg::Node node, const Typed &handle) {
     return Unexpected(unsupported(node, "which variable it reads can't be told"));
   KnownValue known(tfg::shapeOf(tfg::typeOf(value, b.getContext())));
   return Values{constant(value, std::move(known))};
+}
+
+Type Translator::elementType(Type ofGraph) const {
+  return types.element(static_cast<int>(valueTypeOf(ofGraph).dtype));
 }
 
 std::optional<int64_t> axisOf(std::optional<int64_t> said, int64_t rank) {

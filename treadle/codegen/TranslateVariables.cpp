@@ -61,7 +61,7 @@ Expected<Values> Translator::resultOf(StringRef op, ArrayRef<NamedAttribute> att
   inside.setInsertionPointToEnd(&block);
   tfg::Node part = tfg::NodeBuilder(inside, op)
                        .name(node.name())
-                       .placedAs(node)
+                       .attr(tfg::TfgDialect::deviceKeyword, b.getStringAttr(node.device()))
                        .attrs(attrs)
                        .inputs(block.getArguments())
                        .results(TypeRange(UnrankedTensorType::get(element)))
@@ -162,7 +162,7 @@ Expected<size_t> cellFor(Translator &t, tfg::Node node, const Typed &handle, Typ
 MaybeValues valueOf(Translator &t, tfg::Node node, const Typed &handle) {
   if (!t.cellOf(handle))
     return std::nullopt;
-  return cellFor(t, node, handle, elementOf(node->getResult(0).getType())).map([&](size_t cell) {
+  return cellFor(t, node, handle, t.elementType(node->getResult(0))).map([&](size_t cell) {
     return std::optional(Values{t.read(cell)});
   });
 }
@@ -223,7 +223,7 @@ MaybeValues shape(Translator &t, tfg::Node node, Values inputs) {
   if (!cell)
     return std::nullopt;
   Typed value = t.read(*cell);
-  Type element = elementOf(node->getResult(0).getType());
+  Type element = t.elementType(node->getResult(0));
   NamedAttribute attrs[] = {t.b.getNamedAttr("T", typeAttr(elementOf(value.value.getType()))),
                             t.b.getNamedAttr("out_type", typeAttr(element))};
   Values result = TREADLE_TRY(t.resultOf("Shape", attrs, {value}, element, node));
@@ -231,7 +231,7 @@ MaybeValues shape(Translator &t, tfg::Node node, Values inputs) {
 }
 
 MaybeValues gather(Translator &t, tfg::Node node, Values inputs) {
-  Type element = elementOf(node->getResult(0).getType());
+  Type element = t.elementType(node->getResult(0));
   MaybeValues value = valueOf(t, node, inputs[0]);
   if (!value || !*value)
     return value;
@@ -244,7 +244,7 @@ MaybeValues gather(Translator &t, tfg::Node node, Values inputs) {
       t.b.getNamedAttr("Tparams", typeAttr(element)),
       t.b.getNamedAttr("Tindices", typeAttr(elementOf(inputs[1].value.getType()))),
       t.b.getNamedAttr("Taxis", typeAttr(t.b.getI64Type())),
-      t.b.getNamedAttr("batch_dims", batchDims ? batchDims : t.b.getI64IntegerAttr(0))};
+      t.b.getNamedAttr("batch_dims", t.b.getI64IntegerAttr(batchDims ? batchDims.getInt() : 0))};
   Values rows = TREADLE_TRY(
       t.resultOf("GatherV2", attrs, {(**value)[0], inputs[1], t.constant(axis, std::move(known))},
                  element, node));
@@ -252,7 +252,7 @@ MaybeValues gather(Translator &t, tfg::Node node, Values inputs) {
 }
 
 MaybeValues gatherNd(Translator &t, tfg::Node node, Values inputs) {
-  Type element = elementOf(node->getResult(0).getType());
+  Type element = t.elementType(node->getResult(0));
   MaybeValues value = valueOf(t, node, inputs[0]);
   if (!value || !*value)
     return value;

@@ -4,6 +4,7 @@
 
 #include "treadle/analysis/shapes/NodeShapes.h"
 #include "treadle/codegen/Cluster.h"
+#include "treadle/import/Types.h"
 #include "treadle/lowering/Constants.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -82,7 +83,7 @@ class Translator {
 public:
   Translator(const FindFunction &find, mlir::MLIRContext &context,
              const TranslationOptions &options)
-      : find(find), options(options), b(&context), loc(b.getUnknownLoc()) {}
+      : find(find), options(options), b(&context), loc(b.getUnknownLoc()), types(&context) {}
 
   Expected<TensorProgram> run(tfg::FuncOp function, llvm::ArrayRef<ArgumentClass> arguments);
 
@@ -134,6 +135,9 @@ public:
   bool isOfIteration(mlir::Value value) const;
 
   // Values.
+  /// What the elements of a type of the graph are in the code, which has a context of its own.
+  mlir::Type elementType(mlir::Type ofGraph) const;
+  mlir::Type elementType(mlir::Value ofGraph) const { return elementType(ofGraph.getType()); }
   mlir::Value boxed(mlir::Value value);
   Typed unboxed(mlir::Value value, KnownValue known);
   mlir::Value coerce(mlir::Value value, mlir::Type type);
@@ -260,6 +264,7 @@ private:
   /// Where the code of a node comes from, if somebody counts what it does.
   mlir::Location placeOf(tfg::Node node);
 
+  const graphdef::TypeTable types;
   int64_t unrolled = 0; // operations that were written out
   int depth = 0;
   int64_t translated = 0;       // operations of functions, each as often as it is called

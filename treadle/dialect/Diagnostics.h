@@ -1,0 +1,43 @@
+// What is said in a context that several threads may use.
+#pragma once
+
+#include "mlir/IR/Diagnostics.h"
+#include "llvm/Support/Threading.h"
+
+#include <string>
+
+namespace treadle {
+
+/// Takes the diagnostics that this thread emits, for as long as it lives. Those of other threads go
+/// on to their own handlers.
+class OwnDiagnostics {
+public:
+  template <typename Take>
+  OwnDiagnostics(mlir::MLIRContext *context, Take take)
+      : handler(context, [thread = llvm::get_threadid(), take](mlir::Diagnostic &diagnostic) {
+          if (llvm::get_threadid() != thread)
+            return mlir::failure();
+          take(diagnostic);
+          return mlir::success();
+        }) {}
+
+private:
+  mlir::ScopedDiagnosticHandler handler;
+};
+
+/// Keeps the first error that this thread emits.
+class FirstError {
+public:
+  explicit FirstError(mlir::MLIRContext *context)
+      : handler(context, [this](mlir::Diagnostic &diagnostic) {
+          if (message.empty() && diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error)
+            message = diagnostic.str();
+        }) {}
+
+  std::string message; // empty: there was none
+
+private:
+  OwnDiagnostics handler;
+};
+
+} // namespace treadle
