@@ -1,6 +1,7 @@
 // The graph that a builder gives: a copy of what it has so far, in which effects have their order.
 #include "treadle/builder/BuilderImpl.h"
 
+#include "treadle/dialect/Diagnostics.h"
 #include "treadle/rewriting/Rewriting.h"
 #include "treadle/transforms/order/BodyOrder.h"
 
@@ -76,8 +77,7 @@ Expected<Graph> BuilderImpl::build() {
   if (isBroken)
     return Unexpected(Error{Code::FailedPrecondition,
                             "a gradient couldn't be added in a body: begin with another builder"});
-  auto context = std::make_unique<MLIRContext>(MLIRContext::Threading::DISABLED);
-  OwningOpRef<ModuleOp> copy = TREADLE_TRY(copyInto(*context, module));
+  OwningOpRef<ModuleOp> copy = graph.impl->copy();
   {
     tfg::EffectAnalysis effects(*copy);
     GraphOrder nodes(*copy->getOps<tfg::GraphOp>().begin(), initNodes);
@@ -87,16 +87,10 @@ Expected<Graph> BuilderImpl::build() {
     if (!initializers.empty())
       nodes.addInit(initializers);
   }
-  std::string why;
-  ScopedDiagnosticHandler handler(context.get(), [&](Diagnostic &diagnostic) {
-    if (why.empty())
-      why = diagnostic.str();
-  });
+  FirstError first(copy->getContext());
   if (failed(verify(*copy)))
-    return Unexpected(internal("the graph that was built doesn't verify: ", why));
-  Graph built;
-  built.impl = std::make_shared<const Graph::Impl>(std::move(context), std::move(copy));
-  return built;
+    return Unexpected(internal("the graph that was built doesn't verify: ", first.message));
+  return madeOf(graph, std::move(copy));
 }
 
 } // namespace treadle::builder

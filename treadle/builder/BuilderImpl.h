@@ -176,7 +176,7 @@ public:
                                           const std::vector<Input> &xs,
                                           const std::vector<Input> &dys);
   /// Lets a copy of the module take its place; no function is open.
-  Expected<void> useCopy();
+  void useCopy();
   /// Looks up the values of the innermost body by their names: its nodes may be others now.
   void findAgain();
   Output gradientOutput(mlir::Value value, const Shape &shape);

@@ -31,14 +31,11 @@ private:
 
 } // namespace
 
-Expected<void> BuilderImpl::useCopy() {
-  auto context = std::make_unique<MLIRContext>(MLIRContext::Threading::DISABLED);
-  OwningOpRef<ModuleOp> copy = TREADLE_TRY(copyInto(*context, module));
+void BuilderImpl::useCopy() {
   index.reset();
-  graph.impl = std::make_shared<const Graph::Impl>(std::move(context), std::move(copy));
+  graph = madeOf(graph, graph.impl->copy());
   module = *graph.impl->module;
   findAgain();
-  return {};
 }
 
 void BuilderImpl::findAgain() {
@@ -116,7 +113,7 @@ Expected<std::vector<Output>> BuilderImpl::gradients(const std::vector<Input> &y
   Graph before = graph;
   bool isGraph = current == root;
   if (isGraph)
-    TREADLE_TRY(useCopy());
+    useCopy();
   tfg::GradientsRequest request;
   for (auto [outputs, values] :
        {std::pair(&*outputsY, &request.ys), std::pair(&*outputsX, &request.xs),

@@ -75,11 +75,13 @@ void make(Variant &variant, const std::string &function, ClusterModule &module,
     options.cache = nullptr;
   {
     std::lock_guard compiling(module.compiling);
+    if (!module.code)
+      module.code = std::make_unique<mlir::MLIRContext>(mlir::MLIRContext::Threading::DISABLED);
     CompileBudget::Scope time(budget);
     variant.made =
         budget.check()
             .and_then([&] {
-              return translate(find(function), variant.classes, find, *module.context, translation);
+              return translate(find(function), variant.classes, find, *module.code, translation);
             })
             .and_then([&](TensorProgram program) { return link(std::move(program), options); });
   }

@@ -15,13 +15,15 @@
 
 namespace treadle::codegen {
 
-/// A module whose clusters are functions, in a context of its own. Compiling makes types and
-/// attributes in the context, one thread at a time, and making plans does; nothing else changes.
+/// A module whose clusters are functions, in the context of the graph. Code has a context of its
+/// own: what it is made of is loaded when the first cluster is compiled, while others use the
+/// graph's.
 struct ClusterModule {
-  std::unique_ptr<mlir::MLIRContext> context;
+  std::shared_ptr<mlir::MLIRContext> context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   std::unique_ptr<ModuleIndex> index;
-  std::mutex compiling; // held by who compiles
+  std::mutex compiling;                    // held by who compiles
+  std::unique_ptr<mlir::MLIRContext> code; // made by the first who does
 };
 
 /// The clusters of a module. Thread-safe. With a client they are compiled beside the runs, which

@@ -3,10 +3,12 @@
 #include <condition_variable>
 #include <csignal>
 #include <deque>
+#include <mutex>
 #include <system_error>
 #include <thread>
 #include <utility>
 
+#include <pthread.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -188,16 +190,15 @@ void CompileClient::close() {
   if (CompileThread::get().isForked())
     return;
   CompileThread::get().forget(*this);
-  std::lock_guard lock(mutex);
-  isClosed = true;
 }
 
-bool CompileClient::whileOpen(const std::function<void()> &action) {
-  std::lock_guard lock(mutex);
-  if (isClosed)
-    return false;
+void CompileClient::betweenForks(const std::function<void()> &action) {
+  static std::mutex forking; // held by who forks
+  static const int registered =
+      pthread_atfork([] { forking.lock(); }, [] { forking.unlock(); }, [] { forking.unlock(); });
+  (void)registered;
+  std::lock_guard lock(forking);
   action();
-  return true;
 }
 
 } // namespace treadle::codegen

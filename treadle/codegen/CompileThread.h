@@ -4,7 +4,6 @@
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <mutex>
 
 namespace treadle::codegen {
 
@@ -12,9 +11,9 @@ namespace treadle::codegen {
 /// one thread, which the first job starts; it takes jobs in the order in which they came.
 /// Thread-safe.
 ///
-/// A job may outlive the owner. It holds what it needs by counted pointers; what is the owner's it
-/// touches inside of `whileOpen` alone. A process that was forked has no such thread: there, and
-/// where the system gives none, jobs are refused, and programs stay interpreted.
+/// A job may outlive the owner, and holds what it needs by counted pointers. A process that was
+/// forked has no such thread: there, and where the system gives none, jobs are refused, and
+/// programs stay interpreted.
 class CompileClient : public std::enable_shared_from_this<CompileClient> {
 public:
   using Job = std::function<void(CompileClient &client)>;
@@ -24,13 +23,12 @@ public:
   /// Has the thread call `job`, some time. False if nobody will.
   bool submit(Job job);
 
-  /// Forgets the jobs that wait, and tells the one that runs to end. It may go on, but nothing is
-  /// inside of `whileOpen` once this returns. What runs there must not need what the caller holds.
+  /// Forgets the jobs that wait, and tells the one that runs to end. It may go on for a while.
   void close();
 
-  /// Calls `action` unless the client is closed, and lets nobody close it meanwhile; whether it was
-  /// called. For jobs: a short time, and no locks of others.
-  bool whileOpen(const std::function<void()> &action);
+  /// Calls `action`, and lets nobody fork the process meanwhile: for jobs that use locks of others,
+  /// as a graph's context has. In a child they would be held for ever.
+  static void betweenForks(const std::function<void()> &action);
 
   /// Set once what is compiled isn't wanted any more: long steps look at it.
   const std::atomic<bool> &isCancelled() const { return cancelled; }
@@ -44,8 +42,6 @@ private:
 
   std::atomic<bool> cancelled{false};
   std::atomic<size_t> jobs{0};
-  std::mutex mutex; // guards what follows, and what is inside of `whileOpen`
-  bool isClosed = false;
 };
 
 } // namespace treadle::codegen

@@ -272,8 +272,7 @@ std::string typeText(Type type) {
 
 Expected<void> explainClusters(const Graph &graph, const ExplainRequest &request,
                                Explanation &out) {
-  MLIRContext context(MLIRContext::Threading::DISABLED);
-  auto module = TREADLE_TRY(copyInto(context, *graph.impl->module));
+  OwningOpRef<ModuleOp> module = graph.impl->copy();
   SmallVector<ModuleOp> modules = metaGraphs(*module);
   if (modules.empty())
     modules.push_back(*module);

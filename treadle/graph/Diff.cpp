@@ -21,10 +21,39 @@ std::string text(Attribute attr) {
   return out.size() > longest ? out.substr(0, longest) + "..." : out;
 }
 
+/// Numbers attributes, of any context: equal ones have one number.
+class AttributeNumbers {
+public:
+  unsigned of(Attribute attr) {
+    auto [known, isNew] = numbers.try_emplace(attr.getAsOpaquePointer(), 0);
+    if (isNew)
+      known->second = byContent.try_emplace(contentOf(attr), byContent.size()).first->second;
+    return known->second;
+  }
+
+private:
+  static std::string contentOf(Attribute attr) {
+    std::string content;
+    llvm::raw_string_ostream out(content);
+    if (auto dense = dyn_cast_if_present<DenseIntOrFPElementsAttr>(attr)) {
+      ArrayRef<char> bytes = dense.getRawData(); // the text would be twice as long
+      out << dense.getType() << StringRef(bytes.data(), bytes.size());
+    } else if (attr) {
+      out << attr;
+    }
+    return content;
+  }
+
+  llvm::DenseMap<const void *, unsigned> numbers;
+  llvm::StringMap<unsigned> byContent;
+};
+
 class BodyDiff {
 public:
-  BodyDiff(Block &before, Block &after, std::string function, std::vector<Difference> &out)
-      : old(nodesOf(before)), current(nodesOf(after)), function(std::move(function)), out(out) {}
+  BodyDiff(Block &before, Block &after, std::string function, AttributeNumbers &numbers,
+           std::vector<Difference> &out)
+      : old(nodesOf(before)), current(nodesOf(after)), function(std::move(function)),
+        numbers(numbers), out(out) {}
 
   void run() {
     for (auto &[name, node] : old)
@@ -106,8 +135,7 @@ private:
         str(node.opType().str(), joined(data(node, isOld)), joined(control(node, isOld)));
     for (NamedAttribute attr : node.attrs())
       if (attr.getName() != node.dialect().nameKey)
-        out += str("|", attr.getName().str(), "=",
-                   reinterpret_cast<uintptr_t>(attr.getValue().getAsOpaquePointer()));
+        out += str("|", attr.getName().str(), "=", numbers.of(attr.getValue()));
     return out;
   }
 
@@ -148,7 +176,8 @@ private:
         if (attr.getName() != each.dialect().nameKey)
           keys.insert(attr.getName().getValue());
     for (StringRef key : keys)
-      if (Attribute before = node.attr(key), after = other.attr(key); before != after)
+      if (Attribute before = node.attr(key), after = other.attr(key);
+          numbers.of(before) != numbers.of(after))
         add("changed", name, str(field(node, key), " is ", text(after), ", was ", text(before)));
   }
 
@@ -165,14 +194,10 @@ private:
 
   Nodes old, current;
   std::string function;
+  AttributeNumbers &numbers;
   std::vector<Difference> &out;
   llvm::DenseMap<Operation *, tfg::Node> counterpart; // of a node of the first graph
 };
-
-/// What a function has besides its body.
-bool haveSameSignature(tfg::FuncOp a, tfg::FuncOp b) {
-  return a->getAttrDictionary() == b->getAttrDictionary();
-}
 
 std::vector<std::string> returned(tfg::FuncOp function) {
   std::vector<std::string> names;
@@ -186,13 +211,14 @@ std::vector<std::string> returned(tfg::FuncOp function) {
   return names;
 }
 
-void diffFunctions(tfg::FuncOp before, tfg::FuncOp after, std::vector<Difference> &out) {
+void diffFunctions(tfg::FuncOp before, tfg::FuncOp after, AttributeNumbers &numbers,
+                   std::vector<Difference> &out) {
   std::string name = after.getName().str();
-  if (!haveSameSignature(before, after))
+  if (numbers.of(before->getAttrDictionary()) != numbers.of(after->getAttrDictionary()))
     out.push_back({"changed", name, "", "the signature or its attributes changed"});
   if (before.isExternal() || after.isExternal())
     return;
-  BodyDiff(before.getEntry(), after.getEntry(), name, out).run();
+  BodyDiff(before.getEntry(), after.getEntry(), name, numbers, out).run();
   if (returned(before) != returned(after))
     out.push_back({"changed", name, "", "other values are returned"});
 }
@@ -202,14 +228,16 @@ void diffModules(ModuleOp before, ModuleOp after, std::vector<Difference> &out) 
   Block none;
   Block &oldNodes = old.graph() ? old.graph().getNodes().front() : none;
   Block &newNodes = current.graph() ? current.graph().getNodes().front() : none;
-  if (old.graph() && current.graph() && old.graph().getVersion() != current.graph().getVersion())
+  AttributeNumbers numbers;
+  if (old.graph() && current.graph() &&
+      numbers.of(old.graph().getVersion()) != numbers.of(current.graph().getVersion()))
     out.push_back({"changed", "", "",
                    str("version is ", text(current.graph().getVersion()), ", was ",
                        text(old.graph().getVersion()))});
-  BodyDiff(oldNodes, newNodes, "", out).run();
+  BodyDiff(oldNodes, newNodes, "", numbers, out).run();
   for (tfg::FuncOp function : before.getOps<tfg::FuncOp>())
     if (tfg::FuncOp other = current.function(function.getName()))
-      diffFunctions(function, other, out);
+      diffFunctions(function, other, numbers, out);
     else
       out.push_back({"removed", function.getName().str(), "", "the function is gone"});
   for (tfg::FuncOp function : after.getOps<tfg::FuncOp>())
@@ -219,18 +247,12 @@ void diffModules(ModuleOp before, ModuleOp after, std::vector<Difference> &out) 
 
 } // namespace
 
-// In one context equal attributes are one.
 Expected<std::vector<Difference>> diffGraphs(const Graph &before, const Graph &after) {
   Expected<Graph> plainBefore = withoutRegions(before), plainAfter = withoutRegions(after);
   if (!plainBefore || !plainAfter)
     return Unexpected(plainBefore ? plainAfter.error() : plainBefore.error());
-  MLIRContext context(MLIRContext::Threading::DISABLED);
-  Expected<OwningOpRef<ModuleOp>> old = copyInto(context, *plainBefore->impl->module);
-  Expected<OwningOpRef<ModuleOp>> current = copyInto(context, *plainAfter->impl->module);
-  if (!old || !current)
-    return Unexpected(old ? current.error() : old.error());
   std::vector<Difference> differences;
-  diffModules(**old, **current, differences);
+  diffModules(*plainBefore->impl->module, *plainAfter->impl->module, differences);
   return differences;
 }
 

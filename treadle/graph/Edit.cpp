@@ -208,20 +208,15 @@ Expected<Graph::NodeInfo> Graph::node(std::string_view name) const {
 // Editing
 //===----------------------------------------------------------------------===//
 
-Expected<void> makeOwn(Graph &graph) {
-  if (graph.impl.use_count() > 1) {
-    auto context = std::make_unique<MLIRContext>(MLIRContext::Threading::DISABLED);
-    OwningOpRef<ModuleOp> module = TREADLE_TRY(copyInto(*context, *graph.impl->module));
-    graph.impl = std::make_shared<const Graph::Impl>(std::move(context), std::move(module),
-                                                     graph.impl->place);
-  }
+void makeOwn(Graph &graph) {
+  if (graph.impl.use_count() > 1)
+    graph = madeOf(graph, graph.impl->copy());
   // Nobody else has it: it isn't const any more.
   const_cast<Graph::Impl &>(*graph.impl).forgetIndex();
-  return {};
 }
 
 Expected<std::string> Graph::addNode(NodeInfo info) {
-  TREADLE_TRY(makeOwn(*this));
+  makeOwn(*this);
   EditIndex &index = indexOf(*impl);
   if (!index.graph)
     return Unexpected(Error{Code::FailedPrecondition,
@@ -294,7 +289,7 @@ Expected<void> Graph::removeNode(std::string_view name) {
                             str("node '", name, "' is used by '", users->front(), "'",
                                 users->size() > 1 ? str(" and ", users->size() - 1, " more") : "",
                                 "; rewire what uses it first")});
-  TREADLE_TRY(makeOwn(*this));
+  makeOwn(*this);
   EditIndex &index = indexOf(*impl);
   auto entry = index.nodes.find(name);
   for (tfg::Node following : index.softFollowers()) {
@@ -315,7 +310,7 @@ Expected<void> Graph::renameNode(std::string_view name, std::string_view newName
   if (name == newName)
     return {};
   TREADLE_TRY(checkNewName(indexOf(*impl), newName));
-  TREADLE_TRY(makeOwn(*this));
+  makeOwn(*this);
   EditIndex &index = indexOf(*impl);
   tfg::Node node = index.nodes.lookup(name);
   node.setName(newName);
@@ -329,7 +324,7 @@ Expected<void> Graph::renameNode(std::string_view name, std::string_view newName
 }
 
 Expected<void> Graph::setNodeInputs(std::string_view name, const std::vector<std::string> &inputs) {
-  TREADLE_TRY(makeOwn(*this));
+  makeOwn(*this);
   EditIndex &index = indexOf(*impl);
   tfg::Node node = TREADLE_TRY(index.node(name));
   auto resolved = TREADLE_TRY(resolve(index, name, inputs));
@@ -347,7 +342,7 @@ Expected<void> Graph::setNodeInputs(std::string_view name, const std::vector<std
 
 Expected<void> Graph::setNodeAttr(std::string_view name, std::string_view key,
                                   const std::optional<AttrValue> &value) {
-  TREADLE_TRY(makeOwn(*this));
+  makeOwn(*this);
   EditIndex &index = indexOf(*impl);
   Expected<tfg::Node> node = index.node(name);
   if (!node)
@@ -386,14 +381,14 @@ Expected<void> Graph::setNodeAttr(std::string_view name, std::string_view key,
 }
 
 Expected<void> Graph::setNodeDevice(std::string_view name, std::string_view device) {
-  TREADLE_TRY(makeOwn(*this));
+  makeOwn(*this);
   tfg::Node node = TREADLE_TRY(indexOf(*impl).node(name));
   node.setDevice(device);
   return {};
 }
 
 Expected<void> Graph::replaceUses(std::string_view from, std::string_view to) {
-  TREADLE_TRY(makeOwn(*this));
+  makeOwn(*this);
   EditIndex &index = indexOf(*impl);
   Expected<mlir::Value> old = index.value(from), replacement = index.value(to);
   if (!old || !replacement)

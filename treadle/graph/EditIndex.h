@@ -35,7 +35,7 @@ struct EditIndex {
 EditIndex &indexOf(const Graph::Impl &impl);
 
 /// Makes the graph one that no copy shares, before it is edited.
-Expected<void> makeOwn(Graph &graph);
+void makeOwn(Graph &graph);
 
 /// `x:0`, or `^x` for a token.
 std::string nameOf(mlir::Value value);

@@ -18,16 +18,12 @@ namespace {
 Expected<Graph> plainGraph(const Graph &graph) {
   if (!graph.isSavedModel())
     return graph;
-  auto context = std::make_unique<MLIRContext>(MLIRContext::Threading::DISABLED);
-  OwningOpRef<ModuleOp> module = TREADLE_TRY(copyInto(*context, *graph.impl->module));
+  OwningOpRef<ModuleOp> module = graph.impl->copy();
   TREADLE_TRY(SavedModelFiles::of(module, {}));
   for (StringRef key : {graphdef::savedModelKey, graphdef::filesKey, graphdef::metaGraphKey,
                         graphdef::signaturesKey})
     (*module)->removeAttr(key);
-  Graph plain;
-  plain.impl =
-      std::make_shared<const Graph::Impl>(std::move(context), std::move(module), graph.impl->place);
-  return plain;
+  return madeOf(graph, std::move(module));
 }
 
 /// Puts a Placeholder where a value was.

@@ -1,5 +1,6 @@
 // addGradients: on a copy, which takes the graph's place when all is there.
 #include "treadle/Gradients.h"
+#include "treadle/dialect/Diagnostics.h"
 #include "treadle/gradients/AddGradients.h"
 #include "treadle/gradients/Backpropagation.h"
 #include "treadle/graph/EditIndex.h"
@@ -90,11 +91,9 @@ Expected<Graph> functional(const Graph &graph, const Names &ys) {
 
 Expected<std::vector<std::string>> addGradients(Graph &graph, const GradientsRequest &request) {
   Graph ready = TREADLE_TRY(functional(graph, request.ys));
-  auto context = std::make_unique<MLIRContext>(MLIRContext::Threading::DISABLED);
-  OwningOpRef<ModuleOp> module = TREADLE_TRY(copyInto(*context, *ready.impl->module));
-  auto copy =
-      std::make_shared<const Graph::Impl>(std::move(context), std::move(module), ready.impl->place);
-  EditIndex index(*copy);
+  Graph copy = madeOf(ready, ready.impl->copy());
+  ModuleOp module = *copy.impl->module;
+  EditIndex index(*copy.impl);
   Expected<tfg::GradientsRequest> resolved = resolve(index, request);
   bool isConverted = ready.impl != graph.impl;
   if (!resolved && isConverted && resolve(EditIndex(*graph.impl), request))
@@ -103,17 +102,16 @@ Expected<std::vector<std::string>> addGradients(Graph &graph, const GradientsReq
                                   "it stands inside of one; expected values outside of them"));
   if (!resolved)
     return Unexpected(std::move(resolved.error()));
-  auto gradients = tfg::addGradients(*copy->module, index.graph.getNodes().front(), *resolved);
+  auto gradients = tfg::addGradients(module, index.graph.getNodes().front(), *resolved);
   if (!gradients)
     return Unexpected(std::move(gradients.error()));
-  std::string why;
-  ScopedDiagnosticHandler keep(copy->context.get(), [&](Diagnostic &d) { why += d.str(); });
-  if (failed(verify(*copy->module)))
-    return Unexpected(internal("the graph with gradients is malformed: ", why));
+  FirstError first(module.getContext());
+  if (failed(verify(module)))
+    return Unexpected(internal("the graph with gradients is malformed: ", first.message));
   Names names;
   for (mlir::Value gradient : *gradients)
     names.push_back(gradient ? nameOf(gradient) : "");
-  graph.impl = copy;
+  graph = std::move(copy);
   return names;
 }
 

@@ -23,10 +23,6 @@
 namespace treadle {
 namespace {
 
-std::unique_ptr<mlir::MLIRContext> makeContext() {
-  return std::make_unique<mlir::MLIRContext>(mlir::MLIRContext::Threading::DISABLED);
-}
-
 Expected<Graph> makeGraph(std::unique_ptr<mlir::MLIRContext> context,
                           Expected<mlir::OwningOpRef<mlir::ModuleOp>> module,
                           GraphPlace place = {}) {

@@ -20,11 +20,6 @@ struct EditIndexDeleter {
   void operator()(EditIndex *index) const;
 };
 
-/// A copy of the module. Contexts don't lock: a graph that others may read at the same time is
-/// copied, not shared.
-Expected<mlir::OwningOpRef<mlir::ModuleOp>> copyInto(mlir::MLIRContext &context,
-                                                     mlir::ModuleOp module);
-
 /// Runs passes over a module in place. InvalidArgument for a pipeline that can't be read, and where
 /// a pass fails.
 Expected<void> runOn(mlir::ModuleOp module, std::string_view pipeline);
@@ -39,11 +34,18 @@ struct GraphPlace {
 };
 
 struct Graph::Impl {
-  explicit Impl(std::unique_ptr<mlir::MLIRContext> context,
-                mlir::OwningOpRef<mlir::ModuleOp> module, GraphPlace place = {})
-      : context(std::move(context)), module(std::move(module)), place(std::move(place)) {
-    share(*this->context); // sessions make plans in it, and with them attributes
+  /// A graph that was read, in a context that makeContext made.
+  Impl(std::unique_ptr<mlir::MLIRContext> own, mlir::OwningOpRef<mlir::ModuleOp> module,
+       GraphPlace place = {})
+      : context(std::move(own)), module(std::move(module)), place(std::move(place)) {
+    share(*context);
   }
+  /// A graph that was made of another one, in that one's context.
+  Impl(const Impl &other, mlir::OwningOpRef<mlir::ModuleOp> module)
+      : context(other.context), module(std::move(module)), place(other.place) {}
+
+  /// The module again, for its owner to change. Attributes are shared, weights among them.
+  mlir::OwningOpRef<mlir::ModuleOp> copy() const { return (*module).clone(); }
 
   /// Made when first asked for; thread-safe.
   const ModuleIndex &index() const {
@@ -57,7 +59,7 @@ struct Graph::Impl {
     indexed.emplace();
   }
 
-  const std::unique_ptr<mlir::MLIRContext> context;
+  const std::shared_ptr<mlir::MLIRContext> context;
   mutable mlir::OwningOpRef<mlir::ModuleOp> module;
   const GraphPlace place;
   /// The names of the graph's nodes, kept by edits; see Edit.cpp.
@@ -67,6 +69,13 @@ private:
   mutable std::optional<std::once_flag> indexed{std::in_place};
   mutable std::unique_ptr<ModuleIndex> moduleIndex;
 };
+
+/// A graph that was made of another one, by changing a copy of its module.
+inline Graph madeOf(const Graph &graph, mlir::OwningOpRef<mlir::ModuleOp> module) {
+  Graph made;
+  made.impl = std::make_shared<const Graph::Impl>(*graph.impl, std::move(module));
+  return made;
+}
 
 /// The graph as the runtime and other formats take it: with functions instead of the regions of
 /// conditionals and loops. The same graph if it has none; Unimplemented where there is no such

@@ -57,16 +57,12 @@ Expected<Graph> withTraits(const Graph &graph, const OpTraitsTable *table) {
                 [&](tfg::Node node) { hasTraits |= traitsOf(node, *table) != nullptr; });
   if (!hasTraits)
     return graph;
-  auto context = std::make_unique<MLIRContext>(MLIRContext::Threading::DISABLED);
-  OwningOpRef<ModuleOp> module = TREADLE_TRY(copyInto(*context, *graph.impl->module));
+  OwningOpRef<ModuleOp> module = graph.impl->copy();
   forEachNode(*module, [&](tfg::Node node) {
     if (const OpTraits *traits = traitsOf(node, *table))
       state(node, *traits);
   });
-  Graph stated;
-  stated.impl =
-      std::make_shared<const Graph::Impl>(std::move(context), std::move(module), graph.impl->place);
-  return stated;
+  return madeOf(graph, std::move(module));
 }
 
 Expected<Graph> withOverlappingLoops(const Graph &graph, LoopOverlap overlap,

@@ -1,7 +1,7 @@
-// Graph::runPasses: a copy of the graph in a context of its own, and the passes over it.
+// Graph::runPasses: passes over a copy of the graph.
 #include "treadle/graph/GraphImpl.h"
 
-#include "treadle/dialect/TfExecutor.h"
+#include "treadle/dialect/Diagnostics.h"
 #include "treadle/graph/OutsideNames.h"
 #include "treadle/graph/PassOptions.h"
 #include "treadle/import/SavedModel.h"
@@ -10,34 +10,15 @@
 #include "treadle/tensor/Suggestions.h"
 #include "treadle/transforms/Passes.h"
 
-#include "mlir/Bytecode/BytecodeReader.h"
-#include "mlir/Bytecode/BytecodeWriter.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 
 namespace treadle {
 namespace {
-
-/// Keeps the first error that is emitted in a context.
-class FirstError {
-public:
-  explicit FirstError(MLIRContext &context)
-      : handler(&context, [this](Diagnostic &diagnostic) {
-          if (message.empty() && diagnostic.getSeverity() == DiagnosticSeverity::Error)
-            message = diagnostic.str();
-        }) {}
-
-  std::string message;
-
-private:
-  ScopedDiagnosticHandler handler;
-};
 
 /// ` (did you mean 'tfg-cse'?)`; where no pass has a name like it, all of them.
 std::string nearOrAll(std::string_view wanted) {
@@ -76,23 +57,6 @@ void registerPassesOnce() {
   (void)isDone;
 }
 
-Expected<OwningOpRef<ModuleOp>> copyInto(MLIRContext &context, ModuleOp module) {
-  DialectRegistry registry; // for graphs that a pass has written in tf_executor
-  registry.insert<func::FuncDialect, tf_executor::TfExecutorDialect, tf::TfDialect>();
-  context.appendDialectRegistry(registry);
-  context.loadDialect<tfg::TfgDialect, tf_type::TfTypeDialect>();
-  std::string bytes;
-  llvm::raw_string_ostream stream(bytes);
-  Block block;
-  FirstError errors(context);
-  if (failed(writeBytecodeToFile(module, stream)) ||
-      failed(readBytecodeFile(llvm::MemoryBufferRef(bytes, "graph"), &block, &context)))
-    return Unexpected(internal("the graph can't be copied: ", errors.message));
-  auto copy = cast<ModuleOp>(block.front());
-  copy->remove();
-  return OwningOpRef<ModuleOp>(copy);
-}
-
 static Expected<void> parse(std::string_view pipeline, PassManager &passes) {
   registerPassesOnce();
   std::string why;
@@ -111,10 +75,10 @@ Expected<void> checkPipeline(std::string_view pipeline) {
 Expected<void> runOn(ModuleOp module, std::string_view pipeline) {
   PassManager passes(module.getContext(), ModuleOp::getOperationName());
   TREADLE_TRY(parse(pipeline, passes));
-  FirstError errors(*module.getContext());
+  FirstError first(module.getContext());
   tfg::StaleColocations colocations(module);
   if (failed(passes.run(module)))
-    return Unexpected(invalidArgument(errors.message.empty() ? "a pass failed" : errors.message));
+    return Unexpected(invalidArgument(first.message.empty() ? "a pass failed" : first.message));
   colocations.drop(module);
   return {};
 }
@@ -142,17 +106,13 @@ static Expected<void> runOnMetaGraph(ModuleOp metaGraph, std::string_view pipeli
 }
 
 Expected<Graph> Graph::runPasses(std::string_view pipeline) const {
-  auto context = std::make_unique<MLIRContext>(MLIRContext::Threading::DISABLED);
-  OwningOpRef<ModuleOp> module = TREADLE_TRY(copyInto(*context, *impl->module));
+  OwningOpRef<ModuleOp> module = impl->copy();
   SmallVector<ModuleOp> models = metaGraphs(*module);
   if (models.empty())
     TREADLE_TRY(runOn(*module, pipeline));
   for (ModuleOp metaGraph : models)
     TREADLE_TRY(runOnMetaGraph(metaGraph, pipeline));
-  Graph graph;
-  graph.impl =
-      std::make_shared<const Graph::Impl>(std::move(context), std::move(module), impl->place);
-  return graph;
+  return madeOf(*this, std::move(module));
 }
 
 static bool hasRegions(ModuleOp module) {

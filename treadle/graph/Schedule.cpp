@@ -19,7 +19,7 @@ Expected<Schedule> scheduleCommunication(Graph &graph, const ScheduleRequest &re
       return Unexpected(std::move(costs.error()));
     options.costs = std::move(*costs);
   }
-  TREADLE_TRY(makeOwn(graph));
+  makeOwn(graph);
   tfg::GraphOp nodes = indexOf(*graph.impl).graph;
   if (!nodes)
     return Unexpected(
@@ -44,7 +44,7 @@ Expected<Schedule> scheduleCommunication(Graph &graph, const ScheduleRequest &re
 
 Expected<std::vector<Following>> preserveOrder(Graph &graph, const std::vector<Following> &order,
                                                bool soft) {
-  TREADLE_TRY(makeOwn(graph));
+  makeOwn(graph);
   EditIndex &index = indexOf(*graph.impl);
   if (!index.graph)
     return Unexpected(

@@ -1,5 +1,9 @@
 #include "treadle/graph/SharedContext.h"
 
+#include "treadle/dialect/TfExecutor.h"
+#include "treadle/dialect/Tfg.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/Support/ThreadPool.h"
 
 namespace treadle {
@@ -19,6 +23,16 @@ private:
 };
 
 } // namespace
+
+std::unique_ptr<mlir::MLIRContext> makeContext() {
+  mlir::DialectRegistry registry; // passes ask for what they need of it
+  registry.insert<mlir::func::FuncDialect, tf_executor::TfExecutorDialect, tf::TfDialect,
+                  tf_type::TfTypeDialect, tfg::TfgDialect>();
+  auto context =
+      std::make_unique<mlir::MLIRContext>(registry, mlir::MLIRContext::Threading::DISABLED);
+  context->loadAllAvailableDialects();
+  return context;
+}
 
 void share(mlir::MLIRContext &context) {
   static NoThreads noThreads;

@@ -1,13 +1,19 @@
-// Internal to the session folder: contexts in which several threads make attributes.
+// Internal to the library: contexts in which several threads work.
 #pragma once
 
 #include "mlir/IR/MLIRContext.h"
 
+#include <memory>
+
 namespace treadle {
 
-/// Lets several threads work with the modules of a context: each on what is its own, and all read
-/// what nobody changes. Making a context locked from the start would slow down reading files; to be
-/// called once, before others know the context. It starts no threads.
+/// A context for reading a graph, with all dialects that graphs, and the passes over them, have.
+/// It doesn't lock yet, which would slow down reading.
+std::unique_ptr<mlir::MLIRContext> makeContext();
+
+/// Lets several threads work with the modules of a context that makeContext made: each on what is
+/// its own, and all read what nobody changes. To be called once, before others know the context.
+/// From then on no dialect is loaded in it. It starts no threads.
 void share(mlir::MLIRContext &context);
 
 } // namespace treadle

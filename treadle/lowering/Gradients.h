@@ -4,13 +4,12 @@
 #include "treadle/gradients/SymbolicGradients.h"
 #include "treadle/lowering/Lowering.h"
 
-#include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
 
 namespace treadle {
 
-/// The gradient functions of a module, in a context of their own: others may read the module's at
-/// the same time. Not thread-safe.
+/// The gradient functions of a module, in a module of their own: others may read the graph's at the
+/// same time. Not thread-safe.
 class ModuleGradients {
 public:
   explicit ModuleGradients(const ModuleIndex &module);
@@ -26,7 +25,6 @@ private:
   tfg::FuncOp copyOf(tfg::FuncOp original);
 
   ModuleIndex functions;
-  mlir::MLIRContext context{mlir::MLIRContext::Threading::DISABLED};
   mlir::OwningOpRef<mlir::ModuleOp> target;
   llvm::StringMap<tfg::FuncOp> known; // functions of the target
   tfg::SymbolicGradients gradients;

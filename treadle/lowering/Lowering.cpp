@@ -19,7 +19,7 @@ namespace treadle {
 
 // --- names -------------------------------------------------------------------------------------
 
-ModuleIndex::ModuleIndex(mlir::ModuleOp module) {
+ModuleIndex::ModuleIndex(mlir::ModuleOp module) : ownContext(module.getContext()) {
   for (mlir::Operation &op : module.getBody()->getOperations()) {
     if (auto graph = mlir::dyn_cast<tfg::GraphOp>(op))
       graphOp = graph;

@@ -14,7 +14,8 @@ class ModuleIndex {
 public:
   explicit ModuleIndex(mlir::ModuleOp module);
   /// An index of functions alone.
-  explicit ModuleIndex(llvm::StringMap<tfg::FuncOp> functions) : functions(std::move(functions)) {}
+  ModuleIndex(mlir::MLIRContext *context, llvm::StringMap<tfg::FuncOp> functions)
+      : ownContext(context), functions(std::move(functions)) {}
 
   /// Null if the module has none.
   tfg::GraphOp graph() const { return graphOp; }
@@ -23,10 +24,12 @@ public:
   const llvm::StringMap<tfg::FuncOp> &allFunctions() const { return functions; }
   /// A function that was made since. Nobody may read the index meanwhile.
   void add(tfg::FuncOp function) { functions[function.getName()] = function; }
+  mlir::MLIRContext *context() const { return ownContext; }
   /// The nodes that may have been meant: ` (did you mean 'a' or 'b'?)`, or nothing.
   std::string suggestions(llvm::StringRef name) const;
 
 private:
+  mlir::MLIRContext *ownContext;
   tfg::GraphOp graphOp;
   llvm::StringMap<tfg::Node> nodes;
   llvm::StringMap<tfg::FuncOp> functions;

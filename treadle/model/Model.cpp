@@ -77,13 +77,9 @@ Expected<std::pair<Graph, SavedModelFiles>> chooseMetaGraph(Graph graph,
     return SavedModelFiles::of(graph.impl->module, tags).map([&](SavedModelFiles files) {
       return std::pair(std::move(graph), std::move(files));
     });
-  auto context = std::make_unique<mlir::MLIRContext>(mlir::MLIRContext::Threading::DISABLED);
-  auto module = TREADLE_TRY(importMlirText(*context, graph.text()));
+  mlir::OwningOpRef<mlir::ModuleOp> module = graph.impl->copy();
   return SavedModelFiles::of(module, tags).map([&](SavedModelFiles files) {
-    Graph chosen;
-    chosen.impl = std::make_shared<const Graph::Impl>(std::move(context), std::move(module),
-                                                      graph.impl->place);
-    return std::pair(std::move(chosen), std::move(files));
+    return std::pair(madeOf(graph, std::move(module)), std::move(files));
   });
 }
 

@@ -344,7 +344,7 @@ private:
   const Session &session;
   const bool fastMath;
   const std::vector<std::pair<std::string, Tensor>> variables = session.variables();
-  // Whose contexts the programs are of.
+  // That the programs are of.
   std::vector<std::unique_ptr<MLIRContext>> contexts;
   std::vector<OwningOpRef<ModuleOp>> modules;
   std::unique_ptr<ModuleIndex> index;
@@ -352,10 +352,7 @@ private:
 
 /// The function of what is wanted, in a copy of the graph.
 Expected<tfg::FuncOp> Compilation::lift(const Wanted &wanted) {
-  contexts.push_back(std::make_unique<MLIRContext>(MLIRContext::Threading::DISABLED));
-  OwningOpRef<ModuleOp> copy =
-      TREADLE_TRY(copyInto(*contexts.back(), *session.graph().impl->module));
-  modules.push_back(std::move(copy));
+  modules.push_back(session.graph().impl->copy());
   SmallVector<ModuleOp> models = metaGraphs(*modules.back());
   ModuleOp module = models.empty() ? *modules.back() : models.front();
   Request request = wanted.request();
@@ -388,6 +385,7 @@ Expected<codegen::TensorProgram> Compilation::translate(tfg::FuncOp function, co
   options.fastMath = fastMath;
   options.variable = [&](tfg::Node node) { return variableOf(node, variables); };
   codegen::FindFunction find = [&](StringRef name) { return index->function(name); };
+  contexts.push_back(std::make_unique<MLIRContext>(MLIRContext::Threading::DISABLED));
   return codegen::translate(function, classesFor(wanted, ones), find, *contexts.back(), options)
       .and_then([](codegen::TensorProgram program) -> Expected<codegen::TensorProgram> {
         TREADLE_TRY(checkKernels(program.tables));

@@ -126,7 +126,7 @@ Expected<Program> readProgram(std::string_view code) {
   Program program;
   Interface interface(program);
   Expected<void> isRead;
-  auto context = std::make_unique<mlir::MLIRContext>(mlir::MLIRContext::Threading::DISABLED);
+  auto context = makeContext();
   auto module = importProgram(*context, code, [&](mlir::ModuleOp given) {
     isRead = interface.read(given);
     return mlir::success(isRead && mlir::succeeded(importStableHlo(given)));

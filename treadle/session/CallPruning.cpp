@@ -215,15 +215,10 @@ std::optional<Graph> withPrunedCalls(const Graph &graph, const Request &request)
     for (const std::string &name : *names)
       keep += (keep.empty() ? "keep=" : ",") + nodeOf(name);
   std::string prune = pruningTo(request, /*functions=*/true);
-  auto context = std::make_unique<MLIRContext>(MLIRContext::Threading::DISABLED);
-  Expected<OwningOpRef<ModuleOp>> copy = copyInto(*context, *graph.impl->module);
-  if (!copy ||
-      !runOn(**copy, str(prune, ",tfg-prune-arguments{graph=true split=true ", keep, "},", prune)))
+  OwningOpRef<ModuleOp> copy = graph.impl->copy();
+  if (!runOn(*copy, str(prune, ",tfg-prune-arguments{graph=true split=true ", keep, "},", prune)))
     return std::nullopt;
-  Graph pruned;
-  pruned.impl =
-      std::make_shared<const Graph::Impl>(std::move(context), std::move(*copy), graph.impl->place);
-  return pruned;
+  return madeOf(graph, std::move(copy));
 }
 
 } // namespace treadle

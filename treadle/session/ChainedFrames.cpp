@@ -24,21 +24,19 @@ bool hasFrames(ModuleOp module) {
       .wasInterrupted();
 }
 
-Expected<std::shared_ptr<CompiledPlan>> planWithChains(ModuleOp module, const Request &request,
+Expected<std::shared_ptr<CompiledPlan>> planWithChains(const Graph &graph, const Request &request,
                                                        bool fuses,
                                                        const CompilationOptions &options) {
   auto made = std::make_shared<CompiledPlan>();
   made->source = std::make_shared<codegen::ClusterModule>();
-  auto &[context, copy, index, compiling] = *made->source;
-  context = std::make_unique<MLIRContext>(MLIRContext::Threading::DISABLED);
-  OwningOpRef<ModuleOp> copied = TREADLE_TRY(copyInto(*context, module));
-  copy = std::move(copied);
+  auto &[context, copy, index, compiling, code] = *made->source;
+  context = graph.impl->context;
+  copy = graph.impl->copy();
   if (Expected<void> ok = runOn(*copy, pruningTo(request)); !ok)
     return Unexpected(internal("the graph can't be pruned: ", ok.error().message));
   if (tfg::chainLoops(*copy, LoopOverlap::On).changed == 0)
     return std::shared_ptr<CompiledPlan>();
   index = std::make_unique<ModuleIndex>(*copy);
-  share(*context);
   if (!hasAll(*index, request.feeds) || !hasAll(*index, request.fetches) ||
       !hasAll(*index, request.targets))
     return std::shared_ptr<CompiledPlan>();

@@ -117,22 +117,17 @@ Expected<void> buildOver(CompiledPlan &made, const Request &request,
   return {};
 }
 
-Expected<void> copyFor(codegen::ClusterModule &module, const Graph &graph) {
-  module.context = std::make_unique<MLIRContext>(MLIRContext::Threading::DISABLED);
-  OwningOpRef<ModuleOp> copy = TREADLE_TRY(copyInto(*module.context, *graph.impl->module));
-  module.module = std::move(copy);
-  return {};
-}
-
-Expected<std::shared_ptr<codegen::ClusterModule>>
-outlineClusters(std::shared_ptr<codegen::ClusterModule> copy, const Request &request) {
+Expected<std::shared_ptr<codegen::ClusterModule>> outlineClusters(const Graph &graph,
+                                                                  const Request &request) {
+  auto copy = std::make_shared<codegen::ClusterModule>();
+  copy->context = graph.impl->context;
+  copy->module = graph.impl->copy();
   if (Expected<void> ok = runOn(*copy->module, compilationPipeline(request)); !ok)
     return Unexpected(
         internal("the graph can't be prepared for compilation: ", ok.error().message));
   if (!hasClusters(*copy->module))
     return nullptr;
   copy->index = std::make_unique<ModuleIndex>(*copy->module);
-  share(*copy->context);
   return copy;
 }
 

@@ -56,12 +56,9 @@ std::string compilationPipeline(const Request &request, bool prunes = true);
 Expected<void> buildOver(CompiledPlan &made, const Request &request,
                          const CompilationOptions &options, bool fuses, bool compiles);
 
-/// Puts a copy of the graph, and the context that it needs, into `module`.
-Expected<void> copyFor(codegen::ClusterModule &module, const Graph &graph);
-
-/// Brings a copy into the form that plans are made from. Null where nothing is worth compiling.
-Expected<std::shared_ptr<codegen::ClusterModule>>
-outlineClusters(std::shared_ptr<codegen::ClusterModule> copy, const Request &request);
+/// A copy of the graph in the form that plans are made from. Null where nothing is worth compiling.
+Expected<std::shared_ptr<codegen::ClusterModule>> outlineClusters(const Graph &graph,
+                                                                  const Request &request);
 
 /// The plan of what was outlined.
 Expected<std::shared_ptr<CompiledPlan>>

@@ -205,15 +205,12 @@ Expected<SessionPlan> SessionPlans::interpreted(const PlanKey &key, const Source
 
 Expected<std::shared_ptr<CompiledPlan>> SessionPlans::chained(const PlanKey &key,
                                                               const Graph &graph) {
-  return planWithChains(*graph.impl->module, key.request(), fuses(),
-                        {kernels, loopOverlap, options.traits});
+  return planWithChains(graph, key.request(), fuses(), {kernels, loopOverlap, options.traits});
 }
 
 Expected<std::shared_ptr<CompiledPlan>> SessionPlans::compiled(const PlanKey &key,
                                                                const Graph &graph) {
-  auto module = std::make_shared<codegen::ClusterModule>();
-  return copyFor(*module, graph)
-      .and_then([&] { return outlineClusters(std::move(module), key.request()); })
+  return outlineClusters(graph, key.request())
       .and_then([&](std::shared_ptr<codegen::ClusterModule> outlined) {
         return outlined ? planCompiled(std::move(outlined), key.request(), compilationOptions())
                         : std::shared_ptr<CompiledPlan>();
@@ -239,12 +236,10 @@ std::shared_ptr<SessionPlans::Preparation> SessionPlans::prepare(const PlanKey &
   auto preparation = std::make_shared<Preparation>();
   bool isTaken =
       client->submit([preparation, graph, request = key.request()](codegen::CompileClient &client) {
-        auto module = std::make_shared<codegen::ClusterModule>();
-        Expected<void> copied = {};
-        if (!client.whileOpen([&] { copied = copyFor(*module, graph); }) || client.isCancelled())
+        if (client.isCancelled())
           return;
-        preparation->module =
-            copied.and_then([&] { return outlineClusters(std::move(module), request); });
+        codegen::CompileClient::betweenForks(
+            [&] { preparation->module = outlineClusters(graph, request); });
         preparation->isReady.store(true, std::memory_order_release);
       });
   return isTaken ? preparation : nullptr;

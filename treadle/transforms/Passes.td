@@ -1032,7 +1032,6 @@ def ExpandPrograms : Pass<"tfg-expand-programs", "::mlir::ModuleOp"> {
     A node stays, with the reason in `_mlir_derived_problem`, where its program can't be read; its kernel gives
     this as the error.
   }];
-  let dependentDialects = ["::mlir::func::FuncDialect"];
 }
 
 def LiftGraphToFunc : Pass<"tfg-lift-graph-to-func", "::mlir::ModuleOp"> {

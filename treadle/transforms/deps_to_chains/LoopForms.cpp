@@ -1,5 +1,6 @@
 #include "treadle/transforms/deps_to_chains/LoopForms.h"
 
+#include "treadle/dialect/Diagnostics.h"
 #include "treadle/ops/OpTable.h"
 #include "treadle/rewriting/RegionForms.h"
 #include "treadle/transforms/Passes.h"
@@ -32,7 +33,7 @@ bool isWhile(Node node) { return opKind(node.opType()) == OpKind::While; }
 /// Where the pass fails, nothing changes and nothing is said.
 bool runPass(ModuleOp module, std::unique_ptr<Pass> pass) {
   OwningOpRef<ModuleOp> copy(module.clone());
-  ScopedDiagnosticHandler silent(module.getContext(), [](Diagnostic &) { return success(); });
+  OwnDiagnostics silent(module.getContext(), [](Diagnostic &) {});
   PassManager passes(module.getContext(), ModuleOp::getOperationName());
   passes.addPass(std::move(pass));
   if (failed(passes.run(*copy)))

@@ -7,9 +7,13 @@
 #include "treadle/rewriting/Rewriting.h"
 #include "treadle/transforms/Passes.h"
 
+#include "mlir/Bytecode/BytecodeReader.h"
+#include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 
@@ -191,6 +195,17 @@ LogicalResult Expander::nameCallees(ModuleOp program, const ProgramNode &node) {
   return failure(result.wasInterrupted());
 }
 
+/// A copy of a function of another context, as the module's last.
+static Expected<FuncOp> broughtInto(ModuleOp module, FuncOp function) {
+  std::string bytes;
+  llvm::raw_string_ostream stream(bytes);
+  if (failed(writeBytecodeToFile(function, stream)) ||
+      failed(readBytecodeFile(llvm::MemoryBufferRef(bytes, "function"), module.getBody(),
+                              module.getContext())))
+    return Unexpected(internal("the functions of a program can't be copied"));
+  return cast<FuncOp>(module.getBody()->back());
+}
+
 Expected<FuncOp> Expander::import(Node node) {
   ProgramNode attributes(node);
   EntryConvention convention = TREADLE_TRY(attributes.convention());
@@ -208,12 +223,13 @@ Expected<FuncOp> Expander::import(Node node) {
       entry = *name;
     return success(succeeded(name));
   };
-  OwningOpRef<ModuleOp> program =
-      TREADLE_TRY(importProgram(*module.getContext(), bytes.getValue(), convert));
+  // Reading a program loads dialects, which others who use the graph's context can't have.
+  MLIRContext own(MLIRContext::Threading::DISABLED);
+  OwningOpRef<ModuleOp> program = TREADLE_TRY(importProgram(own, bytes.getValue(), convert));
   if (entry.empty())
     return Unexpected(invalidArgument("it is no program of StableHLO"));
-  for (FuncOp made : llvm::make_early_inc_range(program->getOps<FuncOp>())) {
-    made->moveBefore(module.getBody(), module.getBody()->end());
+  for (FuncOp foreign : program->getOps<FuncOp>()) {
+    FuncOp made = TREADLE_TRY(broughtInto(module, foreign));
     functions[made.getName()] = made;
     taken.push_back(made.getName().str());
   }
@@ -300,10 +316,6 @@ void Expander::call(Node node, FuncOp function) {
 namespace {
 
 struct ExpandPrograms : impl::ExpandProgramsBase<ExpandPrograms> {
-  void getDependentDialects(DialectRegistry &registry) const override {
-    ExpandProgramsBase::getDependentDialects(registry);
-    stablehlo::insertDialects(registry);
-  }
   void runOnOperation() override { tfg::Expander(getOperation()).run(); }
 };
 

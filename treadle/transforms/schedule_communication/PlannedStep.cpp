@@ -1,6 +1,7 @@
 // The tasks of a run: nodes as they are once kernels are fused and clusters outlined.
 #include "treadle/transforms/schedule_communication/ScheduleCommunication.h"
 
+#include "treadle/dialect/Diagnostics.h"
 #include "treadle/rewriting/Rewriting.h"
 #include "treadle/rewriting/SoftEdges.h"
 #include "treadle/transforms/Passes.h"
@@ -63,7 +64,7 @@ void rewriteForRun(ModuleOp module, Block &body) {
     for (Operation &op : body)
       if (Node::isNode(&op) && op.use_empty() && Node(&op).numResults() > 0)
         clusters.fetches.push_back(Node(&op).name().str());
-  ScopedDiagnosticHandler silent(module.getContext(), [](Diagnostic &) { return success(); });
+  OwnDiagnostics silent(module.getContext(), [](Diagnostic &) {});
   PassManager passes(module.getContext(), ModuleOp::getOperationName());
   passes.addPass(createOutlineClusters(clusters));
   passes.addPass(createChannelsLast());
