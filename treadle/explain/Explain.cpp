@@ -7,6 +7,7 @@
 #include "treadle/graph/Shown.h"
 #include "treadle/import/SavedModel.h"
 #include "treadle/ops/OpTable.h"
+#include "treadle/rewriting/Frames.h"
 
 #include "llvm/ADT/StringSet.h"
 
@@ -113,17 +114,13 @@ private:
                Explanation &out) {
     Explanation::Body body{function, {}, {}};
     bool isGeneric = !function.empty() && functions.lookup(function).getGeneric();
-    bool hasFrames = false;
-    for (Operation &op : block)
-      if (tfg::Node::isNode(&op))
-        hasFrames |= tfg::Node(&op).attr("frame_name") != nullptr;
     std::vector<std::pair<Operation *, Explanation::Loop>> found; // and where they begin
     for (Operation &op : block)
       if (tfg::Node::isNode(&op) && isLoop(tfg::Node(&op)) && (!needed || needed->contains(&op))) {
         found.push_back({&op, loops.explain(tfg::Node(&op))});
         found.back().second.kind = opOf(tfg::Node(&op));
       }
-    if (hasFrames)
+    if (tfg::hasFrames(block))
       addFrames(block, isGeneric, needed, found);
     llvm::stable_sort(found, [](auto &a, auto &b) { return a.first->isBeforeInBlock(b.first); });
     for (auto &[place, loop] : found)
@@ -162,7 +159,7 @@ private:
     llvm::StringSet<> seen;
     for (Operation &op : block)
       if (tfg::Node::isNode(&op))
-        if (auto name = tfg::Node(&op).attr<StringAttr>("frame_name");
+        if (StringAttr name = tfg::frameName(tfg::Node(&op));
             name && seen.insert(name.getValue()).second)
           found.push_back({&op, LoopExplainer::explainGeneric(tfg::Node(&op), name.getValue())});
   }

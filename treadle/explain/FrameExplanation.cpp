@@ -3,6 +3,7 @@
 
 #include "treadle/dialect/SourceLocation.h"
 #include "treadle/ops/OpTable.h"
+#include "treadle/rewriting/Frames.h"
 #include "treadle/runtime/Plan.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -26,7 +27,7 @@ tfg::Node LoopExplainer::enterOf(const tfg::FrameGraph &graph, tfg::FrameGraph::
   tfg::Node first;
   for (tfg::FrameGraph::Index i = 0; i < graph.size(); ++i) {
     tfg::Node node = graph.node(i);
-    auto name = node.attr<StringAttr>("frame_name");
+    StringAttr name = tfg::frameName(node);
     bool isOwn = name && name.getValue() == graph.frames()[frame].name &&
                  graph.frameOf(i) == graph.frames()[frame].parent;
     if (isOwn && (!first || node->isBeforeInBlock(first.getOperation())))
@@ -40,7 +41,7 @@ static Explanation::Loop frameNamed(StringRef name, tfg::Node enter) {
   loop.name = name.str();
   loop.kind = "frame";
   loop.line = sourceLine(enter->getLoc());
-  loop.parallelIterations = parallelIterations(enter);
+  loop.parallelIterations = tfg::parallelIterations(enter);
   return loop;
 }
 

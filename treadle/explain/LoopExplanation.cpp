@@ -2,6 +2,7 @@
 
 #include "treadle/dialect/SourceLocation.h"
 #include "treadle/ops/OpTable.h"
+#include "treadle/rewriting/Frames.h"
 #include "treadle/runtime/Plan.h"
 #include "treadle/transforms/deps_to_chains/Iterations.h"
 #include "treadle/transforms/overlap_loops/FrameFit.h"
@@ -54,11 +55,6 @@ std::string inTurnsText(std::string_view why) {
 
 std::string iterationsText(int64_t parallel) {
   return str("up to ", parallel, " iterations at a time");
-}
-
-int64_t parallelIterations(tfg::Node node) {
-  auto attr = node.attr<IntegerAttr>("parallel_iterations");
-  return attr ? attr.getInt() : 10;
 }
 
 std::string badParallelism(int64_t parallel) {
@@ -147,7 +143,7 @@ Explanation::Loop LoopExplainer::explain(tfg::Node node) {
   loop.name = node.name().str();
   loop.kind = node.opType().str();
   loop.line = sourceLine(node->getLoc());
-  loop.parallelIterations = parallelIterations(node);
+  loop.parallelIterations = tfg::parallelIterations(node);
   for (StringRef key : {"cond", "body"})
     if (auto function = node.attr<tf_type::FuncAttr>(key))
       loop.functions.push_back(function.getName().getRootReference().getValue().str());

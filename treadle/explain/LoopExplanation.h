@@ -81,7 +81,6 @@ void addValueOrders(const tfg::Iterations &iterations, const tfg::Iterations::Cy
                     llvm::ArrayRef<std::string> variables, Explanation::Loop &loop);
 std::string iterationsText(int64_t parallel);
 std::string inTurnsText(std::string_view why);
-int64_t parallelIterations(tfg::Node node);
 /// Of a loop in a generic function.
 std::string genericText(tfg::Node node);
 /// Of a number that no run accepts; empty for others.

@@ -8,6 +8,7 @@
 #include "treadle/import/File.h"
 #include "treadle/lowering/Attributes.h"
 #include "treadle/ops/OpTable.h"
+#include "treadle/rewriting/Frames.h"
 #include "treadle/rewriting/FunctionalNode.h"
 #include "treadle/rewriting/Rewriting.h"
 
@@ -212,7 +213,7 @@ private:
     plain.consume_back("Region");
     OpKind kind = opKind(plain);
     if (kind == OpKind::While || kind == OpKind::For)
-      out.loops.push_back({node.name().str(), op.str(), where, parallelIterations(node)});
+      out.loops.push_back({node.name().str(), op.str(), where, tfg::parallelIterations(node)});
     else if (kind == OpKind::Enter)
       visitEnter(node, where);
     else if (isConditional(kind))
@@ -221,20 +222,15 @@ private:
       visitVariable(node);
   }
 
-  int64_t parallelIterations(tfg::Node node) {
-    auto attr = node->getAttrOfType<mlir::IntegerAttr>("parallel_iterations");
-    return attr ? attr.getInt() : 10;
-  }
-
   // A frame is named by its Enters.
   void visitEnter(tfg::Node node, const std::string &where) {
-    auto name = node.attr<mlir::StringAttr>("frame_name");
+    mlir::StringAttr name = tfg::frameName(node);
     if (!name)
       return;
     for (const auto &loop : out.loops)
       if (loop.kind == "frame" && loop.name == name.getValue() && loop.where == where)
         return;
-    out.loops.push_back({name.getValue().str(), "frame", where, parallelIterations(node)});
+    out.loops.push_back({name.getValue().str(), "frame", where, tfg::parallelIterations(node)});
   }
 
   void visitVariable(tfg::Node node) {

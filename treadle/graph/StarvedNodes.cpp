@@ -1,6 +1,7 @@
 #include "treadle/graph/StarvedNodes.h"
 
 #include "treadle/graph/Needed.h"
+#include "treadle/rewriting/Frames.h"
 #include "treadle/rewriting/Rewriting.h"
 #include "treadle/runtime/FunctionOps.h"
 
@@ -8,23 +9,26 @@ using namespace mlir;
 
 namespace treadle {
 
-static bool hasFrames(Block &body) {
-  return llvm::any_of(body, [](Operation &op) {
-    return tfg::Node::isNode(&op) && tfg::Node(&op).attr("frame_name");
-  });
-}
-
-std::vector<tfg::StarvedNode> findStarvedNodes(ModuleOp module, size_t limit) {
+/// In the graph, and in the functions that are wanted.
+static std::vector<tfg::StarvedNode>
+findStarvedNodes(ModuleOp module, size_t limit, llvm::function_ref<bool(tfg::FuncOp)> isWanted) {
   std::vector<tfg::StarvedNode> found;
   auto visit = [&](Block &body) {
-    if (hasFrames(body))
+    if (tfg::hasFrames(body))
       llvm::append_range(found, tfg::findStarvedNodes(tfg::FrameGraph(body), limit));
   };
   tfg::forEachBody(module, [&](Block &body) {
+    auto function = dyn_cast<tfg::FuncOp>(body.getParentOp());
+    if (function && !isWanted(function))
+      return;
     visit(body);
     tfg::forEachRegionBody(body, visit);
   });
   return found;
+}
+
+std::vector<tfg::StarvedNode> findStarvedNodes(ModuleOp module, size_t limit) {
+  return findStarvedNodes(module, limit, [](tfg::FuncOp) { return true; });
 }
 
 std::vector<tfg::StarvedNode> findStarvedNodes(ModuleOp module, const ModuleIndex &index,
@@ -32,16 +36,16 @@ std::vector<tfg::StarvedNode> findStarvedNodes(ModuleOp module, const ModuleInde
   Expected<std::set<Operation *>> needed = neededBy(index, names);
   if (!needed)
     return {};
-  std::vector<tfg::StarvedNode> found = findStarvedNodes(module, /*limit=*/1000);
   llvm::StringSet<> called = calledBy(index, *needed);
-  auto isNeeded = [&](Operation *op) {
+  std::vector<tfg::StarvedNode> found =
+      findStarvedNodes(module, /*limit=*/1000,
+                       [&](tfg::FuncOp function) { return called.contains(function.getName()); });
+  std::erase_if(found, [&](const tfg::StarvedNode &starved) {
+    Operation *op = starved.node.getOperation();
     while (!isa<tfg::GraphOp, tfg::FuncOp>(op->getParentOp()))
       op = op->getParentOp();
-    auto function = dyn_cast<tfg::FuncOp>(op->getParentOp());
-    return function ? called.contains(function.getName()) : needed->count(op) != 0;
-  };
-  std::erase_if(found,
-                [&](tfg::StarvedNode &starved) { return !isNeeded(starved.node.getOperation()); });
+    return isa<tfg::GraphOp>(op->getParentOp()) && !needed->contains(op);
+  });
   return found;
 }
 

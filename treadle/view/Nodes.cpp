@@ -4,6 +4,7 @@
 #include "treadle/dialect/SourceLocation.h"
 #include "treadle/explain/ClusterExplanation.h"
 #include "treadle/ops/OpTable.h"
+#include "treadle/rewriting/Frames.h"
 #include "treadle/rewriting/FunctionalNode.h"
 #include "treadle/rewriting/SoftEdges.h"
 #include "treadle/runtime/Graph.h"
@@ -158,13 +159,12 @@ void Nodes::addFrames(Block &block, uint32_t first) {
     nodeFrame[number] = around == tfg::FrameGraph::none ? -1 : base + static_cast<int32_t>(around);
     if (!isKind(op, OpKind::Enter))
       continue;
-    auto name = node.attr<StringAttr>("frame_name");
+    StringAttr name = tfg::frameName(node);
     auto entered = byName.find({around, name ? std::string_view(name.getValue()) : ""});
     if (entered == byName.end())
       continue;
     nodeFrame[number] = entered->second;
-    if (auto parallel = node.attr<IntegerAttr>("parallel_iterations"))
-      frames[static_cast<size_t>(entered->second)].parallelIterations = parallel.getInt();
+    frames[static_cast<size_t>(entered->second)].parallelIterations = tfg::parallelIterations(node);
   }
 }
 

@@ -1,6 +1,7 @@
 #include "treadle/analysis/races/FrameGraph.h"
 
 #include "treadle/dialect/Regions.h"
+#include "treadle/rewriting/Frames.h"
 #include "treadle/runtime/FrameTree.h"
 
 #include <algorithm>
@@ -106,12 +107,11 @@ void FrameGraph::findFrames() {
     forEachInput(i, [&](Value, Index from) { inputs.add(given[from]); });
     FrameTree::Index own = given[i] = inputs.frame();
     if (isOp(nodes[i], "Enter")) {
-      auto name = nodes[i].attr<StringAttr>("frame_name");
-      auto parallel = nodes[i].attr<IntegerAttr>("parallel_iterations");
+      StringAttr name = frameName(nodes[i]);
       given[i] = tree.enter(own, name ? name.getValue() : StringRef());
       if (given[i] > allFrames.size())
         allFrames.push_back({tree[given[i]].name, numberOf(own), tree[given[i]].depth,
-                             !parallel || parallel.getInt() != 1});
+                             parallelIterations(nodes[i]) != 1});
     } else if (isOp(nodes[i], "Exit")) {
       given[i] = tree.exit(own);
     }

@@ -1,5 +1,6 @@
 #include "treadle/analysis/starvation/Starvation.h"
 
+#include "treadle/rewriting/Frames.h"
 #include "treadle/tensor/Error.h"
 
 #include "llvm/ADT/SetVector.h"
@@ -23,11 +24,6 @@ StringRef kindOf(Node node) {
   StringRef kind = node.opType();
   kind.consume_front("Ref");
   return kind;
-}
-
-bool isConstant(Node enter) {
-  auto constant = enter.attr<BoolAttr>("is_constant");
-  return constant && constant.getValue();
 }
 
 class StarvationFinder {
@@ -62,7 +58,7 @@ private:
         report(i, frameAt(depth - 1));
       all.first &= ~frameAt(depth - 1);
     } else if (kind == "Enter") {
-      all.first = (all.first & outside(depth)) | (isConstant(node) ? 0 : frameAt(depth));
+      all.first = (all.first & outside(depth)) | (isConstantEnter(node) ? 0 : frameAt(depth));
     } else if (kind == "Exit" && depth > 0) {
       all.first &= outside(depth - 1);
       all.merged &= outside(depth - 1);

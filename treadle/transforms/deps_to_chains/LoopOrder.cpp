@@ -1,5 +1,6 @@
 #include "treadle/transforms/deps_to_chains/LoopOrder.h"
 
+#include "treadle/rewriting/Frames.h"
 #include "treadle/transforms/deps_to_chains/Conflicts.h"
 #include "treadle/transforms/deps_to_chains/Redundancy.h"
 #include "treadle/transforms/topological_sort/TopologicalSort.h"
@@ -70,8 +71,7 @@ std::string Planner::findObstacle(LoopOverlap overlap) const {
   auto annotation = loop.node.attr<BoolAttr>("_stateful_parallelism");
   if (annotation && !annotation.getValue() && overlap == LoopOverlap::Auto)
     return "its attribute '_stateful_parallelism' is false";
-  auto parallel = loop.node.attr<IntegerAttr>("parallel_iterations");
-  if (parallel && parallel.getInt() == 1)
+  if (parallelIterations(loop.node) == 1)
     return "its attribute 'parallel_iterations' is 1";
   return "";
 }

@@ -1,4 +1,5 @@
 // While and For as frames.
+#include "treadle/rewriting/Frames.h"
 #include "treadle/runtime/Plan.h"
 #include "treadle/transforms/functional_to_v1/Lowering.h"
 
@@ -7,13 +8,12 @@ using namespace mlir;
 namespace treadle::tfg {
 
 Value Lowering::enter(const LoopValue &value, unsigned index, StringAttr frame, ValueRange tokens) {
-  auto parallel = node.attr<IntegerAttr>("parallel_iterations");
   NodeBuilder built = make("Enter", "Enter_" + Twine(index), value.initial);
   if (overlaps)
     built.attr(StringRef(overlapAttr), builder.getBoolAttr(true));
   return built.attr("frame_name", frame)
       .attr("is_constant", builder.getBoolAttr(value.isConstant))
-      .attr("parallel_iterations", parallel ? parallel : builder.getI64IntegerAttr(10))
+      .attr("parallel_iterations", builder.getI64IntegerAttr(parallelIterations(node)))
       .attr(loweredInputKey, builder.getI64IntegerAttr(index))
       .inputs(value.initial)
       .control(tokens)

@@ -2,6 +2,7 @@
 #include "treadle/transforms/functional_to_v1/Lowering.h"
 
 #include "treadle/lowering/Attributes.h"
+#include "treadle/rewriting/Frames.h"
 #include "treadle/runtime/Choice.h"
 
 using namespace mlir;
@@ -11,7 +12,7 @@ namespace treadle::tfg {
 BodyNames::BodyNames(Block &body) : nodes(body) {
   for (Operation &op : body)
     if (Node::isNode(&op))
-      if (auto frame = Node(&op).attr<StringAttr>("frame_name"))
+      if (StringAttr frame = frameName(Node(&op)))
         frames.insert(frame.getValue());
 }
 

@@ -1,6 +1,7 @@
 // Loops of Enter and Exit: what is computed from constant Enters alone is computed before them.
 #include "treadle/transforms/hoist_loop_invariants/HoistLoopInvariants.h"
 
+#include "treadle/rewriting/Frames.h"
 #include "treadle/transforms/topological_sort/TopologicalSort.h"
 
 using namespace mlir;
@@ -10,10 +11,7 @@ namespace {
 
 Node constantEnter(Value value) {
   Node node = definingNode(value);
-  if (!node || node.opType() != "Enter")
-    return {};
-  auto isConstant = node.attr<BoolAttr>("is_constant");
-  return isConstant && isConstant.getValue() ? node : Node();
+  return node && node.opType() == "Enter" && isConstantEnter(node) ? node : Node();
 }
 
 /// The first of the Enters, if all inputs come from constant Enters of one frame. Then the node
@@ -22,7 +20,7 @@ Node commonEnter(Node node) {
   Node first;
   for (Value input : node.data()) {
     Node enter = constantEnter(input);
-    if (!enter || (first && enter.attr("frame_name") != first.attr("frame_name")))
+    if (!enter || (first && frameName(enter) != frameName(first)))
       return {};
     if (!first)
       first = enter;

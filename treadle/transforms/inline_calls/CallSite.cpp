@@ -1,6 +1,7 @@
 #include "treadle/transforms/inline_calls/CallSite.h"
 
 #include "treadle/rewriting/DeviceName.h"
+#include "treadle/rewriting/Frames.h"
 #include "treadle/rewriting/SoftEdges.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -129,7 +130,7 @@ private:
     renameSoftInputs(copy, newNames);
     copy.setDevice(deviceOf(copy));
     copy->setLoc(CallSiteLoc::get(copy->getLoc(), call->getLoc()));
-    if (auto frame = copy.attr<StringAttr>("frame_name"))
+    if (StringAttr frame = frameName(copy))
       copy->setDiscardableAttr("frame_name", builder.getStringAttr(prefix + frame.str()));
     if (auto classes = copy.attr<ArrayAttr>("_class"))
       copy->setDiscardableAttr("_class", renamedClasses(classes));

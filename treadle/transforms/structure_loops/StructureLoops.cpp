@@ -4,6 +4,7 @@
 #include "treadle/dialect/Regions.h"
 #include "treadle/lowering/Functions.h"
 #include "treadle/ops/OpTable.h"
+#include "treadle/rewriting/Frames.h"
 #include "treadle/rewriting/SoftEdges.h"
 #include "treadle/transforms/Passes.h"
 #include "treadle/transforms/topological_sort/TopologicalSort.h"
@@ -92,9 +93,7 @@ bool passesReferencesOn(Node node) {
 /// What the executor refuses, or is told to do otherwise.
 bool isForTheExecutor(Node enter) {
   auto overlaps = enter.attr<BoolAttr>(StringRef(overlapAttr));
-  auto parallel = enter.attr<IntegerAttr>("parallel_iterations");
-  return (overlaps && overlaps.getValue()) || (parallel && parallel.getInt() <= 0) ||
-         !enter.attr<StringAttr>("frame_name");
+  return (overlaps && overlaps.getValue()) || parallelIterations(enter) <= 0 || !frameName(enter);
 }
 
 bool Structurer::findObstacle(Loop &loop) const {
@@ -184,9 +183,8 @@ void Structurer::build(Loop &loop, LoopParts &parts) {
   }
   llvm::append_range(state.operands, llvm::SetVector<Value>(llvm::from_range, parts.tokens()));
   state.types.push_back(parts.condition().controlResult().getType());
-  auto parallel = Node(loop.enters.front()).attr<IntegerAttr>("parallel_iterations");
   state.addAttribute("parallel_iterations",
-                     builder.getI64IntegerAttr(parallel ? parallel.getInt() : 10));
+                     builder.getI64IntegerAttr(parallelIterations(Node(loop.enters.front()))));
   state.addRegion();
   state.addRegion();
   auto made = cast<WhileRegionOp>(builder.create(state));

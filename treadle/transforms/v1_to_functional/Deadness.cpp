@@ -1,5 +1,6 @@
 #include "treadle/transforms/v1_to_functional/Deadness.h"
 
+#include "treadle/rewriting/Frames.h"
 #include "treadle/transforms/v1_to_functional/Loops.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -53,10 +54,7 @@ static const void *predicateOf(Node switchNode) {
 }
 
 /// What it gives is there in a loop's first iteration alone.
-static bool isFirstOnly(Node node) {
-  auto isConstant = node.attr<BoolAttr>("is_constant");
-  return v1Kind(node) == "Enter" && (!isConstant || !isConstant.getValue());
-}
+static bool isFirstOnly(Node node) { return v1Kind(node) == "Enter" && !isConstantEnter(node); }
 
 Deadness::Set Deadness::of(Value value) {
   Node node(value.getDefiningOp());

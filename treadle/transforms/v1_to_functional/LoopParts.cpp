@@ -1,5 +1,6 @@
 #include "treadle/transforms/v1_to_functional/LoopParts.h"
 
+#include "treadle/rewriting/Frames.h"
 #include "treadle/transforms/functional_to_v1/Lowered.h"
 #include "treadle/transforms/v1_to_functional/Conversion.h"
 
@@ -127,8 +128,7 @@ bool LoopParts::addInvariants() {
   llvm::DenseMap<std::pair<Value, Attribute>, unsigned> known;
   for (Operation *op : loop.enters) {
     Node enter(op);
-    auto isConstant = enter.attr<BoolAttr>("is_constant");
-    if (!isConstant || !isConstant.getValue()) {
+    if (!isConstantEnter(enter)) {
       auto isVariable = [&](Operation *user) { return indices.contains(user); };
       if (!llvm::all_of(op->getUsers(), isVariable))
         return refuse(enter, "what node '",

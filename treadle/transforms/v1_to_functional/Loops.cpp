@@ -1,5 +1,6 @@
 #include "treadle/transforms/v1_to_functional/Loops.h"
 
+#include "treadle/rewriting/Frames.h"
 #include "treadle/runtime/FrameTree.h"
 
 #include "llvm/ADT/SCCIterator.h"
@@ -82,7 +83,7 @@ private:
   }
 
   FrameTree::Index enter(FrameTree::Index parent, Node node) {
-    auto name = node.attr<StringAttr>("frame_name");
+    StringAttr name = frameName(node);
     FrameTree::Index opened = tree.enter(parent, name ? name.getValue() : StringRef());
     if (opened > loops.size()) {
       Loop *loop = loops.emplace_back(std::make_unique<Loop>()).get();
