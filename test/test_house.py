@@ -74,3 +74,63 @@ def test_the_map_shows_every_room():
 def test_a_page_of_kernels_names_every_room():
     page = (ROOT / "docs" / "architecture.md").read_text()
     assert {f"`{name}`" for name in rooms_of_kernels()[0]} <= set(re.findall(r"`\w+`", page))
+
+
+# --- what there is too much of, and may only become less ----------------------------------------
+
+FUNCTIONAL = {"While", "StatelessWhile", "If", "StatelessIf", "Case", "StatelessCase", "For"}
+FRAMES = {
+    prefix + name
+    for name in ("Switch", "Merge", "Enter", "Exit", "NextIteration")
+    for prefix in ("", "Ref")
+} | {"SwitchN", "_SwitchN", "LoopCond"}
+# The readers and writers of formats, where each form has a name of its own.
+FORMATS = {"import", "export", "dialect", "ops"}
+
+
+def code_of(file):
+    """Without comments."""
+    return re.sub(r"//[^\n]*", "", file.read_text())
+
+
+def named_ops(code):
+    """Names of ops, quoted or as what the table of ops calls them."""
+    return set(re.findall(r'"(\w+)"|(?:OpKind|NodeKind)::(\w+)', code))
+
+
+def files_that_name(ops, also):
+    found = []
+    for room in set(rooms()) - FORMATS:
+        for file in sources(TREADLE / room):
+            code = code_of(file)
+            if ops & {a or b for a, b in named_ops(code)} or re.search(also, code):
+                found.append(str(file.relative_to(TREADLE)))
+    return sorted(found)
+
+
+def test_few_files_know_functional_control_flow():
+    assert len(files_that_name(FUNCTIONAL, r"\bFunctionalNode\b")) <= 59
+
+
+def test_few_files_know_v1_control_flow():
+    assert len(files_that_name(FRAMES, r"\bisV1ControlFlow\b")) <= 68
+
+
+def test_graphs_are_copied_within_their_context():
+    """But for programs inside of nodes, which are read in one of their own."""
+    sites = [
+        f for room in rooms() for f in sources(TREADLE / room) if "readBytecodeFile(" in code_of(f)
+    ]
+    assert [f.name for f in sites] == ["ExpandPrograms.cpp"]
+
+
+def test_few_ops_are_named_in_code():
+    table = (TREADLE / "ops" / "OpTable.txt").read_text()
+    ops = set(re.findall(r"^(\w+)(?= .*->)", table, re.MULTILINE))
+    named = {
+        name
+        for room in set(rooms()) - FORMATS - {"kernels"}
+        for file in sources(TREADLE / room)
+        for name in re.findall(r'"(\w+)"', code_of(file))
+    }
+    assert len(named & ops) <= 1139
