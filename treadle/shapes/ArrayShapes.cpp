@@ -305,6 +305,8 @@ const std::vector<ShapeEntry> &functions() {
       {"ReduceJoin", reduced},
       {"ArgMax", argReduced},
       {"ArgMin", argReduced},
+      {"_ArgMax", argReduced},
+      {"_ArgMin", argReduced},
       {"Reshape", reshape},
       {"QuantizedReshape", quantizedReshape},
       {"ExpandDims", expandDims},

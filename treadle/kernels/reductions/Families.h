@@ -18,7 +18,7 @@ std::span<const KernelEntry> debugNumberKernels();
 std::span<const KernelEntry> numericCheckKernels();
 /// Reductions over axes.
 std::span<const KernelEntry> reductionKernels();
-/// ArgMax and ArgMin: where along an axis the first extreme element is.
+/// ArgMax, ArgMin and own ones: where along an axis the first extreme element is.
 std::span<const KernelEntry> reductionArgKernels();
 /// Sums, products and extremes of the rows of a tensor that share a segment id: SegmentX with
 /// sorted ids, UnsortedSegmentX with ids in any order and of any rank.

@@ -42,23 +42,18 @@ def _extreme(w: Writer, op: str, x: Tensor, axes: list[int], keepdim: bool) -> O
     return w.cast(reduce(w, op, value, axes, keepdim), x.dtype)
 
 
-def place_of_extreme(
-    w: Writer, op: str, x: Output, axis: int, of_nan: str = "first", best: Output | None = None
-) -> Output:
-    """Where the largest ("Max") or smallest ("Min") element is along an axis: the first of equal
-    ones, and the first or last NaN where there is any. `best`: the elements, if they are there."""
-    axes = w.indices(axis)
-    if not x.dtype.startswith(("float", "bfloat")):
-        return w.op(f"Arg{op}", x, axes, output_type="int64")
-    best = reduce(w, op, x, [axis], True) if best is None else w.op("ExpandDims", best, axes)
-    is_best = w.op("LogicalOr", w.op("Equal", x, best), w.op("IsNan", x))
-    hits = w.cast(is_best, dtypes.uint8)
-    first = w.op("ArgMax", hits, axes, output_type="int64")
-    if of_nan == "first":
-        return first
-    back = w.op("ArgMax", w.op("ReverseV2", hits, w.indices([axis])), axes, output_type="int64")
+def place_of_extreme(w: Writer, op: str, x: Output, axis: int) -> Output:
+    """Where the largest ("Max") or smallest ("Min") element is along an axis: the first NaN, or
+    the first of equal ones."""
+    return w.op(f"_Arg{op}", x, w.indices(axis))
+
+
+def last_place_of_largest(w: Writer, x: Output, axis: int) -> Output:
+    """The last NaN, or the first of equal ones."""
+    first, axes = place_of_extreme(w, "Max", x, axis), w.indices([axis])
+    back = place_of_extreme(w, "Max", w.op("ReverseV2", x, axes), axis)
     last = w.op("Shape", x, out_type="int64")[axis] - np.int64(1) - back
-    return w.op("SelectV2", w.op("IsNan", w.op("Squeeze", best, squeeze_dims=[axis])), last, first)
+    return w.op("SelectV2", w.op("IsNan", w.op("Max", x, axes)), last, first)
 
 
 def _register_extreme(name: str, op: str) -> None:
@@ -75,16 +70,14 @@ def _register_extreme(name: str, op: str) -> None:
         axes = axes_of(dim, x.rank)
         values = _extreme(w, op, x, axes, False)
         shown = w.op("ExpandDims", values, w.indices(axes[0])) if keepdim and axes else values
-        return shown, _place_of(w, op, x, dim, keepdim, values)
+        return shown, _place_of(w, op, x, dim, keepdim)
 
     @rule(f"arg{name}")
     def place(w: Writer, x: Tensor, dim: int | None = None, keepdim: bool = False) -> Output:
         return _place_of(w, op, x, dim, keepdim)
 
 
-def _place_of(
-    w: Writer, op: str, x: Tensor, dim: int | None, keepdim: bool, best: Output | None = None
-) -> Output:
+def _place_of(w: Writer, op: str, x: Tensor, dim: int | None, keepdim: bool) -> Output:
     value = w.cast(x, dtypes.uint8) if x.dtype == dtypes.bool_ else x.out
     if x.rank == 0:
         return w.constant(0, dtypes.int64)
@@ -92,7 +85,7 @@ def _place_of(
         flat = place_of_extreme(w, op, w.reshape(value, [-1]), 0)
         return w.reshape(flat, [1] * x.rank) if keepdim else flat
     axis = axis_of(dim, x.rank)
-    place = place_of_extreme(w, op, value, axis, best=best)
+    place = place_of_extreme(w, op, value, axis)
     return w.op("ExpandDims", place, w.indices(axis)) if keepdim else place
 
 

@@ -12,7 +12,7 @@ from .._errors import UnimplementedError
 from .._native import Output
 from . import _dtypes as dtypes
 from ._dtypes import DType
-from ._reductions import place_of_extreme
+from ._reductions import last_place_of_largest
 from ._rules import rule
 from ._shapes import pad, summed_rows
 from ._writer import Dim, Tensor, Writer, is_static, product, require_small
@@ -139,7 +139,7 @@ def _register_adaptive(spatial: int) -> None:
         inside = w.constant(is_inside, dtypes.bool_)
         elements = w.op("SelectV2", inside, elements, lowest(w, x.dtype))
         most = w.op("Max", elements, w.indices(x.rank))
-        number = place_of_extreme(w, "Max", elements, x.rank, of_nan="last")
+        number = last_place_of_largest(w, elements, x.rank)
         row = w.indices(np.arange(flat[..., 0].size).reshape(flat.shape[:-1]) * flat.shape[-1])
         place = w.op("GatherV2", w.indices(flat.reshape(-1)), number + row, w.indices(0))
         return most, place
