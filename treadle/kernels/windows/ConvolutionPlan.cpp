@@ -93,8 +93,8 @@ std::shared_ptr<const ConvolutionPlan> ConvolutionPlan::make(const ConvolutionFo
 }
 
 std::shared_ptr<const ConvolutionPlan> ConvolutionPlans::find(const ConvolutionForm &form) const {
-  if (auto own = slots.tryTake(); own && own->isMade && own->form == form)
-    return own->plan;
+  if (auto own = slots.tryTake(); own && *own && (*own)->form == form)
+    return (*own)->plan;
   Known found = findKnown(form);
   found.plan = ownShare(std::move(found.plan));
   if (auto own = slots.tryTake())
@@ -104,18 +104,12 @@ std::shared_ptr<const ConvolutionPlan> ConvolutionPlans::find(const ConvolutionF
 
 ConvolutionPlans::Known ConvolutionPlans::findKnown(const ConvolutionForm &form) const {
   constexpr size_t most = 16;
-  constexpr double largeProducts = 1e6;
   std::lock_guard lock(mutex);
   auto found = std::ranges::find(known, form, &Known::form);
-  bool isNew = found == known.end();
-  if (isNew) {
+  if (found == known.end()) {
     if (known.size() == most)
       known.pop_back();
-    found = known.insert(known.end(), {form, nullptr});
-  }
-  if (!found->isMade && (!isNew || form.products() > largeProducts)) {
-    found->plan = ConvolutionPlan::make(form);
-    found->isMade = true;
+    found = known.insert(known.end(), {form, ConvolutionPlan::make(form)});
   }
   std::rotate(known.begin(), found, found + 1);
   return known.front();

@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -79,21 +80,20 @@ std::span<const char> weightsOf(const OrderedFilter &filter);
 /// lock.
 class ConvolutionPlans {
 public:
-  /// Null where there is none, or where making one isn't worth it: for a small convolution of a
-  /// size that wasn't seen before.
+  /// Null where there is none. That depends on the form alone, so that all calls give the same
+  /// bits.
   std::shared_ptr<const ConvolutionPlan> find(const ConvolutionForm &form) const;
 
 private:
   struct Known {
     ConvolutionForm form;
     std::shared_ptr<const ConvolutionPlan> plan;
-    bool isMade = false;
   };
   Known findKnown(const ConvolutionForm &form) const;
 
-  ThreadSlots<Known> slots;         // what each thread found last
-  mutable std::mutex mutex;         // guards what follows
-  mutable std::vector<Known> known; // the last one that was used comes first
+  ThreadSlots<std::optional<Known>> slots; // what each thread found last
+  mutable std::mutex mutex;                // guards what follows
+  mutable std::vector<Known> known;        // the last one that was used comes first
 };
 
 } // namespace treadle
