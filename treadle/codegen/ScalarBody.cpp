@@ -10,11 +10,14 @@ using namespace mlir;
 
 namespace treadle::codegen {
 
+tfg::FuncOp scalarFunction(Translator &t, tfg::Node node, StringRef attr) {
+  auto name = node.attr<tf_type::FuncAttr>(attr);
+  return name ? t.find(name.getName().getRootReference().getValue()) : tfg::FuncOp();
+}
+
 std::optional<SmallVector<Value>> inlineScalars(Translator &t, tfg::Node node, StringRef attr,
                                                 ArrayRef<Value> arguments) {
-  auto name = node.attr<tf_type::FuncAttr>(attr);
-  tfg::FuncOp function =
-      name ? t.find(name.getName().getRootReference().getValue()) : tfg::FuncOp();
+  tfg::FuncOp function = scalarFunction(t, node, attr);
   if (!function)
     return std::nullopt;
   Values typed;

@@ -8,6 +8,9 @@ namespace treadle::codegen {
 /// What becomes of an element and another one; nothing where that can't be told.
 using Combine = std::function<std::optional<mlir::Value>(mlir::Value, mlir::Value)>;
 
+/// The function that an attribute names; null if there is none.
+tfg::FuncOp scalarFunction(Translator &t, tfg::Node node, llvm::StringRef attr);
+
 /// The results of the function that an attribute names, where the builder is; nothing where it is
 /// more than arithmetic on scalars.
 std::optional<llvm::SmallVector<mlir::Value>> inlineScalars(Translator &t, tfg::Node node,

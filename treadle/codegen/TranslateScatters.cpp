@@ -292,9 +292,7 @@ MaybeValues xlaScatter(Translator &t, tfg::Node node, Values inputs) {
   std::optional<Scatter> form = xlaForm(node, *shape, *indices, *updates);
   if (!form)
     return std::nullopt;
-  auto name = node.attr<tf_type::FuncAttr>("update_computation");
-  tfg::FuncOp function =
-      name ? t.find(name.getName().getRootReference().getValue()) : tfg::FuncOp();
+  tfg::FuncOp function = scalarFunction(t, node, "update_computation");
   bool replaces =
       tfg::returnsSecond(function, t.find) &&
       t.elementType(function.getReturn()->getOperand(0)) == elementOf(inputs[0].value.getType());

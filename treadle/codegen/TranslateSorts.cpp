@@ -5,7 +5,7 @@
 #include "treadle/codegen/ScalarBody.h"
 #include "treadle/codegen/Translator.h"
 #include "treadle/codegen/Writes.h"
-#include "treadle/import/Keywords.h"
+#include "treadle/rewriting/ScalarFunctions.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -19,17 +19,11 @@ namespace {
 constexpr int64_t longestRow = 256;
 
 /// Whether the comparator is known to order all elements, so that no two get one place: its keys
-/// are integers, or floats in total order.
-bool ordersAll(tfg::Node node, const Values &inputs) {
-  auto keys = node.attr<ArrayAttr>(graphdef::sortKeysKey),
-       total = node.attr<ArrayAttr>(graphdef::sortTotalOrderKey);
-  if (!keys || !total || keys.empty() || keys.size() != total.size())
-    return false;
-  return llvm::all_of(llvm::zip(keys, total), [&](auto pair) {
-    auto key = dyn_cast<IntegerAttr>(std::get<0>(pair)),
-         isTotal = dyn_cast<IntegerAttr>(std::get<1>(pair));
-    return key && isTotal && key.getInt() >= 0 && key.getInt() < std::ssize(inputs) - 1 &&
-           (isTotal.getInt() || !isa<FloatType>(elementOf(inputs[key.getInt()].value.getType())));
+/// are integers.
+bool ordersAll(Translator &t, tfg::Node node) {
+  SmallVector<tfg::SortKey> keys = tfg::sortKeysOf(scalarFunction(t, node, "comparator"), t.find);
+  return !keys.empty() && llvm::all_of(keys, [](const tfg::SortKey &key) {
+    return isa<IntegerType>(elementOf(key.value.getType()));
   });
 }
 
@@ -258,7 +252,7 @@ MaybeValues sort(Translator &t, tfg::Node node, Values inputs) {
       axisOf(said && said->size() == 1 ? std::optional(said->front()) : std::nullopt,
              type ? type.getRank() : 0);
   ArrayRef<Typed> columns = ArrayRef(inputs).drop_back();
-  if (!type || !axis || !type.hasStaticShape() || !ordersAll(node, inputs) ||
+  if (!type || !axis || !type.hasStaticShape() || !ordersAll(t, node) ||
       !llvm::all_of(columns, [&](const Typed &column) {
         auto own = dyn_cast<RankedTensorType>(column.value.getType());
         return own && own.getShape() == type.getShape() && isNative(own.getElementType()) &&

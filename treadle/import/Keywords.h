@@ -19,22 +19,12 @@ inline constexpr llvm::StringLiteral outputsKey = "_mlir_outputs";
 /// On such a node, where the file defines its op: these are all of the op's outputs, in its order.
 inline constexpr llvm::StringLiteral allOutputsKey = "_mlir_all_outputs";
 
-/// In front of what Treadle knows about a node that it made of a program of StableHLO: how the node
-/// can be computed without calling its function, or why it can't. No file states these attributes,
-/// so that none changes what a graph means: GraphDefs are written without them, and texts lose them
-/// when they are read. Kernels find them without the prefix: `_keys`.
+/// In front of what Treadle finds out about a node and notes on it. No file states these
+/// attributes, so that none changes what a graph means: GraphDefs are written without them, and
+/// texts lose them when they are read. Kernels find them without the prefix: `_problem`.
 inline constexpr llvm::StringLiteral derivedPrefix = "_mlir_derived";
-/// A bool: the node's functions of scalars may be called with whole tensors.
-inline constexpr llvm::StringLiteral elementwiseKey = "_mlir_derived_elementwise";
 /// Why no function was made of the node's program.
 inline constexpr llvm::StringLiteral problemKey = "_mlir_derived_problem";
-/// How a sort's comparator compares: the columns, strongest first, and for each whether greater
-/// ones come first, and whether floats have the total order.
-inline constexpr llvm::StringLiteral sortKeysKey = "_mlir_derived_keys";
-inline constexpr llvm::StringLiteral sortDescendingKey = "_mlir_derived_descending";
-inline constexpr llvm::StringLiteral sortTotalOrderKey = "_mlir_derived_total_order";
-/// With a number behind it: the function that gives a key of the column's element.
-inline constexpr llvm::StringLiteral sortFunctionKey = "_mlir_derived_key";
 
 /// Attributes of a FunctionDef's attribute map, and of its arguments, have this in front.
 inline constexpr llvm::StringLiteral attrPrefix = "tf.";

@@ -80,21 +80,29 @@ Expected<std::string> ModuleFunctions::resolve(const FunctionRef &function) {
   });
 }
 
-Expected<GraphSpec> ModuleFunctions::lower(const std::string &function,
-                                           const std::vector<int64_t> *wanted) {
+Expected<std::unique_ptr<Plan>> ModuleFunctions::build(const std::string &function, ArgMode mode,
+                                                       MakePart makePart) {
   auto encode = [&](const ModuleIndex &index, tfg::FuncOp op) {
-    return neededPart(index, op, wanted).and_then([&](NeededPart part) {
+    return makePart(index, op).and_then([&](NeededPart part) {
       if (rewrite)
         rewrite(part, index, *this);
       return treadle::lower(index, part);
     });
   };
-  if (tfg::FuncOp op = index.function(function))
-    return encode(index, op);
-  std::lock_guard lock(gradientsMutex);
-  if (tfg::FuncOp op = gradients ? gradients->index().function(function) : tfg::FuncOp())
-    return encode(gradients->index(), op);
-  return Unexpected(notFound("function '", function, "' is not in the graph's library"));
+  auto lowered = [&]() -> Expected<GraphSpec> {
+    if (tfg::FuncOp op = index.function(function))
+      return encode(index, op);
+    std::lock_guard lock(gradientsMutex);
+    if (tfg::FuncOp op = gradients ? gradients->index().function(function) : tfg::FuncOp())
+      return encode(gradients->index(), op);
+    return Unexpected(notFound("function '", function, "' is not in the graph's library"));
+  };
+  GraphSpec spec = TREADLE_TRY(lowered());
+  return buildPlan(std::move(spec), {&kernels, this, mode, loopOverlap, traits, clusters})
+      .map_error([&](Error error) {
+        error.message = str("in function '", function, "': ", error.message);
+        return error;
+      });
 }
 
 Expected<const Plan *> ModuleFunctions::plan(const FunctionRef &function, ArgMode mode) {
@@ -108,16 +116,30 @@ Expected<const Plan *> ModuleFunctions::plan(const FunctionRef &function, ArgMod
     if (auto it = plans.find(key); it != plans.end())
       return it->second.get();
   }
-  GraphSpec spec = TREADLE_TRY(lower(name, wanted ? &*wanted : nullptr));
-  Expected<std::unique_ptr<Plan>> built =
-      buildPlan(std::move(spec), {&kernels, this, mode, loopOverlap, traits, clusters});
-  if (!built) {
-    built.error().message = str("in function '", name, "': ", built.error().message);
-    return Unexpected(std::move(built.error()));
-  }
+  std::unique_ptr<Plan> built =
+      TREADLE_TRY(build(name, mode, [&](const ModuleIndex &index, tfg::FuncOp op) {
+        return neededPart(index, op, wanted ? &*wanted : nullptr);
+      }));
   std::lock_guard lock(mutex);
   // Another thread may have been faster; then its plan serves.
-  return plans.try_emplace(std::move(key), std::move(*built)).first->second.get();
+  return plans.try_emplace(std::move(key), std::move(built)).first->second.get();
+}
+
+Expected<SortOrder> ModuleFunctions::sortOrder(const std::string &comparator) {
+  SortOrder order;
+  llvm::SmallVector<mlir::Value> keys;
+  for (tfg::SortKey key :
+       tfg::sortKeysOf(find(comparator), [this](llvm::StringRef name) { return find(name); })) {
+    keys.push_back(key.value);
+    order.isDescending.push_back(key.isDescending);
+  }
+  if (!keys.empty())
+    order.keys =
+        TREADLE_TRY(build(comparator, ArgMode::Owned,
+                          [&](const ModuleIndex &, tfg::FuncOp op) -> Expected<NeededPart> {
+                            return neededPart(op, keys);
+                          }));
+  return order;
 }
 
 } // namespace treadle

@@ -31,6 +31,7 @@ public:
   bool waits(const std::string &function) override;
   bool isElementwise(const std::string &function) override;
   Combination combination(const std::string &function, DType dtype) override;
+  Expected<SortOrder> sortOrder(const std::string &comparator) override;
 
 private:
   using Known = std::unordered_map<std::string, bool>; // (false) being looked into, or known
@@ -39,7 +40,10 @@ private:
   Expected<std::string> resolve(const FunctionRef &function);
   /// One of the module or, if there is none, of the gradients; null if there is none either.
   tfg::FuncOp find(llvm::StringRef function);
-  Expected<GraphSpec> lower(const std::string &function, const std::vector<int64_t> *wanted);
+  using MakePart =
+      llvm::function_ref<Expected<NeededPart>(const ModuleIndex &, tfg::FuncOp function)>;
+  Expected<std::unique_ptr<Plan>> build(const std::string &function, ArgMode mode,
+                                        MakePart makePart);
 
   const ModuleIndex &index;
   const KernelRegistry &kernels;

@@ -202,6 +202,14 @@ bool hasEffects(tfg::Node node, const ModuleIndex &index) {
          op != "PlaceholderWithDefault" && op != "_Arg";
 }
 
+NeededPart withArguments(tfg::FuncOp function, bool dissolves) {
+  NeededPart part(function.getEntry(), dissolves);
+  part.name = function.getName().str();
+  for (unsigned i = 0; i < function.getNumDataArguments(); ++i)
+    part.addArgument(function.getDataArgument(i), str("arg", i));
+  return part;
+}
+
 } // namespace
 
 Expected<NeededPart> neededPart(const ModuleIndex &index, tfg::FuncOp function,
@@ -211,11 +219,8 @@ Expected<NeededPart> neededPart(const ModuleIndex &index, tfg::FuncOp function,
     return Unexpected(unimplemented("function '", name,
                                     "' is generic (its types are attributes), and the call doesn't "
                                     "state what they are"));
-  mlir::Block &body = function->getRegion(0).front();
-  NeededPart part(body, /*dissolves=*/wanted != nullptr);
-  part.name = std::move(name);
-  for (unsigned i = 0; i < body.getNumArguments(); i += 2)
-    part.addArgument(body.getArgument(i), str("arg", i / 2));
+  NeededPart part = withArguments(function, /*dissolves=*/wanted != nullptr);
+  mlir::Block &body = function.getEntry();
   for (mlir::Value operand : body.getTerminator()->getOperands()) {
     if (tfg::isControl(operand)) {
       part.need(operand);
@@ -229,6 +234,14 @@ Expected<NeededPart> neededPart(const ModuleIndex &index, tfg::FuncOp function,
     for (mlir::Operation &op : body.without_terminator())
       if (hasEffects(tfg::Node(&op), index))
         part.need(&op);
+  part.needEverythingBehind();
+  return part;
+}
+
+NeededPart neededPart(tfg::FuncOp function, mlir::ValueRange values) {
+  NeededPart part = withArguments(function, /*dissolves=*/false);
+  for (auto [i, value] : llvm::enumerate(values))
+    part.addResult(value, {str("value ", i), {}, value.getType()});
   part.needEverythingBehind();
   return part;
 }

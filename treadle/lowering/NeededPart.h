@@ -87,6 +87,9 @@ Expected<NeededPart> neededPart(const ModuleIndex &index, const Request &request
 Expected<NeededPart> neededPart(const ModuleIndex &index, tfg::FuncOp function,
                                 const std::vector<int64_t> *wanted = nullptr);
 
+/// What computes some values of a function's body, which become its results.
+NeededPart neededPart(tfg::FuncOp function, mlir::ValueRange values);
+
 /// The part as the runtime is given it, node by node.
 Expected<GraphSpec> lower(const ModuleIndex &index, const NeededPart &part);
 

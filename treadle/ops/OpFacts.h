@@ -132,6 +132,9 @@ struct OpFacts {
   bool movesElements = false;
   /// Its results don't change with its inputs, or in steps: it hands no gradient on.
   bool hasNoGradient = false;
+  /// Computes each element of its result from one of each input, in no form that OpDef::elementwise
+  /// names.
+  bool isPointwise = false;
   /// Its machine code is for scalars only.
   bool isNativeForScalars = false;
   /// See OpDef::makes, OpDef::elementwise, OpDef::statelessTwin, OpDef::shapes.

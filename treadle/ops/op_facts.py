@@ -23,6 +23,8 @@ updates_variables   reads and writes variables that it is given handles to, and 
 checks              fails unless its first input is true, and does nothing else
 shape="SIGNATURE"   the shapes of its results, as shapes/Signature.h reads them; most ops have
                     theirs in the tables beside the shape functions
+pointwise           computes each element of its result from one of each input; where a form is
+                    said, this needn't be
 no_gradient         its results don't change with its inputs, or in steps
 total=WHEN          can't fail: always; numbers, broadcast, product: where all inputs are numbers
                     (and their shapes fit together; or are matrices that can be multiplied)
@@ -54,7 +56,7 @@ REACHES = "nothing world own named channel".split()
 ACCESSES = {"none": (0, 3), "read": (1, 3), "write": (2, 3), "put": (2, 1), "take": (2, 2)}
 FIRST_ARGUMENTS = {"call": 0, "if": 1, "case": 1, "while": 0}
 FLAGS = """region blocks python forgets reads_variables updates_variables checks moves
-    no_gradient""".split()
+    no_gradient pointwise""".split()
 WORDS = "kind arguments stateless effects makes shape total elementwise native fusion cost".split()
 
 

@@ -4,6 +4,9 @@
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/SetVector.h"
+
+#include <optional>
 
 using namespace mlir;
 
@@ -74,14 +77,19 @@ bool ElementwiseFunctions::isElementwiseOp(Node node) {
   }
   const OpDef *def = lookupOp(op);
   // The condition of a Select doesn't broadcast as other inputs do.
-  return def && !def->elementwise().empty() && op != "Select";
+  return def && (!def->elementwise().empty() || def->facts().isPointwise) && op != "Select";
+}
+
+/// What an elementwise op computes; empty for others, and for calls of functions.
+StringRef elementwiseForm(Node node, FunctionOfName functionOf) {
+  const OpDef *def = node && !functionOf(node.opType()) ? lookupOp(node.opType()) : nullptr;
+  return def ? StringRef(def->elementwise()) : StringRef();
 }
 
 /// What an identity hands on, of the nodes that `numNodes` counts.
 Value behindIdentities(Value value, FunctionOfName functionOf, size_t &numNodes) {
   Node node = definingNode(value);
-  while (node && node.numData() == 1 && !functionOf(node.opType()) && lookupOp(node.opType()) &&
-         lookupOp(node.opType())->elementwise() == "identity") {
+  while (elementwiseForm(node, functionOf) == "identity" && node.numData() == 1) {
     ++numNodes;
     value = node.data()[0];
     node = definingNode(value);
@@ -107,6 +115,127 @@ size_t numNodesOf(FuncOp function) {
   return static_cast<size_t>(std::distance(nodes.begin(), nodes.end()));
 }
 
+/// Whether both values are the same result of nodes that compute the same of the same inputs.
+bool areOfOneOp(OpResult first, OpResult second) {
+  Node a(first.getOwner()), b(second.getOwner());
+  auto isStated = [](NamedAttribute attr) { return !attr.getName().getValue().starts_with("_"); };
+  return a.opType() == b.opType() && a.numData() == b.numData() &&
+         first.getResultNumber() == second.getResultNumber() &&
+         a->getResultTypes() == b->getResultTypes() &&
+         llvm::equal(llvm::make_filter_range(a.attrs(), isStated),
+                     llvm::make_filter_range(b.attrs(), isStated));
+}
+
+/// A function of two rows that says whether the first one comes before the second: of each column
+/// it takes the first row's element, and then the second's.
+class Comparator {
+public:
+  explicit Comparator(FunctionOfName functionOf) : functionOf(functionOf) {}
+
+  /// The keys that a predicate compares one after another; none if it does something else.
+  SmallVector<SortKey> keysOf(Value predicate);
+
+private:
+  /// The strongest key, and the predicate for rows where it is the same; null: these are equal.
+  struct Step {
+    SortKey key;
+    Value rest;
+  };
+  std::optional<Step> stepOf(Value predicate);
+  std::optional<SortKey> keyOf(Value less);
+  bool isTest(StringRef form, Value value, const SortKey &key);
+  Node nodeOf(Value value, StringRef form);
+
+  FunctionOfName functionOf;
+};
+
+/// The row that `value` is computed from, if `other` is the same expression of the same row or,
+/// with `isMirrored`, of the other row.
+std::optional<unsigned> rowOf(Value value, Value other, bool isMirrored) {
+  constexpr size_t mostPairs = 4096; // comparators are small
+  llvm::SetVector<std::pair<Value, Value>> pairs;
+  pairs.insert({value, other});
+  std::optional<unsigned> row;
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    auto [a, b] = pairs[i];
+    if (a.getDefiningOp() && b.getDefiningOp()) {
+      if (!areOfOneOp(cast<OpResult>(a), cast<OpResult>(b)) || pairs.size() > mostPairs)
+        return std::nullopt;
+      for (auto [x, y] : llvm::zip(definingNode(a).data(), definingNode(b).data()))
+        pairs.insert({x, y});
+      continue;
+    }
+    auto first = dyn_cast<BlockArgument>(a), second = dyn_cast<BlockArgument>(b);
+    if (!first || !second)
+      return std::nullopt;
+    // Behind each data argument there is a control argument.
+    unsigned number = first.getArgNumber() / 2, expected = number ^ (isMirrored ? 1U : 0U);
+    if (second.getArgNumber() / 2 != expected || row.value_or(number % 2) != number % 2)
+      return std::nullopt;
+    row = number % 2;
+  }
+  return row;
+}
+
+/// The op that computes the value, if it is one of this form.
+Node Comparator::nodeOf(Value value, StringRef form) {
+  Node node = definingNode(value);
+  bool isIt =
+      elementwiseForm(node, functionOf) == form && node.numData() == (form == "select" ? 3U : 2U);
+  return isIt ? node : Node();
+}
+
+std::optional<SortKey> Comparator::keyOf(Value less) {
+  Node node = nodeOf(less, "less");
+  bool isDescending = !node;
+  if (isDescending)
+    node = nodeOf(less, "greater");
+  std::optional<unsigned> row =
+      node ? rowOf(node.data()[0], node.data()[1], /*isMirrored=*/true) : std::nullopt;
+  if (!row)
+    return std::nullopt;
+  return SortKey{node.data()[0], isDescending != (*row == 1)};
+}
+
+/// Whether the value compares the key of both rows, in the way of an op of this form.
+bool Comparator::isTest(StringRef form, Value value, const SortKey &key) {
+  Node node = nodeOf(value, form);
+  return node && rowOf(node.data()[0], node.data()[1], /*isMirrored=*/true) &&
+         llvm::any_of(node.data(), [&](Value side) { return rowOf(side, key.value, false); });
+}
+
+/// a < b; or a < b | (a == b & the rest), in any order; or a == b ? the rest : a < b.
+std::optional<Comparator::Step> Comparator::stepOf(Value predicate) {
+  if (std::optional<SortKey> key = keyOf(predicate))
+    return Step{*key, {}};
+  if (Node either = nodeOf(predicate, "logical_or"))
+    for (unsigned side : {0, 1}) {
+      std::optional<SortKey> key = keyOf(either.data()[side]);
+      Node both = nodeOf(either.data()[1 - side], "logical_and");
+      for (unsigned tie : {0, 1})
+        if (key && both && isTest("equal", both.data()[tie], *key))
+          return Step{*key, both.data()[1 - tie]};
+    }
+  if (Node choice = nodeOf(predicate, "select"))
+    for (auto [form, tied] : {std::pair("equal", 1), std::pair("not_equal", 2)})
+      if (std::optional<SortKey> key = keyOf(choice.data()[3 - tied]);
+          key && isTest(form, choice.data()[0], *key))
+        return Step{*key, choice.data()[tied]};
+  return std::nullopt;
+}
+
+SmallVector<SortKey> Comparator::keysOf(Value predicate) {
+  SmallVector<SortKey> keys;
+  while (predicate) {
+    std::optional<Step> step = stepOf(predicate);
+    if (!step)
+      return {};
+    keys.push_back(step->key);
+    predicate = step->rest;
+  }
+  return keys;
+}
+
 } // namespace
 
 bool isElementwise(FuncOp function, FunctionOfName functionOf) {
@@ -124,12 +253,20 @@ bool returnsSum(FuncOp function, FunctionOfName functionOf) {
   Value result = resultOfTwo(function);
   size_t numNodes = 1;
   Node sum = result ? definingNode(behindIdentities(result, functionOf, numNodes)) : Node();
-  const OpDef *def = sum && !functionOf(sum.opType()) ? lookupOp(sum.opType()) : nullptr;
-  if (!def || def->elementwise() != "add" || sum.numData() != 2 || numNodes != numNodesOf(function))
+  if (elementwiseForm(sum, functionOf) != "add" || sum.numData() != 2 ||
+      numNodes != numNodesOf(function))
     return false;
   Value first = function.getDataArgument(0), second = function.getDataArgument(1);
   Value a = sum.data()[0], b = sum.data()[1];
   return (a == first && b == second) || (a == second && b == first);
+}
+
+SmallVector<SortKey> sortKeysOf(FuncOp comparator, FunctionOfName functionOf) {
+  if (!isElementwise(comparator, functionOf) || comparator.getResultTypes().size() != 1)
+    return {};
+  size_t numNodes = 0;
+  Value result = comparator.getReturn()->getOperand(0);
+  return Comparator(functionOf).keysOf(behindIdentities(result, functionOf, numNodes));
 }
 
 } // namespace treadle::tfg

@@ -19,4 +19,14 @@ bool returnsSecond(FuncOp function, FunctionOfName functionOf);
 /// Whether the function of two arguments only adds them, in any order.
 bool returnsSum(FuncOp function, FunctionOfName functionOf);
 
+/// What a comparator compares: the same expression of two rows.
+struct SortKey {
+  mlir::Value value; // in the comparator's body, of either row
+  bool isDescending;
+};
+
+/// The keys by which a comparator orders rows, strongest first, if it is elementwise, compares one
+/// key after another, and does nothing else; else none.
+llvm::SmallVector<SortKey> sortKeysOf(FuncOp comparator, FunctionOfName functionOf);
+
 } // namespace treadle::tfg

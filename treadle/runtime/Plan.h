@@ -33,6 +33,12 @@ enum class ArgMode : uint8_t {
 /// What a function makes of two values of one dtype.
 enum class Combination : uint8_t { Other, Sum, Second };
 
+/// How a comparator orders rows: by keys, strongest first.
+struct SortOrder {
+  std::vector<bool> isDescending;   // for each key; none: the keys aren't known
+  std::shared_ptr<const Plan> keys; // gives the keys of a row, which it takes as both rows
+};
+
 /// Where plans of functions come from. Thread-safe; plans live as long as the library.
 class FunctionLibrary {
 public:
@@ -48,6 +54,8 @@ public:
   virtual bool isElementwise(const std::string &) { return false; }
   /// Other where it isn't known.
   virtual Combination combination(const std::string &, DType) { return Combination::Other; }
+  /// Of a function that takes two elements of each column, and says whether the first row is less.
+  virtual Expected<SortOrder> sortOrder(const std::string &) { return SortOrder{}; }
 };
 
 /// On the Enter nodes of a loop that is not to become a structured one: a bool.

@@ -413,8 +413,9 @@ static LogicalResult readNextAfter(Body &body, Operation *op) {
 
 static LogicalResult readClamp(Body &body, Operation *op) {
   Value low = input(body, op, 0), x = input(body, op, 1), high = input(body, op, 2);
-  Value raised = body.node("Maximum", {x, low}, x.getType());
-  return done(body, op, body.node("Minimum", {raised, high}, x.getType()));
+  Type type = body.resultType(op);
+  Value raised = body.node("Maximum", {x, low}, type);
+  return done(body, op, body.node("Minimum", {raised, high}, type));
 }
 
 static LogicalResult readReducePrecision(Body &body, Operation *op) {

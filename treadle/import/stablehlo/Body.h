@@ -124,7 +124,10 @@ public:
   }
   /// A node of the type of its first input.
   Value like(StringRef op, ValueRange inputs, Attrs attrs = {}) {
-    return node(op, inputs, inputs.front().getType(), std::move(attrs));
+    auto varies = [](Value value) { return mlir::isa<mlir::UnrankedTensorType>(value.getType()); };
+    auto it = llvm::find_if(inputs, varies);
+    return node(op, inputs, (it == inputs.end() ? inputs.front() : *it).getType(),
+                std::move(attrs));
   }
   /// A node of the first input's shape and another element type.
   Value likeOf(StringRef op, ValueRange inputs, Type element, Attrs attrs = {}) {

@@ -1,5 +1,4 @@
 // Calls, loops, conditionals and tokens.
-#include "treadle/import/Keywords.h"
 #include "treadle/import/stablehlo/Body.h"
 #include "treadle/import/stablehlo/Import.h"
 #include "treadle/import/stablehlo/Lapack.h"
@@ -445,7 +444,6 @@ static LogicalResult readDynamicReduceWindow(Body &body, Operation *op) {
     return failure();
   Attrs attrs;
   attrs.append("computation", body.func(function->name));
-  attrs.append(graphdef::elementwiseKey, body.builder.getBoolAttr(function->isElementwise));
   body.map(op->getResult(0),
            body.node("XlaReduceWindow", body.allOf(op->getOperands()), body.resultType(op), attrs));
   return success();
@@ -494,7 +492,6 @@ template <bool isDynamic> static LogicalResult readApproxTopK(Body &body, Operat
   Attrs attrs;
   attrs.append("comparator", body.func(function->name));
   attrs.append("is_stable", body.builder.getBoolAttr(true));
-  attrs.append(graphdef::elementwiseKey, body.builder.getBoolAttr(function->isElementwise));
   SmallVector<Value> sorted = body.nodes("XlaVariadicSort", inputs, types, attrs);
   SmallVector<int64_t> begin(type.getRank(), 0);
   Value taken = isDynamic ? input(body, op, 2 * count) : body.index(sizes[0]);

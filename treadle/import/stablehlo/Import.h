@@ -30,7 +30,7 @@ bool dependsOnDevice(mlir::Operation *op);
 ///   several that together do what the StableHLO specification says.
 /// - Functions that are called with whole tensors instead of scalars (of reductions, scatters,
 /// sorts)
-///   have values of unknown rank; their callers have graphdef::elementwiseKey.
+///   have values of unknown rank.
 mlir::LogicalResult importStableHlo(mlir::ModuleOp module);
 
 /// The same, but the entry becomes a tfg.func: its name. No function gets a name that is `taken`.

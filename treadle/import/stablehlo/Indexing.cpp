@@ -1,5 +1,4 @@
 // Slices at computed places, gather, scatter.
-#include "treadle/import/Keywords.h"
 #include "treadle/import/stablehlo/Tables.h"
 
 using namespace mlir;
@@ -224,7 +223,6 @@ static LogicalResult readOneScatter(Body &body, Operation *op, Region &region, u
                body.builder.getStringAttr(dimensionNumbers(fields, scatterFields)));
   attrs.append("indices_are_sorted", body.builder.getBoolAttr(false));
   attrs.append("update_computation", body.func(function->name));
-  attrs.append(graphdef::elementwiseKey, body.builder.getBoolAttr(function->isElementwise));
   body.map(op->getResult(index),
            body.node("XlaScatter", {x, indices, updates}, body.resultType(op, index), attrs));
   return success();

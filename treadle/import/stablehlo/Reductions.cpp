@@ -1,10 +1,8 @@
 // Reductions, windows, sorts: ops with a function of scalars.
 #include "treadle/dialect/stablehlo/Window.h"
-#include "treadle/import/Keywords.h"
 #include "treadle/import/stablehlo/Tables.h"
 
 #include "mlir/IR/Matchers.h"
-#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace treadle;
@@ -103,7 +101,6 @@ static LogicalResult readReduce(Body &body, Operation *op) {
   Attrs attrs;
   attrs.append("dimensions_to_reduce", body.builder.getI64ArrayAttr(numbers(op, "dimensions")));
   attrs.append("reducer", body.func(function->name));
-  attrs.append(graphdef::elementwiseKey, flag(body, function->isElementwise));
   SmallVector<Type> types;
   for (Type type : op->getResultTypes())
     types.push_back(body.typeOf(type));
@@ -192,7 +189,6 @@ static LogicalResult readReduceWindows(Body &body, Operation *op) {
   Attrs attrs;
   attrs.append("dimensions_to_reduce", body.builder.getI64ArrayAttr({0}));
   attrs.append("reducer", body.func(function->name));
-  attrs.append(graphdef::elementwiseKey, flag(body, function->isElementwise));
   SmallVector<Type> types;
   for (Type result : op->getResultTypes())
     types.push_back(body.typeOf(result));
@@ -267,7 +263,6 @@ static LogicalResult readReduceWindow(Body &body, Operation *op) {
   inputs.push_back(body.integers(padding, {rank, 2}));
   Attrs attrs;
   attrs.append("computation", body.func(function->name));
-  attrs.append(graphdef::elementwiseKey, flag(body, function->isElementwise));
   return done(body, op, body.node("XlaReduceWindow", inputs, body.resultType(op), attrs));
 }
 
@@ -282,8 +277,6 @@ static LogicalResult readSelectAndScatter(Body &body, Operation *op) {
   Attrs attrs;
   attrs.append("select", body.func(select->name));
   attrs.append("scatter", body.func(scatter->name));
-  attrs.append(graphdef::elementwiseKey,
-               flag(body, select->isElementwise && scatter->isElementwise));
   SmallVector<Value> inputs{x,
                             body.vector(numbersOr(op, "window_dimensions", rank, 1)),
                             body.vector(numbersOr(op, "window_strides", rank, 1)),
@@ -296,170 +289,6 @@ static LogicalResult readSelectAndScatter(Body &body, Operation *op) {
 //===----------------------------------------------------------------------===//
 // Sort, map, top-k
 //===----------------------------------------------------------------------===//
-
-namespace {
-
-/// What a comparator looks at: an expression of one column's element, smaller ones first.
-struct SortKey {
-  Value of; // of the first of the two elements, or of the second, whichever the block compares left
-  unsigned column;
-  bool isDescending, isTotal;
-};
-
-/// Finds out whether a comparator compares expressions one after another, each the same of both
-/// elements: then rows can be sorted by these without calling it.
-class SortKeyFinder {
-public:
-  explicit SortKeyFinder(Block &block) : block(block) {}
-
-  /// The keys of a predicate, strongest first; false where it is of another kind.
-  bool find(Value predicate, SmallVector<SortKey> &keys);
-
-private:
-  bool findOne(Operation *compare, SortKey &key);
-  bool isSameOfBoth(Value left, Value right, SortKey &key);
-  bool isEquality(Value value, const SortKey &key);
-  bool findTail(Value tie, Value rest, const SortKey &key, SmallVector<SortKey> &keys);
-
-  Block &block;
-};
-
-} // namespace
-
-/// Whether `left` is of one element what `right` is of the other; `isDescending` tells that the
-/// left one is of the second.
-bool SortKeyFinder::isSameOfBoth(Value left, Value right, SortKey &key) {
-  auto a = dyn_cast<BlockArgument>(left), b = dyn_cast<BlockArgument>(right);
-  if (a && b && a.getOwner() == &block && b.getOwner() == &block) {
-    bool isSecond = a.getArgNumber() % 2;
-    if (b.getArgNumber() != (a.getArgNumber() ^ 1U))
-      return false;
-    unsigned column = a.getArgNumber() / 2;
-    bool isFirst = key.column == ~0U;
-    if (!isFirst && (key.column != column || key.isDescending != isSecond))
-      return false;
-    key.column = column;
-    key.isDescending = isSecond;
-    return true;
-  }
-  Operation *x = left.getDefiningOp(), *y = right.getDefiningOp();
-  if (!x || !y || x->getName() != y->getName() || x->getAttrs() != y->getAttrs() ||
-      x->getNumResults() != 1 || x->getNumRegions() || x->getNumOperands() != y->getNumOperands() ||
-      x->getResultTypes() != y->getResultTypes())
-    return false;
-  return llvm::all_of(llvm::zip(x->getOperands(), y->getOperands()), [&](auto pair) {
-    return isSameOfBoth(std::get<0>(pair), std::get<1>(pair), key);
-  });
-}
-
-bool SortKeyFinder::findOne(Operation *compare, SortKey &key) {
-  if (!compare || compare->getName().stripDialect() != "compare" || compare->getNumOperands() != 2)
-    return false;
-  StringRef direction = word(compare, "comparison_direction");
-  key = {compare->getOperand(0), ~0U, false, word(compare, "compare_type") == "TOTALORDER"};
-  if ((direction != "LT" && direction != "GT") || isComplex(elementOf(key.of)) ||
-      !isSameOfBoth(compare->getOperand(0), compare->getOperand(1), key) || key.column == ~0U ||
-      elementOf(key.of) != elementOf(block.getArgument(2 * key.column)))
-    return false;
-  key.isDescending ^= direction == "GT";
-  return true;
-}
-
-/// Whether the value tells that both elements have the same key.
-bool SortKeyFinder::isEquality(Value value, const SortKey &key) {
-  Operation *op = value.getDefiningOp();
-  SortKey other = {{}, ~0U, false, false};
-  if (!op || op->getName().stripDialect() != "compare" ||
-      word(op, "comparison_direction") != "EQ" || op->getNumOperands() != 2 ||
-      !isSameOfBoth(op->getOperand(0), op->getOperand(1), other) || other.column != key.column)
-    return false;
-  SortKey both = {{}, ~0U, false, false};
-  return op->getOperand(0) == key.of || op->getOperand(1) == key.of ||
-         isSameOfBoth(op->getOperand(0), key.of, both) ||
-         isSameOfBoth(op->getOperand(1), key.of, both);
-}
-
-bool SortKeyFinder::findTail(Value tie, Value rest, const SortKey &key,
-                             SmallVector<SortKey> &keys) {
-  if (!isEquality(tie, key))
-    return false;
-  keys.push_back(key);
-  return find(rest, keys);
-}
-
-/// a < b, or: a < b | (a == b & the rest), in any order.
-bool SortKeyFinder::find(Value predicate, SmallVector<SortKey> &keys) {
-  Operation *op = predicate.getDefiningOp();
-  SortKey key;
-  if (findOne(op, key)) {
-    keys.push_back(key);
-    return true;
-  }
-  if (!op || op->getName().stripDialect() != "or" || op->getNumOperands() != 2)
-    return false;
-  for (unsigned side : {0, 1}) {
-    Operation *tie = op->getOperand(1 - side).getDefiningOp();
-    if (!findOne(op->getOperand(side).getDefiningOp(), key) || !tie ||
-        tie->getName().stripDialect() != "and" || tie->getNumOperands() != 2)
-      continue;
-    return findTail(tie->getOperand(0), tie->getOperand(1), key, keys) ||
-           findTail(tie->getOperand(1), tie->getOperand(0), key, keys);
-  }
-  return false;
-}
-
-/// The function of a key that isn't the element itself, with what the expression is made of.
-static FailureOr<std::string> keyFunction(Body &body, Block &block, Value key) {
-  llvm::SetVector<Operation *> cone;
-  SmallVector<Value> open{key};
-  BlockArgument argument;
-  while (!open.empty()) {
-    Value value = open.pop_back_val();
-    if (auto found = dyn_cast<BlockArgument>(value))
-      argument = found;
-    else if (cone.insert(value.getDefiningOp()))
-      llvm::append_range(open, value.getDefiningOp()->getOperands());
-  }
-  auto typeOf = [&](Value value) {
-    return UnrankedTensorType::get(elementOf(body.typeOf(value.getType())));
-  };
-  return body.program.addFunction("sort_key", {Type(typeOf(argument))}, {Type(typeOf(key))}, true,
-                                  block.getParentOp()->getLoc(),
-                                  [&](Body &inner, tfg::FuncOp target, SmallVector<Value> &values) {
-                                    inner.map(argument, target.getDataArgument(0));
-                                    for (Operation &op : block)
-                                      if (cone.contains(&op) && failed(inner.read(&op)))
-                                        return failure();
-                                    values = {inner.of(key)};
-                                    return success();
-                                  });
-}
-
-/// Attributes that tell how to sort without the comparator, with functions of the elements for keys
-/// that aren't the elements themselves.
-static LogicalResult addSortKeys(Body &body, Operation *op, Attrs &attrs) {
-  Block &block = op->getRegion(0).front();
-  SmallVector<SortKey> keys;
-  if (block.back().getNumOperands() != 1 ||
-      !SortKeyFinder(block).find(block.back().getOperand(0), keys))
-    return success();
-  SmallVector<int64_t> columns, descending, total;
-  for (auto [i, key] : llvm::enumerate(keys)) {
-    columns.push_back(key.column);
-    descending.push_back(key.isDescending);
-    total.push_back(key.isTotal);
-    if (isa<BlockArgument>(key.of))
-      continue;
-    FailureOr<std::string> name = keyFunction(body, block, key.of);
-    if (failed(name))
-      return failure();
-    attrs.append((graphdef::sortFunctionKey + Twine(i)).str(), body.func(*name));
-  }
-  attrs.append(graphdef::sortKeysKey, body.builder.getI64ArrayAttr(columns));
-  attrs.append(graphdef::sortDescendingKey, body.builder.getI64ArrayAttr(descending));
-  attrs.append(graphdef::sortTotalOrderKey, body.builder.getI64ArrayAttr(total));
-  return success();
-}
 
 static LogicalResult readSort(Body &body, Operation *op) {
   if (SmallVector<Value> captures = capturesOf(op->getRegions()); !captures.empty())
@@ -475,9 +304,6 @@ static LogicalResult readSort(Body &body, Operation *op) {
   Attrs attrs;
   attrs.append("comparator", body.func(function->name));
   attrs.append("is_stable", flag(body, numberOr(op, "is_stable", 0)));
-  attrs.append(graphdef::elementwiseKey, flag(body, function->isElementwise));
-  if (function->isElementwise && failed(addSortKeys(body, op, attrs)))
-    return failure();
   SmallVector<Type> types;
   for (Type type : op->getResultTypes())
     types.push_back(body.typeOf(type));

@@ -15,11 +15,9 @@ Expected<ElementFunction> ElementFunction::of(const NodeSpec &spec, std::string_
                                               std::vector<ValueType> results,
                                               FunctionLibrary *library) {
   return spec.attrs.get<FunctionRef>(attr).map([&](const FunctionRef &f) {
-    bool isElementwise =
-        spec.attrs.getOr("_elementwise", false) || (library && library->isElementwise(f.name));
     return ElementFunction{{spec.name, spec.op},
                            Callee(f, std::move(results), ArgMode::Owned, library),
-                           isElementwise};
+                           library && library->isElementwise(f.name)};
   });
 }
 

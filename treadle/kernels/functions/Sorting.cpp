@@ -1,8 +1,8 @@
 // XlaVariadicSort: rows sorted by a comparator; XlaSort and XlaKeyValueSort: by their elements.
 // Runs of 1, 2, 4, ... elements are merged; where an element goes in a merge is found by bisection,
 // for all elements of all runs at once, so that the comparator is called with whole tensors a
-// logarithmic number of times. It is stable. Where the node says which keys the comparator compares
-// (`_keys`), these become whole numbers that are in the same order, and are sorted without it.
+// logarithmic number of times. It is stable. Where the library knows which keys the comparator
+// compares, these become whole numbers that are in the same order, and are sorted without it.
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/arrays/Rearrange.h"
 #include "treadle/kernels/functions/ElementFunction.h"
@@ -151,17 +151,11 @@ private:
 
 // --- sorting by keys ---------------------------------------------------------------------------
 
-/// What a comparator compares: a column, or a function of its elements.
-struct SortKey {
-  int64_t column;
-  bool isDescending;
-  bool isTotal; // -0 before 0, and NaNs by their bits; else they are equal, and NaNs come last
-  std::optional<ElementFunction> function;
-};
-
 struct SortState {
-  std::optional<ElementFunction> less; // none: there are keys
-  std::vector<SortKey> keys;           // strongest first; none: the comparator is called
+  std::optional<ElementFunction> less; // none: the first column's total order
+  std::optional<ElementFunction>
+      keys;                       // of the rows, strongest first; none: the comparator is called
+  std::vector<bool> isDescending; // for each key
 };
 
 /// Bits of a float in the order of the numbers.
@@ -251,24 +245,29 @@ std::vector<int64_t> orderBy(const std::vector<std::vector<uint64_t>> &codes, in
   return order;
 }
 
+/// What rows are ordered by; nothing, having failed.
+std::optional<Tensors> keysOf(OpContext &ctx, const SortState &state, const Tensors &columns) {
+  if (!state.keys)
+    return Tensors{columns[0]};
+  Tensors rows;
+  for (const Tensor &column : columns)
+    rows.insert(rows.end(), 2, column);
+  int64_t count = columns[0].count();
+  return state.keys->call(ctx, std::move(rows), Dims(&count, 1), state.isDescending.size());
+}
+
 /// Sorts by keys; false where the comparator has to be called, or the op has failed.
-bool sortByKeys(OpContext &ctx, const std::vector<SortKey> &keys, Tensors &columns,
-                int64_t length) {
+bool sortByKeys(OpContext &ctx, const SortState &state, Tensors &columns, int64_t length) {
+  std::optional<Tensors> keys = keysOf(ctx, state, columns);
+  if (!keys)
+    return false;
   std::vector<std::vector<uint64_t>> codes;
-  for (const SortKey &key : keys) {
-    Tensor of = columns[key.column];
-    if (key.function) {
-      int64_t count = of.count();
-      auto made = key.function->call(ctx, {of}, Dims(&count, 1), 1);
-      if (!made)
-        return false;
-      of = std::move((*made)[0]);
-    }
-    auto code = codesOf(of, key.isTotal);
+  for (size_t i = 0; i < keys->size(); ++i) {
+    auto code = codesOf((*keys)[i], /*isTotal=*/!state.keys);
     if (!code || std::ssize(*code) != columns[0].count())
       return false;
     for (uint64_t &number : *code)
-      number = key.isDescending ? ~number : number;
+      number = state.isDescending[i] ? ~number : number;
     codes.push_back(std::move(*code));
   }
   std::vector<int64_t> order = orderBy(codes, length);
@@ -284,8 +283,8 @@ bool sortByKeys(OpContext &ctx, const std::vector<SortKey> &keys, Tensors &colum
 /// The columns in order; nothing, having failed.
 std::optional<Tensors> sorted(OpContext &ctx, Tensors columns, int64_t length) {
   const auto &state = ctx.state<SortState>();
-  if (!state.keys.empty() && columns[0].count() > 0) {
-    if (sortByKeys(ctx, state.keys, columns, length))
+  if ((state.keys || !state.less) && columns[0].count() > 0) {
+    if (sortByKeys(ctx, state, columns, length))
       return columns;
     if (ctx.hasFailed())
       return std::nullopt;
@@ -341,38 +340,12 @@ void runSort(OpContext &ctx) {
   }
 }
 
-/// The keys that the node tells of.
-Expected<std::vector<SortKey>> keysOf(const NodeSpec &spec, FunctionLibrary *library) {
-  using Numbers = std::vector<int64_t>;
-  Numbers columns = spec.attrs.getOr("_keys", Numbers()),
-          descending = spec.attrs.getOr("_descending", Numbers()),
-          total = spec.attrs.getOr("_total_order", Numbers());
-  std::vector<SortKey> keys;
-  for (size_t i = 0; i < columns.size(); ++i) {
-    if (columns[i] < 0 || columns[i] >= std::ssize(spec.outputTypes) || i >= descending.size() ||
-        i >= total.size())
-      return Unexpected(invalidArgument("key ", i, " is of column ", columns[i], ", and it has ",
-                                        spec.outputTypes.size()));
-    SortKey key{columns[i], descending[i] != 0, total[i] != 0, std::nullopt};
-    std::string attr = "_key" + std::to_string(i);
-    if (spec.attrs.has(attr)) {
-      ElementFunction function = TREADLE_TRY(ElementFunction::of(
-          spec, attr, {spec.outputTypes[static_cast<size_t>(columns[i])]}, library));
-      key.function.emplace(std::move(function));
-    }
-    keys.push_back(std::move(key));
-  }
-  return keys;
-}
-
 /// Rows in the total order of the first input.
 Expected<BoundKernel> bindSort(const BindContext &node) {
   DType dtype = node.inputTypes[0];
   if (Expected<Tensor> none = Tensor::make(dtype, {0}); !none || !codesOf(*none, true))
     return unsupportedDType(node, dtype);
-  std::vector<SortKey> keys;
-  keys.push_back({0, /*isDescending=*/false, /*isTotal=*/true, std::nullopt});
-  return boundWith(runSort, SortState{std::nullopt, std::move(keys)});
+  return boundWith(runSort, SortState{std::nullopt, std::nullopt, {false}});
 }
 
 const KernelEntry sortTable[] = {{"XlaKeyValueSort", bindSort}, {"XlaSort", bindSort}};
@@ -387,9 +360,13 @@ Expected<BoundKernel> bindVariadicSort(const NodeSpec &spec, FunctionLibrary *li
                                       spec.outputTypes.size(), " outputs, expected one more"));
   ElementFunction less =
       TREADLE_TRY(ElementFunction::of(spec, "comparator", {ValueType{DType::Bool}}, library));
-  return keysOf(spec, library).map([&](std::vector<SortKey> keys) {
-    return boundWith(runSort, SortState{std::move(less), std::move(keys)});
-  });
+  const std::string &name = less.callee.function.name;
+  SortOrder order = library ? TREADLE_TRY(library->sortOrder(name)) : SortOrder{};
+  std::optional<ElementFunction> keys;
+  if (order.keys)
+    keys.emplace(less.caller, Callee(name, std::move(order.keys)), /*isElementwise=*/true);
+  return boundWith(runSort,
+                   SortState{std::move(less), std::move(keys), std::move(order.isDescending)});
 }
 
 } // namespace treadle
