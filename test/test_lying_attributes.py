@@ -225,6 +225,21 @@ def test_a_problem_that_is_none_stops_nothing(key):
     np.testing.assert_array_equal(treadle.Session(graph).run("y:0", {"x0:0": x}), [2, 4])
 
 
+def test_a_condition_of_any_dtype_stays_one():
+    """A Switch takes a bool alone; an If isn't one because it says so."""
+    negated = function("f", {"a": "f32"}, [("n", "Neg", ["a"], {"T": F32})], "n:y:0")
+    attrs = {
+        "Tcond": I32,
+        "Tin": f"list {{ {F32} }}",
+        "Tout": f"list {{ {F32} }}",
+        "then_branch": func("f"),
+        "else_branch": func("f"),
+        "_switch": "b: true",
+    }
+    graph = graph_of("If", attrs, negated, (AXIS, ONE))
+    assert treadle.Session(graph).run("y:0", {"x0:0": np.int32(2), "x1:0": ONE}) == -1
+
+
 # Comparators that order rows by keys, and ones that only look like it: which rows come first.
 A_B = {"a": "f32", "b": "f32", "c": "i32", "d": "i32"}
 ROWS = (np.array([2, 1, 2, 1], np.float32), np.array([1, 3, 0, 2], np.int32))
@@ -289,7 +304,7 @@ def test_comparators_order_rows(name):
     graph = graph_of("XlaVariadicSort", attrs, library, (*ROWS, AXIS))
     feeds = {"x0:0": ROWS[0], "x1:0": ROWS[1], "x2:0": AXIS}
     got = treadle.Session(graph).run(["y:0", "y:1"], feeds)
-    for values, column in zip(got, ROWS):
+    for values, column in zip(got, ROWS, strict=True):
         np.testing.assert_array_equal(values, column[wanted])
 
 
@@ -319,4 +334,4 @@ def test_what_is_derived_stands_in_no_text():
         fed = {graph.inputs()[0].name: x}
         got = treadle.Session(graph).run(graph.outputs()[0].name, fed)
         np.testing.assert_array_equal(got, wanted)
-        assert all(np.signbit(row[row == 0])[:n].all() for row, n in zip(got, zeros))
+        assert all(np.signbit(row[row == 0])[:n].all() for row, n in zip(got, zeros, strict=True))

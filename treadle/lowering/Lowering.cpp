@@ -126,7 +126,6 @@ static void addSoftInputs(mlir::Attribute attribute, NodeSpec &out) {
 static bool isForTheRuntime(llvm::StringRef key) {
   static const llvm::StringSet<> names = {
       llvm::StringRef(overlapAttr),
-      llvm::StringRef(switchAttr),
       llvm::StringRef(clusterAttr),
   };
   return names.contains(key);

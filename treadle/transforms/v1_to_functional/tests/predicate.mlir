@@ -17,7 +17,7 @@ tfg.func @loop(%x: tensor<f32> {tfg.name = "x"}, %p: tensor<*xi1> {tfg.name = "p
 }
 
 // CHECK: func @conditional
-// CHECK: StatelessIf(%p, %x) {{.*}}_switch = true
+// CHECK: StatelessIf(%p, %x) {{.*}}_mlir_derived_switch = true
 // CHECK: func @f_cond
 // CHECK: %[[OK:.*]], %{{.*}} = EnsureShape(%p) name("c") {T = i1, _loop_condition = true, shape = #tf_type.shape<>} : (tensor<*xi1>) -> (tensor<i1>)
 // CHECK: return(%[[OK]])
