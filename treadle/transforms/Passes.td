@@ -404,6 +404,10 @@ def InlineCalls : Pass<"tfg-inline", "::mlir::ModuleOp"> {
     %a, %c0 = Identity(%n) name("a") : (tensor<f32>) -> (tensor<f32>)
     ```
 
+    A call whose attribute `_lower_as_multi_device_function` is true dissolves, as in TensorFlow: each
+    result is its value alone, who waits for the call waits for the control results, and an effect
+    that neither needs is no part of a run that prunes it.
+
     Calls stay of functions that are generic, that call themselves, that say `_noinline` or
     `_XlaMustCompile`, that hold a resource without a name (a copy would have one of its own), or
     whose effects stand behind a Switch or Enter. Functions stay, and so do If, While and the like.
@@ -839,6 +843,12 @@ def FunctionalToV1 : Pass<"tfg-functional-to-v1", "::mlir::ModuleOp"> {
     ```
 
     For becomes a loop over an index of 64 bits, and an Assert that the range ends.
+
+    A node whose attribute `_lower_using_switch_merge` is true dissolves, as in TensorFlow: whoever
+    uses a result needs what this result needs, and an effect in a branch or a body runs only if a
+    result that is asked for, or a control result, depends on it. Its calls say so by
+    `_lower_as_multi_device_function`. Where the attribute is false or missing, a branch runs as a
+    whole: TensorFlow then runs the effects that are control results of its function.
 
     The IdentityN (a NoOp where there are no results) keeps the node's name for fetches, and its
     attributes (as `_lowered.KEY`); the other nodes say in `_lowered_from` what they were made of. So

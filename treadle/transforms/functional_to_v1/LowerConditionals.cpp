@@ -36,7 +36,7 @@ void Lowering::lowerBranches(Value selector, ArrayRef<tf_type::FuncAttr> callees
     Value start = identity(pivot.results()[side], {}, "pivot_" + Twine(side));
     calls.push_back(call("branch_" + Twine(side), callee, values, controlTokenOf(start),
                          node.results().getTypes()));
-    if (node.numResults() == 0)
+    if (node.numResults() == 0 || dissolves)
       ends.push_back(identity(start, calls.back().controlResult(), "end_" + Twine(side)));
   }
   for (unsigned i = 0, e = node.numResults(); i < e; ++i) {
@@ -45,7 +45,7 @@ void Lowering::lowerBranches(Value selector, ArrayRef<tf_type::FuncAttr> callees
       values.push_back(from.results()[i]);
     results.push_back(mergeOf(values, "Merge_" + Twine(i)).results()[0]);
   }
-  replace(results, results.empty() ? mergeOf(ends, "end").controlResult() : Value());
+  replace(results, ends.empty() ? Value() : mergeOf(ends, "end").controlResult());
 }
 
 void Lowering::lowerIf() {

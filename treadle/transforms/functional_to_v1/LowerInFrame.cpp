@@ -100,6 +100,7 @@ Lowering::LoopValue Lowering::pivot(Value start) {
 
 SmallVector<Node> Lowering::lowerWhileInFrame(FuncOp condition, FuncOp body, FrameOptions options) {
   overlaps = options.overlaps;
+  dissolves = false; // tokens hold the effects
   Value start = startToken();
   SmallVector<LoopValue> values = loopValues(node.attr<tf_type::FuncAttr>("body"));
   values.push_back(pivot(start));

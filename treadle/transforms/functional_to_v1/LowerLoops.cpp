@@ -60,10 +60,16 @@ SmallVector<Value> Lowering::lowerLoop(ArrayRef<LoopValue> values, ValueRange to
     results[index] = compute("Exit", "Exit_" + Twine(index), split.results()[0], value.type);
   }
   SmallVector<Value> next = body(inBody);
-  for (auto [index, value] : llvm::enumerate(values))
-    if (!value.isConstant)
-      merges[index]->setOperand(
-          1, compute("NextIteration", "NextIteration_" + Twine(index), next[index], value.type));
+  for (auto [index, value] : llvm::enumerate(values)) {
+    if (value.isConstant)
+      continue;
+    Value nextValue =
+        compute("NextIteration", "NextIteration_" + Twine(index), next[index], value.type);
+    // Results of a call that dissolves come before its control results have run.
+    if (dissolves)
+      addControl(definingNode(nextValue), controlTokenOf(next[index]));
+    merges[index]->setOperand(1, nextValue);
+  }
   return results;
 }
 

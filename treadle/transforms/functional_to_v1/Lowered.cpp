@@ -98,7 +98,9 @@ bool Restoration::gives(Node candidate) {
   ValueRange results = candidate.results();
   if (isFor && results.size() >= 3)
     results = results.drop_front(3);
-  if (results.size() != named.numData())
+  if (results.size() != named.numData() || llvm::any_of(named.control(), [&](Value token) {
+        return token != candidate.controlResult();
+      }))
     return false;
   for (unsigned i = 0, e = results.size(); i < e; ++i) {
     Value value = named.data()[i];
@@ -111,7 +113,7 @@ bool Restoration::gives(Node candidate) {
 }
 
 bool Restoration::findSource() {
-  bool isList = named.opType() == "IdentityN" && named.numControl() == 0;
+  bool isList = named.opType() == "IdentityN" && named.numControl() <= 1;
   bool isToken = named.opType() == "NoOp" && named.numControl() == 1;
   if (!isList && !isToken)
     return false;

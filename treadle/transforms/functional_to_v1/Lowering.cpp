@@ -54,8 +54,10 @@ ArrayAttr Lowering::dtypesOf(TypeRange types) {
 Node Lowering::call(const Twine &suffix, tf_type::FuncAttr callee, ValueRange inputs, Value token,
                     TypeRange results) {
   bool isPure = effects.isPureFunction(callee.getName().getRootReference().getValue());
-  return make(isPure ? "PartitionedCall" : "StatefulPartitionedCall", suffix)
-      .attr("Tin", dtypesOf(inputs.getTypes()))
+  NodeBuilder built = make(isPure ? "PartitionedCall" : "StatefulPartitionedCall", suffix);
+  if (dissolves)
+    built.attr(dissolvedCallKey, builder.getBoolAttr(true));
+  return built.attr("Tin", dtypesOf(inputs.getTypes()))
       .attr("Tout", dtypesOf(results))
       .attr("f", callee)
       .attr("config", builder.getStringAttr(""))
@@ -97,7 +99,7 @@ Value Lowering::identity(Value value, Value token, const Twine &suffix) {
 }
 
 // The node's name and attributes go to an IdentityN of the results, so that they can be fetched and
-// the node be made again.
+// the node be made again. Other nodes use the results of what dissolves one by one.
 void Lowering::replace(ArrayRef<Value> results, Value token) {
   NodeBuilder built(builder, results.empty() ? "NoOp" : "IdentityN");
   built.placedAs(node).name(name).attrs(savedAttrs(node));
@@ -106,11 +108,12 @@ void Lowering::replace(ArrayRef<Value> results, Value token) {
   else
     built.attr("T", dtypesOf(node.results().getTypes()))
         .inputs(results)
+        .control(dissolves ? token : Value())
         .results(node.results().getTypes());
   Node named = built.build();
-  for (auto [from, to] : llvm::zip(node.results(), named.results()))
-    from.replaceAllUsesWith(to);
-  replaceControl(node.controlResult(), named.controlResult());
+  for (auto [from, direct, to] : llvm::zip(node.results(), results, named.results()))
+    from.replaceAllUsesWith(dissolves ? direct : Value(to));
+  replaceControl(node.controlResult(), dissolves && token ? token : named.controlResult());
   node->erase();
 }
 

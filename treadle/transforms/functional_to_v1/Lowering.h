@@ -1,6 +1,7 @@
 // A functional node while it is made v1 control flow.
 #pragma once
 
+#include "treadle/rewriting/Dissolving.h"
 #include "treadle/transforms/functional_to_v1/Lowered.h"
 
 #include "mlir/IR/SymbolTable.h"
@@ -30,7 +31,7 @@ class Lowering {
 public:
   Lowering(Node node, BodyNames &names, Effects &effects, mlir::SymbolTable &functions)
       : node(node), names(names), effects(effects), functions(functions),
-        builder(node.getOperation()), name(node.name().str()) {}
+        builder(node.getOperation()), name(node.name().str()), dissolves(tfg::dissolves(node)) {}
 
   void lowerWhile();
   void lowerFor();
@@ -94,6 +95,8 @@ private:
   mlir::SymbolTable &functions;
   mlir::OpBuilder builder;
   std::string name;
+  /// Of what the functions do, only that runs which a result that is used needs.
+  bool dissolves;
   bool overlaps = false; // for the runtime: iterations overlap
 };
 

@@ -1,6 +1,7 @@
 #include "treadle/transforms/inline_calls/CallSite.h"
 
 #include "treadle/rewriting/DeviceName.h"
+#include "treadle/rewriting/Dissolving.h"
 #include "treadle/rewriting/Frames.h"
 #include "treadle/rewriting/SoftEdges.h"
 
@@ -12,6 +13,8 @@ using namespace mlir;
 namespace treadle::tfg {
 
 std::string obstacleOfCall(Node call, const Callee &callee) {
+  if (!callee.conditionalEffect.empty() && !dissolves(call))
+    return callee.conditionalEffect;
   for (StringRef key : {"_noinline", "_XlaMustCompile"})
     if (auto flag = call.attr<BoolAttr>(key); flag && flag.getValue())
       return ("its attribute '" + key + "' is true").str();
@@ -35,7 +38,8 @@ class Expansion {
 public:
   Expansion(Node call, const Callee &callee, CallerBody caller)
       : call(call), callee(callee), function(callee.function), caller(caller),
-        builder(call.getOperation()), prefix(call.name().str() + "/") {}
+        builder(call.getOperation()), prefix(call.name().str() + "/"),
+        isDissolved(dissolves(call)) {}
 
   void run() {
     Block &body = *call->getBlock();
@@ -44,8 +48,12 @@ public:
     mapArguments();
     cloneNodes();
     enterNodes();
-    enterEffects();
-    leaveThroughResults();
+    if (isDissolved) {
+      dissolve();
+    } else {
+      enterEffects();
+      leaveThroughResults();
+    }
     if (isAfterEffects)
       for (auto it = before ? std::next(Block::iterator(before)) : body.begin();
            it != body.end() && &*it != after; ++it)
@@ -76,7 +84,8 @@ private:
         Node node =
             identity(value, caller.names.unique(prefix + function.getDataArgumentName(i).str()));
         value = node.results().front();
-        before.push_back(node.controlResult());
+        if (!isDissolved)
+          before.push_back(node.controlResult());
       }
       inputs.push_back(value);
       BlockArgument argument = function.getDataArgument(i);
@@ -87,7 +96,7 @@ private:
     else if (!before.empty())
       entry = newNode("NoOp", "inputs").control(before).build().controlResult();
     for (auto [i, value] : llvm::enumerate(inputs)) {
-      Value token = entry ? entry : controlTokenOf(value);
+      Value token = entry && !isDissolved ? entry : controlTokenOf(value);
       mapping.map(FuncOp::getControlTokenOf(function.getDataArgument(i)), token);
     }
   }
@@ -208,6 +217,26 @@ private:
     }
   }
 
+  // Each result is the value alone, and the token is that of the control results.
+  void dissolve() {
+    SmallVector<Value> values, done;
+    for (Value value : function.getReturn().getData())
+      values.push_back(mapping.lookup(value));
+    for (Value token : function.getReturn().getControl())
+      done.push_back(mapping.lookup(token));
+    if (done.empty() && entry)
+      done.push_back(entry);
+    bool isNeeded = caller.keepsNames || !call.controlResult().use_empty();
+    if (done.size() != 1 && isNeeded)
+      done = {newNode("NoOp", "done").control(done).build().controlResult()};
+    call.results().replaceAllUsesWith(values);
+    if (isNeeded)
+      replaceControl(call.controlResult(), done.front());
+    if (caller.keepsNames)
+      keptNode(values, done);
+    call->erase();
+  }
+
   void leaveThroughResults() {
     SmallVector<Value> values;
     for (auto [value, type] : llvm::zip(function.getReturn().getData(), call.results().getTypes()))
@@ -266,8 +295,24 @@ private:
         tokens.insert(token);
   }
 
+  /// Another node of the call's name, which is removed next.
+  Node keptNode(ArrayRef<Value> values, ArrayRef<Value> tokens) {
+    SmallVector<Attribute> types;
+    for (Value value : values)
+      types.push_back(dtypeAttr(value.getType()));
+    NodeBuilder kept(builder, values.empty()       ? "NoOp"
+                              : values.size() == 1 ? "Identity"
+                                                   : "IdentityN");
+    kept.placedAs(call).name(call.name().str()).inputs(values).control(tokens);
+    kept.results(call.results().getTypes());
+    if (values.size() == 1)
+      kept.attr("T", types.front());
+    else if (!values.empty())
+      kept.attr("T", builder.getArrayAttr(types));
+    return kept.build();
+  }
+
   void replaceByKeptNode(ArrayRef<Value> values, ArrayRef<Value> done) {
-    std::string name = call.name().str();
     llvm::SmallSetVector<Value, 4> tokens;
     for (auto [i, value] : llvm::enumerate(values))
       if (mustWait(i, value))
@@ -276,19 +321,7 @@ private:
       tokens.insert_range(doneOrEntry(done));
     if (!call.controlResult().use_empty())
       addUnneededInputs(tokens);
-    SmallVector<Attribute> types;
-    for (Value value : values)
-      types.push_back(dtypeAttr(value.getType()));
-    NodeBuilder kept(builder, values.empty()       ? "NoOp"
-                              : values.size() == 1 ? "Identity"
-                                                   : "IdentityN");
-    kept.placedAs(call).name(name).inputs(values).control(tokens.getArrayRef());
-    kept.results(call.results().getTypes());
-    if (values.size() == 1)
-      kept.attr("T", types.front());
-    else if (!values.empty())
-      kept.attr("T", builder.getArrayAttr(types));
-    Node node = kept.build();
+    Node node = keptNode(values, tokens.getArrayRef());
     for (auto [i, value] : llvm::enumerate(values)) {
       bool isDirect = values.size() > 1 && !mustWait(i, value);
       call.results()[i].replaceAllUsesWith(isDirect ? value : Value(node.results()[i]));
@@ -332,6 +365,7 @@ private:
   CallerBody caller;
   OpBuilder builder;
   std::string prefix;
+  bool isDissolved;
   Value entry; // waits for all that the call waited for; null if that was nothing
   SmallVector<Value> inputs;
   SmallVector<Node> copies;

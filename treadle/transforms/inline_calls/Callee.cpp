@@ -217,9 +217,9 @@ Callee analyzeCallee(FuncOp function, Effects &effects) {
     }
   BodyFacts facts(callee, effects);
   if (Operation *op = callee.hasV1ControlFlow ? facts.firstConditionalEffect() : nullptr)
-    callee.obstacle = ("its node '" + Node(op).name() + "' (" + Node(op).opType() +
-                       ") has effects and stands behind Switch or Enter")
-                          .str();
+    callee.conditionalEffect = ("its node '" + Node(op).name() + "' (" + Node(op).opType() +
+                                ") has effects and stands behind Switch or Enter")
+                                   .str();
   else
     facts.fill();
   return callee;

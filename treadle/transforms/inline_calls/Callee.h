@@ -10,6 +10,8 @@ struct Callee {
   FuncOp function;
   /// Why calls of it have to stay; empty: they needn't.
   std::string obstacle;
+  /// Why calls of it have to stay that don't dissolve; where this is set, what follows is not.
+  std::string conditionalEffect;
   size_t numNodes = 0;
   /// Nodes with effects, and nodes of control results, that no other such node depends on. Once
   /// they have run, every effect of the body has happened.

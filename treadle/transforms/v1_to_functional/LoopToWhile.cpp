@@ -85,14 +85,15 @@ tf_type::FuncAttr LoopConverter::buildCondition(StringRef base) {
   return calleeFor(conversion, function);
 }
 
-/// What a NextIteration hands on, once what it waits for is over.
+/// What a NextIteration hands on, once what it waits for is over. One that was lowered waits for
+/// the call of the body, as the While does.
 static Value nextValue(Outline &outline, Node next) {
   SmallVector<Value> waits;
   for (Value token : next.control())
     if (outline.contains(token))
       waits.push_back(outline.lookup(token));
   Value value = outline.lookup(next.data()[0]);
-  if (waits.empty())
+  if (waits.empty() || isLowered(next))
     return value;
   return NodeBuilder(outline.atEnd(), "Identity")
       .name(outline.uniqueName(next.name()))
