@@ -646,8 +646,9 @@ def Place : Pass<"tfg-place", "::mlir::ModuleOp"> {
 
     Nodes that say `_class = ["loc:@x"]` are together, and with node x; so are a variable, or any
     other resource, and all nodes that take its handle. Such a group goes where its first placed node
-    is, else where its first node that a rule knows goes. That two nodes of a group are placed apart
-    is an error.
+    is, else where its first node that a rule knows goes. That nodes of a group stand on devices of
+    several types, jobs or tasks is an error; on several devices of one type (`/CPU:0`, `/CPU:1`) they
+    stay, as in TensorFlow.
 
     ```mlir
     // rules="MatMul|Conv.*=/device:GPU:0;name:^loop/=/job:w/task:0"

@@ -147,10 +147,14 @@ private:
     return true;
   }
 
+  /// Devices of one type in one task may share a group, as in TensorFlow.
   static bool agree(Node first, Node second) {
     auto a = tfg::DeviceName::parse(first.device()), b = tfg::DeviceName::parse(second.device());
-    if (a && b && a->agreesWith(*b))
-      return true;
+    if (a && b) {
+      a->id.reset();
+      if (a->agreesWith(*b))
+        return true;
+    }
     second->emitError() << "node '" << second.name() << "' is on '" << second.device()
                         << "', but must be together with node '" << first.name() << "' on '"
                         << first.device() << "'; place both on one device, or neither";
