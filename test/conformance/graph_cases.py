@@ -85,6 +85,19 @@ def session_of(graph_def, optimized):
     return graph, tf.compat.v1.Session(graph=graph, config=config)
 
 
+def without_optimizers(content):
+    """The graph with calls that ask for functions as they are."""
+    tf = tensorflow()
+    graph_def = tf.compat.v1.GraphDef.FromString(content)
+    config = tf.compat.v1.ConfigProto()
+    config.graph_options.rewrite_options.disable_meta_optimizer = True
+    for nodes in (graph_def.node, *(f.node_def for f in graph_def.library.function)):
+        for node in nodes:
+            if "config_proto" in node.attr:
+                node.attr["config_proto"].s = config.SerializeToString()
+    return graph_def.SerializeToString()
+
+
 class GraphCase:
     """A graph, and calls in one session. The values of feeds are arrays."""
 
