@@ -99,7 +99,8 @@ Value Lowering::identity(Value value, Value token, const Twine &suffix) {
 }
 
 // The node's name and attributes go to an IdentityN of the results, so that they can be fetched and
-// the node be made again. Other nodes use the results of what dissolves one by one.
+// the node be made again. Other nodes use the results of what dissolves one by one; but who takes a
+// handle that a loop hands on comes after the loop.
 void Lowering::replace(ArrayRef<Value> results, Value token) {
   NodeBuilder built(builder, results.empty() ? "NoOp" : "IdentityN");
   built.placedAs(node).name(name).attrs(savedAttrs(node));
@@ -112,7 +113,8 @@ void Lowering::replace(ArrayRef<Value> results, Value token) {
         .results(node.results().getTypes());
   Node named = built.build();
   for (auto [from, direct, to] : llvm::zip(node.results(), results, named.results()))
-    from.replaceAllUsesWith(dissolves ? direct : Value(to));
+    from.replaceAllUsesWith(dissolves && !llvm::is_contained(node.data(), direct) ? direct
+                                                                                  : Value(to));
   replaceControl(node.controlResult(), dissolves && token ? token : named.controlResult());
   node->erase();
 }

@@ -15,6 +15,10 @@
 // CHECK: NoOp [%[[END]]] name("after")
 // CHECK: NextIteration(%{{.*}}) [%{{.*}}] name("loop/NextIteration_0")
 
+// Who takes a handle that the loop hands on comes after the loop.
+// CHECK: %[[WHILE:.*]]:3, %{{.*}} = IdentityN({{.*}}) name("loop")
+// CHECK: ReadVariableOp(%[[WHILE]]#1) name("read")
+
 // PRUNED-NOT: "if/branch_1/set_a"
 // PRUNED: name("if/branch_1/set_b")
 // PRUNED-NOT: "if/branch_1/set_a"
@@ -42,6 +46,7 @@ tfg.graph #tf_type.version<producer = 1, min_consumer = 0> {
   %second, %4 = Identity(%If#1) name("second") {T = i32} : (tensor<i32>) -> (tensor<i32>)
   %after = NoOp [%3] name("after")
   %While:3, %5 = While(%second, %a, %b) name("loop") {T = [i32, !tf_type.resource, !tf_type.resource], _lower_using_switch_merge = true, body = #tf_type.func<@body, {}>, cond = #tf_type.func<@less, {}>, parallel_iterations = 10 : i64} : (tensor<i32>, tensor<!tf_type.resource>, tensor<!tf_type.resource>) -> (tensor<i32>, tensor<!tf_type.resource>, tensor<!tf_type.resource>)
+  %read, %7 = ReadVariableOp(%While#1) name("read") {dtype = i32} : (tensor<!tf_type.resource>) -> (tensor<i32>)
   %third, %6 = Identity(%While#0) name("third") {T = i32} : (tensor<i32>) -> (tensor<i32>)
 }
 tfg.func @then(%a: tensor<!tf_type.resource> {tfg.name = "a"}, %b: tensor<!tf_type.resource> {tfg.name = "b"}) -> (tensor<i32> {tfg.name = "x"}, tensor<i32> {tfg.name = "y"}) attributes {is_stateful} {
