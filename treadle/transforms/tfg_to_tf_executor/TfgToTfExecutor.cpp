@@ -154,8 +154,9 @@ private:
       DictionaryAttr attrs = func.getArgAttrDict(2 * i);
       argAttrs.push_back(attrs ? attrs : builder.getDictionaryAttr({}));
     }
-    tfe::GraphOp body = makeFunction(
-        func, func.getName(), FunctionType::get(&getContext(), inputs, func.getResultTypes()));
+    // A function may give a value of a more precise type than it states.
+    auto type = FunctionType::get(&getContext(), inputs, func.getReturn().getData().getTypes());
+    tfe::GraphOp body = makeFunction(func, func.getName(), type);
     target.setPrivate();
     target.setArgAttrsAttr(builder.getArrayAttr(argAttrs));
     if (ArrayAttr attrs = func.getResAttrsAttr())

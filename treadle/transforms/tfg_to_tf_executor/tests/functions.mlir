@@ -34,3 +34,9 @@ tfg.func generic @g(%x: !tf_type.tensor {tfg.name = "x"}) -> (!tf_type.tensor {t
   %z = get_result(%y) "y" : 0
   return(%z) : !tf_type.tensor
 }
+
+// A value of a more precise type than the function states.
+// CHECK: func.func private @precise(%{{.*}}: tensor<1xi32>{{.*}}) -> (tensor<1xi32>
+tfg.func @precise(%x: tensor<1xi32> {tfg.name = "x"}) -> (tensor<*xi32> {tfg.name = "y"}) {
+  return(%x) : tensor<1xi32>
+}
