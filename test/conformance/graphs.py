@@ -60,8 +60,13 @@ FOR_TREADLE = {"tfg-fuse-kernels"}
 
 
 def sequence(name, options, case):
-    """`name` is a pass, or several with + between them."""
-    return ",".join(harness.spelled(n, options.get(n, []), case) for n in name.split("+"))
+    """`name` is a pass, or several with + between them. What regions hold becomes functions before
+    it goes to tf_executor, which has none."""
+    names = name.split("+")
+    spelled = [harness.spelled(n, options.get(n, []), case) for n in names]
+    if len(names) > 1 and "tfg-to-tf-executor" in names:
+        spelled.insert(names.index("tfg-to-tf-executor"), "tfg-region-to-functional")
+    return ",".join(spelled)
 
 
 class Subject:
