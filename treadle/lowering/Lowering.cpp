@@ -3,6 +3,7 @@
 #include "treadle/dialect/Regions.h"
 #include "treadle/import/Keywords.h"
 #include "treadle/ops/OpTable.h"
+#include "treadle/rewriting/Dissolving.h"
 #include "treadle/rewriting/LoopVariables.h"
 #include "treadle/runtime/FunctionOps.h"
 #include "treadle/runtime/Plan.h"
@@ -164,11 +165,10 @@ Expected<void> Lowering::addAttributes(tfg::Node node, NodeSpec &out) {
 }
 
 bool Lowering::isDissolved(tfg::Node node) const {
-  auto flag = node->getAttrOfType<mlir::BoolAttr>("_lower_using_switch_merge");
-  return part.dissolves && flag && flag.getValue() && isConditional(opKind(node.opType()));
+  return part.dissolves && tfg::dissolves(node) && opKind(node.opType()) != OpKind::While;
 }
 
-// Says in the references to the branches which of the conditional's results are used.
+// Says in the references to the branches, or to the function of a call, which results are used.
 void Lowering::addWantedResults(tfg::Node node, NodeSpec &spec) {
   auto isUsed = [&](mlir::Value result) {
     return llvm::is_contained(part.wantedValues(), result) ||
@@ -193,6 +193,7 @@ void Lowering::addWantedResults(tfg::Node node, NodeSpec &spec) {
         branch.attrs = shared;
     spec.attrs.set(name, std::move(*value));
   };
+  mark("f", FunctionRef());
   mark("then_branch", FunctionRef());
   mark("else_branch", FunctionRef());
   mark("branches", std::vector<FunctionRef>());
