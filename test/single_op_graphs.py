@@ -9,6 +9,7 @@ TYPES = {
     "float32": "DT_FLOAT",
     "float64": "DT_DOUBLE",
     "int8": "DT_INT8",
+    "uint8": "DT_UINT8",
     "int32": "DT_INT32",
     "int64": "DT_INT64",
     "complex64": "DT_COMPLEX64",

@@ -1,6 +1,7 @@
 #include "treadle/kernels/Families.h"
 
 #include "treadle/kernels/KernelLevels.h"
+#include "treadle/runtime/SameOps.h"
 #include "treadle/tensor/Error.h"
 
 #include <algorithm>
@@ -70,6 +71,7 @@ const KernelRegistry &builtinKernels() {
     all->add(tensorFunctionKernels());
     all->add(rowFunctionKernels());
     all->add(datasetFunctionKernels());
+    addSameOps(*all);
     return all;
   }();
   return *registry;

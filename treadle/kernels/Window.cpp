@@ -16,9 +16,17 @@ void moveChannels(OpContext &ctx, const Tensor &in, const ImageDims &dims, bool 
               toFirst ? last : first);
 }
 
+// oneDNN's own name for explicit paddings, which beside it are VALID.
+constexpr std::string_view oneDnnPaddings = "padding_list";
+
+bool hasOneDnnPaddings(const BindContext &node) {
+  return !node.attrs.getOr(oneDnnPaddings, std::vector<int64_t>()).empty();
+}
+
 // Explicit paddings: two for each dimension of the tensor.
 std::optional<Error> readPaddings(const BindContext &node, WindowAttrs &attrs) {
-  auto pads = node.attrs.getOr("explicit_paddings", std::vector<int64_t>());
+  auto pads = node.attrs.getOr(hasOneDnnPaddings(node) ? oneDnnPaddings : "explicit_paddings",
+                               std::vector<int64_t>());
   auto spatial = static_cast<size_t>(attrs.spatial);
   if (pads.size() != 2 * (spatial + 2))
     return invalidArgument("explicit_paddings must have ", 2 * (spatial + 2), " elements, but has ",
@@ -90,9 +98,9 @@ Expected<WindowAttrs> WindowAttrs::of(const BindContext &node, int spatial) {
       return Unexpected(unimplemented("dilations of ", *channels, " along the channels"));
   }
   std::string padding = node.attrs.getOr("padding", std::string("VALID"));
-  attrs.padding = padding == "SAME"       ? Padding::Same
-                  : padding == "EXPLICIT" ? Padding::Explicit
-                                          : Padding::Valid;
+  attrs.padding = hasOneDnnPaddings(node) || padding == "EXPLICIT" ? Padding::Explicit
+                  : padding == "SAME"                              ? Padding::Same
+                                                                   : Padding::Valid;
   if (attrs.padding == Padding::Explicit)
     if (std::optional<Error> error = readPaddings(node, attrs))
       return Unexpected(std::move(*error));

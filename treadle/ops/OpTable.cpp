@@ -1,6 +1,7 @@
 // Lookup in the generated table, and the views of its rows.
 #include "treadle/ops/OpTable.h"
 
+#include "treadle/ops/SameOp.h"
 #include "treadle/ops/Tables.h"
 
 #include <algorithm>
@@ -102,6 +103,13 @@ const OpDef *lookupOp(std::string_view name) {
     if (op.name() == name)
       return &op;
   }
+}
+
+const OpDef *sameOp(const OpDef &op) {
+  std::span pairs(ops::samePairs, ops::numSamePairs);
+  auto number = static_cast<uint16_t>(&op - ops::ops);
+  auto found = std::ranges::lower_bound(pairs, number, {}, &ops::SamePair::op);
+  return found != pairs.end() && found->op == number ? &ops::ops[found->same] : nullptr;
 }
 
 std::span<const OpDef> allOps() { return {ops::ops, ops::numOps}; }

@@ -14,6 +14,13 @@ extern const OpFacts facts[];
 extern const OpDef ops[]; // sorted by name
 extern const size_t numOps;
 
+/// An op and the one that it is the same as: numbers in `ops`, by the first.
+struct SamePair {
+  uint16_t op, same;
+};
+extern const SamePair samePairs[];
+extern const size_t numSamePairs;
+
 /// An open hash table with linear probing: a number in `ops` plus one, 0 where free. The size is a
 /// power of two.
 extern const uint16_t slots[];

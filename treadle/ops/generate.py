@@ -203,6 +203,16 @@ def slots_of(names):
     return slots
 
 
+def same_pairs(names, facts):
+    """The numbers of each op that is the same as another, and of that other."""
+    numbers = {name: number for number, name in enumerate(names)}
+    return [
+        braced(number, numbers[facts[name]["same_as"]])
+        for name, number in numbers.items()
+        if "same_as" in facts.get(name, {})
+    ]
+
+
 def array(kind, name, items, per_line=1):
     yield f"const {kind} {name}[] = {{"
     for i in range(0, len(items), per_line):
@@ -238,6 +248,8 @@ def cpp(ops, facts):
     yield from array("OpFacts", "facts", list(tables.facts))
     yield from array("OpDef", "ops", tables.ops)
     yield f"const size_t numOps = {len(ops)};"
+    yield from array("SamePair", "samePairs", same_pairs(names, facts))
+    yield f"const size_t numSamePairs = {len(same_pairs(names, facts))};"
     yield f"const size_t numSlots = {SLOTS};"
     yield from array("uint16_t", "slots", slots_of(names), 32)
     yield "} // namespace treadle::ops"

@@ -11,6 +11,8 @@ arguments=N         input N is the first argument of the functions that it runs;
                     and while that is clear without
 region              has a counterpart with regions
 stateless=OP        the op that differs from it only in that its functions have no effects
+same_as=OP          the op that computes the same from the same first inputs, those before the first
+                    of bytes; what else it takes and gives says how tensors lie in memory
 effects=EFFECTS     none, deferred, ACCESS (to what its inputs are handles to), own (a state of the
                     node) or REACH.ACCESS; several with commas. REACH is world, named or channel;
                     ACCESS is read, write, put or take
@@ -57,7 +59,8 @@ ACCESSES = {"none": (0, 3), "read": (1, 3), "write": (2, 3), "put": (2, 1), "tak
 FIRST_ARGUMENTS = {"call": 0, "if": 1, "case": 1, "while": 0}
 FLAGS = """region blocks python forgets reads_variables updates_variables checks moves
     no_gradient pointwise""".split()
-WORDS = "kind arguments stateless effects makes shape total elementwise native fusion cost".split()
+WORDS = """kind arguments stateless same_as effects makes shape total elementwise native fusion
+    cost""".split()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -133,7 +136,7 @@ def parse_facts(text, names):
     for number, row in rows(text):
         try:
             facts, ops = parse_row(row)
-            for op in [*ops, *filter(None, [facts.get("stateless")])]:
+            for op in [*ops, *(facts[key] for key in ("stateless", "same_as") if key in facts)]:
                 if op not in names:
                     raise ValueError(f"there is no op '{op}'")
             for op in ops:

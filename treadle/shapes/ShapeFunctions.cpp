@@ -1,9 +1,10 @@
 #include "treadle/shapes/ShapeFunctions.h"
 
-#include "treadle/ops/OpTable.h"
+#include "treadle/ops/SameOp.h"
 #include "treadle/shapes/Signature.h"
 
 #include <algorithm>
+#include <limits>
 #include <unordered_map>
 
 namespace treadle {
@@ -133,6 +134,14 @@ namespace {
 struct Rule {
   ShapeFunction function = nullptr;
   std::optional<Signature> signature;
+  size_t numResults = std::numeric_limits<size_t>::max(); // of which it tells
+
+  ShapeResults infer(const ShapeQuery &query) const {
+    ShapeResults results = function ? function(query) : signature->infer(query);
+    if (results.values.size() > numResults)
+      results.values.resize(numResults);
+    return results;
+  }
 };
 
 const Rule *ruleOf(std::string_view op) {
@@ -150,6 +159,13 @@ const Rule *ruleOf(std::string_view op) {
       for (const ShapeEntry &entry : family.functions)
         out[entry.op] = {entry.function, std::nullopt};
     }
+    // Where an op has more inputs than the one that it is the same as, nothing is known.
+    for (const OpDef &op : allOps())
+      if (const OpDef *same = sameOp(op);
+          same && out.contains(same->name()) && same->inputs().size() == op.inputs().size()) {
+        Rule &rule = out[op.name()] = out[same->name()];
+        rule.numResults = same->outputs().size();
+      }
     return out;
   }();
   auto found = rules.find(op);
@@ -181,11 +197,7 @@ bool hasShapeFunction(std::string_view op) { return ruleOf(op); }
 
 ShapeResults inferShapes(const ShapeQuery &query) {
   const Rule *rule = ruleOf(query.op());
-  ShapeResults results;
-  if (rule && rule->function)
-    results = rule->function(query);
-  else if (rule && rule->signature)
-    results = rule->signature->infer(query);
+  ShapeResults results = rule ? rule->infer(query) : ShapeResults();
   if (results.values.size() > query.numResults())
     results.values.resize(query.numResults());
   if (std::optional<Shape::Dims> integers = integersOf(query)) {

@@ -34,12 +34,12 @@ int64_t windows(const ShapeQuery &query, int64_t size, int64_t window, int64_t s
   if (!dims::isKnown(size) || stride <= 0)
     return Shape::unknown;
   std::string padding = query.textAttr("padding");
-  if (padding == "SAME")
+  std::vector<int64_t> pads = query.intsAttr("padding_list"); // oneDNN's, beside VALID
+  if (pads.empty() && padding == "SAME")
     return size / stride + (size % stride != 0);
-  if (padding == "EXPLICIT") {
-    std::vector<int64_t> pads = query.intsAttr("explicit_paddings");
+  if (!pads.empty() || padding == "EXPLICIT") {
     if (pads.empty())
-      pads = query.intsAttr("padding_list");
+      pads = query.intsAttr("explicit_paddings");
     size = dims::plus(size, dims::plus(at(pads, 2 * dim, 0), at(pads, 2 * dim + 1, 0)));
   } else if (padding != "VALID") {
     return Shape::unknown;
@@ -159,8 +159,15 @@ ShapeResults volumePool(const ShapeQuery &query) {
 
 ShapeResults quantizedPool(const ShapeQuery &query) { return withRange(pool(query)); }
 
-ShapeResults quantizedConvolution(const ShapeQuery &query) {
-  return withRange(convolution<false>(query));
+template <bool isDepthwise> ShapeResults quantizedConvolution(const ShapeQuery &query) {
+  return withRange(convolution<isDepthwise>(query));
+}
+
+// With a range for each channel, where the filter has these.
+template <bool isDepthwise> ShapeResults fusedQuantizedConvolution(const ShapeQuery &query) {
+  ShapeResults out = convolution<isDepthwise>(query);
+  out.values.resize(1);
+  return out;
 }
 
 // The filter has no channels of its own.
@@ -271,7 +278,8 @@ const std::vector<SignatureEntry> &signatures() {
       {"[b,c], [b], [] -> [b]", {"InTopKV2"}},
       {"[b,h,w,c] -> [b,h,w,c]", {"LRN"}},
       {"[b,h,w,c], [b,h,w,c], [b,h,w,c] -> [b,h,w,c]", {"LRNGrad"}},
-      {"X, *, * -> X", {"_MklLayerNorm"}},
+      {"X, *, * -> X", {"_MklLayerNorm", "_MklFusedInstanceNorm"}},
+      {"*, [n], [?,?,?,c] -> =1, [c]", {"_MklNativeConv2DBackpropFilterWithBias"}},
       {"[b,X], *, * -> [b,X], [b,{groups}], [b,{groups}]", {"_GroupNorm"}},
   };
   return table;
@@ -282,11 +290,27 @@ const std::vector<ShapeEntry> &functions() {
       {"Conv", anyConvolution},
       {"Conv2D", convolution<false>},
       {"_FusedConv2D", convolution<false>},
+      {"_MklNativeConv2DWithBias", convolution<false>},
       {"DepthwiseConv2dNative", convolution<true>},
       {"_FusedDepthwiseConv2dNative", convolution<true>},
       {"Conv3D", volumeConvolution},
       {"_FusedConv3D", volumeConvolution},
-      {"QuantizedConv2D", quantizedConvolution},
+      {"QuantizedConv2D", fusedQuantizedConvolution<false>},
+      {"QuantizedConv2DAndRelu", fusedQuantizedConvolution<false>},
+      {"QuantizedConv2DPerChannel", fusedQuantizedConvolution<false>},
+      {"QuantizedConv2DWithBias", fusedQuantizedConvolution<false>},
+      {"QuantizedConv2DWithBiasAndRelu", fusedQuantizedConvolution<false>},
+      {"QuantizedConv2DWithBiasSumAndRelu", fusedQuantizedConvolution<false>},
+      {"QuantizedConv2DAndReluAndRequantize", quantizedConvolution<false>},
+      {"QuantizedConv2DAndRequantize", quantizedConvolution<false>},
+      {"QuantizedConv2DWithBiasAndReluAndRequantize", quantizedConvolution<false>},
+      {"QuantizedConv2DWithBiasAndRequantize", quantizedConvolution<false>},
+      {"QuantizedConv2DWithBiasSignedSumAndReluAndRequantize", quantizedConvolution<false>},
+      {"QuantizedConv2DWithBiasSumAndReluAndRequantize", quantizedConvolution<false>},
+      {"QuantizedDepthwiseConv2D", fusedQuantizedConvolution<true>},
+      {"QuantizedDepthwiseConv2DWithBias", fusedQuantizedConvolution<true>},
+      {"QuantizedDepthwiseConv2DWithBiasAndRelu", fusedQuantizedConvolution<true>},
+      {"QuantizedDepthwiseConv2DWithBiasAndReluAndRequantize", quantizedConvolution<true>},
       {"QuantizedAvgPool", quantizedPool},
       {"QuantizedMaxPool", quantizedPool},
       {"Dilation2D", dilation},

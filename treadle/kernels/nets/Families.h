@@ -44,6 +44,9 @@ std::span<const KernelEntry> lstmGatesKernels();
 /// Normalisation across channels (LRN) and over batches (FusedBatchNorm, and with a summand and an
 /// activation _FusedBatchNormEx), with their gradients.
 std::span<const KernelEntry> normalizationKernels();
+/// What TensorFlow's optimizer makes for oneDNN and nothing else here computes: _MklFusedMish and
+/// the like.
+std::span<const KernelEntry> oneDnnKernels();
 /// Steps of gradient descent in all its forms: a rule each, and one line for each op that applies
 /// it.
 std::span<const KernelEntry> optimizerKernels();
@@ -61,6 +64,6 @@ inline constexpr KernelFamily netsFamilies[] = {
     TREADLE_FAMILY(gruKernels),       TREADLE_FAMILY(layerNormKernels),
     TREADLE_FAMILY(lstmGatesKernels), TREADLE_FAMILY(normalizationKernels),
     TREADLE_FAMILY(optimizerKernels), TREADLE_FAMILY(lstmKernels),
-    TREADLE_FAMILY(softmaxKernels)};
+    TREADLE_FAMILY(softmaxKernels),   TREADLE_FAMILY(oneDnnKernels)};
 
 } // namespace treadle

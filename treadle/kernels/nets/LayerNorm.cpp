@@ -1,5 +1,6 @@
 // Normalisation over the last dimension; _LayerNorm over any one, as the ops that it stands for.
 #include "treadle/kernels/Element.h"
+#include "treadle/kernels/Widened.h"
 #include "treadle/kernels/elementwise/Elementwise.h"
 #include "treadle/kernels/elementwise/Families.h"
 #include "treadle/kernels/reductions/Families.h"
@@ -162,7 +163,8 @@ Expected<BoundKernel> bindNorm(const BindContext &node) {
   return boundWith(runNorm, state);
 }
 
-const KernelEntry layerNormTable[] = {{"_MklLayerNorm", bindLayerNorm}, {"_LayerNorm", bindNorm}};
+const KernelEntry layerNormTable[] = {{"_MklLayerNorm", bindAlsoHalves<bindLayerNorm>},
+                                      {"_LayerNorm", bindNorm}};
 
 } // namespace
 

@@ -1,6 +1,7 @@
 // The activations that epilogues know and TensorFlow has no op for, as ops of their own, and
 // gradients of those that take more than a few operations.
 #include "treadle/kernels/Families.h"
+#include "treadle/kernels/Widened.h"
 #include "treadle/kernels/products/Epilogue.h"
 
 #include <Eigen/Core>
@@ -105,7 +106,7 @@ const KernelEntry activationOpTable[] = {
     {"_GeluExact", bindActivation},
     {"_HardSigmoid", bindActivation},
     {"_HardSwish", bindActivation},
-    {"_Swish", bindActivation},
+    {"_Swish", bindAlsoHalves<bindActivation>},
     {"_SwishGrad", bindGradient<SwishSlope>},
     {"_GeluExactGrad", bindGradient<GeluExactSlope>},
     {"_GeluApproximateGrad", bindGradient<GeluApproximateSlope>},

@@ -5,6 +5,7 @@
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/Families.h"
 #include "treadle/kernels/RunningTotal.h"
+#include "treadle/kernels/Widened.h"
 #include "treadle/kernels/elementwise/Broadcast.h"
 #include "treadle/kernels/elementwise/Elementwise.h"
 #include "treadle/kernels/products/Epilogue.h"
@@ -415,7 +416,7 @@ template <bool broadcasts> Expected<BoundKernel> bindBatchMatMul(const BindConte
 const KernelEntry matMulTable[] = {
     {"MatMul", bindMatMul},
     {"SparseMatMul", bindMatMul}, // its operands are dense, only likely to be full of zeros
-    {"_FusedMatMul", bindFusedMatMul},
+    {"_FusedMatMul", bindAlsoHalves<bindFusedMatMul>},
     {"BatchMatMul", bindBatchMatMul<false>},
     {"BatchMatMulV2", bindBatchMatMul<true>},
     {"BatchMatMulV3", bindBatchMatMul<true>},

@@ -4,6 +4,7 @@
 // operation on channels.
 #include "treadle/kernels/ElementCopy.h"
 #include "treadle/kernels/Families.h"
+#include "treadle/kernels/Widened.h"
 #include "treadle/kernels/Window.h"
 #include "treadle/kernels/elementwise/Elementwise.h"
 #include "treadle/kernels/products/KeptForm.h"
@@ -575,10 +576,10 @@ const KernelEntry convolutionTable[] = {
     {"Conv2DBackpropFilterV2", bindWithTensors<2, FilterGradient>},
     {"Conv3DBackpropFilter", bindWithTensors<3, FilterGradient>},
     {"Conv3DBackpropFilterV2", bindConvolution<3, FilterGradient>},
-    {"_FusedConv2D", bindFused<2, false>},
-    {"_FusedConv3D", bindFused<3, false>},
+    {"_FusedConv2D", bindAlsoHalves<bindFused<2, false>>},
+    {"_FusedConv3D", bindAlsoHalves<bindFused<3, false>>},
     {"DepthwiseConv2dNative", bindConvolution<2, Result, true>},
-    {"_FusedDepthwiseConv2dNative", bindFused<2, true>},
+    {"_FusedDepthwiseConv2dNative", bindAlsoHalves<bindFused<2, true>>},
     {"DepthwiseConv2dNativeBackpropInput", bindConvolution<2, InputGradient, true>},
     {"DepthwiseConv2dNativeBackpropFilter", bindConvolution<2, FilterGradient, true>},
 };
