@@ -17,6 +17,9 @@ std::span<const KernelEntry> quantizeKernels();
 std::span<const KernelEntry> quantizeAndDequantizeKernels();
 /// Sums, products and convolutions of quantized tensors.
 std::span<const KernelEntry> quantizedMathKernels();
+/// Convolutions and products of bytes as oneDNN computes them, with a bias, an activation and a new
+/// range.
+std::span<const KernelEntry> fusedQuantizedKernels();
 /// Quantized tensors whose range changes or whose shape does: requantization, joining, reshaping,
 /// rectifying, pooling.
 std::span<const KernelEntry> requantizeKernels();
@@ -26,12 +29,10 @@ std::span<const KernelEntry> uniformQuantizationKernels();
 /// and products and convolutions.
 std::span<const KernelEntry> uniformProductKernels();
 
-inline constexpr KernelFamily quantizedFamilies[] = {TREADLE_FAMILY(fakeQuantizationKernels),
-                                                     TREADLE_FAMILY(quantizeKernels),
-                                                     TREADLE_FAMILY(quantizeAndDequantizeKernels),
-                                                     TREADLE_FAMILY(quantizedMathKernels),
-                                                     TREADLE_FAMILY(requantizeKernels),
-                                                     TREADLE_FAMILY(uniformQuantizationKernels),
-                                                     TREADLE_FAMILY(uniformProductKernels)};
+inline constexpr KernelFamily quantizedFamilies[] = {
+    TREADLE_FAMILY(fakeQuantizationKernels),      TREADLE_FAMILY(quantizeKernels),
+    TREADLE_FAMILY(quantizeAndDequantizeKernels), TREADLE_FAMILY(quantizedMathKernels),
+    TREADLE_FAMILY(fusedQuantizedKernels),        TREADLE_FAMILY(requantizeKernels),
+    TREADLE_FAMILY(uniformQuantizationKernels),   TREADLE_FAMILY(uniformProductKernels)};
 
 } // namespace treadle

@@ -6,6 +6,7 @@
 #include "treadle/kernels/elementwise/Broadcast.h"
 #include "treadle/kernels/elementwise/Elementwise.h"
 #include "treadle/kernels/elementwise/Quantized.h"
+#include "treadle/kernels/quantized/SymmetricConvolution.h"
 
 #include <vector>
 
@@ -136,6 +137,8 @@ void convolve(OpContext &ctx) {
 }
 
 Expected<BoundKernel> bindConvolution(const BindContext &node) {
+  if (node.inputTypes[1] == DType::QInt8)
+    return bindSymmetricConvolution(node);
   for (DType dtype : node.inputTypes.first(2))
     if (!isByte(dtype))
       return unsupportedDType(node, dtype);
