@@ -33,6 +33,21 @@ size_t countAttr(const ShapeQuery &query, std::string_view key) {
   return static_cast<size_t>(std::clamp<int64_t>(query.intAttr(key), 0, query.numResults()));
 }
 
+// The sizes of all fields, then the values of each: of a batch of messages.
+ShapeResults decodeProto(const ShapeQuery &query) {
+  const Shape &batch = query.shape(0);
+  if (!batch.hasRank() || !query.numResults())
+    return {};
+  ShapeResults out = ShapeResults::all(query.numResults(), batch + Shape{Shape::unknown});
+  out.values[0] = batch + Shape{static_cast<int64_t>(query.listSize("field_names"))};
+  return out;
+}
+
+ShapeResults encodeProto(const ShapeQuery &query) {
+  const Shape &sizes = query.shape(0);
+  return sizes.hasRank() && sizes.rank() > 0 ? ShapeResults{sizes.drop(-1)} : ShapeResults();
+}
+
 ShapeResults parseExample(const ShapeQuery &query) {
   ResultList out;
   Shape batch = query.shape(0);
@@ -110,6 +125,8 @@ const std::vector<SignatureEntry> &signatures() {
 }
 
 constexpr ShapeEntry functions[] = {
+    {"DecodeProtoV2", decodeProto},
+    {"EncodeProto", encodeProto},
     {"ParseExample", parseExample},
     {"ParseExampleV2", parseExampleV2},
     {"ParseSingleExample", parseSingleExample},

@@ -17,6 +17,8 @@ std::span<const KernelEntry> fileKernels();
 std::span<const KernelEntry> imageSummaryKernels();
 /// Ops that read serialized tf.Example and tf.SequenceExample messages.
 std::span<const KernelEntry> parseExampleKernels();
+/// DecodeProtoV2 and EncodeProto: fields of protocol buffers' messages, by a FileDescriptorSet.
+std::span<const KernelEntry> protoKernels();
 /// The kinds of readers, and the ops on them.
 std::span<const KernelEntry> readerKernels();
 /// Save and Restore, the ops of the first format of checkpoints.
@@ -30,8 +32,8 @@ std::span<const KernelEntry> summaryWriterKernels();
 inline constexpr KernelFamily filesFamilies[] = {
     TREADLE_FAMILY(checkpointKernels),   TREADLE_FAMILY(exampleJsonKernels),
     TREADLE_FAMILY(fileKernels),         TREADLE_FAMILY(imageSummaryKernels),
-    TREADLE_FAMILY(parseExampleKernels), TREADLE_FAMILY(readerKernels),
-    TREADLE_FAMILY(sliceFileKernels),    TREADLE_FAMILY(summaryKernels),
-    TREADLE_FAMILY(summaryWriterKernels)};
+    TREADLE_FAMILY(parseExampleKernels), TREADLE_FAMILY(protoKernels),
+    TREADLE_FAMILY(readerKernels),       TREADLE_FAMILY(sliceFileKernels),
+    TREADLE_FAMILY(summaryKernels),      TREADLE_FAMILY(summaryWriterKernels)};
 
 } // namespace treadle

@@ -1,0 +1,69 @@
+// Which fields the messages of a FileDescriptorSet have: what the ops that read and write protocol
+// buffers need to know, read by hand, since the runtime knows no protobuf.
+#pragma once
+
+#include "treadle/tensor/Error.h"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace treadle {
+
+/// The numbers of FieldDescriptorProto.Type.
+enum class ProtoType : uint8_t {
+  Double = 1,
+  Float,
+  Int64,
+  UInt64,
+  Int32,
+  Fixed64,
+  Fixed32,
+  Bool,
+  String,
+  Group,
+  Message,
+  Bytes,
+  UInt32,
+  Enum,
+  SFixed32,
+  SFixed64,
+  SInt32,
+  SInt64,
+};
+
+/// How a field is encoded: the low three bits of its tag.
+enum class ProtoWire : uint8_t { Varint, Fixed64, Bytes, GroupBegin, GroupEnd, Fixed32 };
+
+ProtoWire wireOf(ProtoType type);
+
+struct ProtoField {
+  std::string name;
+  uint64_t number = 0;
+  ProtoType type = ProtoType::Int32;
+  bool isRepeated = false, isPacked = false;
+  std::string typeName;    // of an enumeration, as it is found in the set
+  std::string defaultText; // as the file states it; empty: none
+};
+
+struct ProtoMessage {
+  std::string name; // with its package, without a dot in front
+  std::vector<ProtoField> fields;
+
+  const ProtoField *find(std::string_view field) const;
+};
+
+/// Names and numbers of an enumeration, in the order of their definition.
+using ProtoEnum = std::vector<std::pair<std::string, int32_t>>;
+
+struct ProtoDescriptors {
+  std::map<std::string, ProtoMessage, std::less<>> messages;
+  std::map<std::string, ProtoEnum, std::less<>> enums;
+
+  /// The messages of a serialized FileDescriptorSet; nothing where the bytes are none.
+  static std::optional<ProtoDescriptors> parse(std::string_view set);
+};
+
+} // namespace treadle
