@@ -200,3 +200,19 @@ def test_xla_reduces_by_a_function(op, n):
     for value in (x, x[:0]):
         got = treadle.Session(graph).run("y:0", {"x0:0": value, "x1:0": np.float32(0.5)})
         np.testing.assert_array_equal(got, value.max((0, 2), initial=0.5))
+
+
+def test_xla_reduces_alike_as_machine_code():
+    start = """node { name: "start" op: "Const" attr { key: "dtype" value { type: DT_FLOAT } }
+      attr { key: "value" value { tensor { dtype: DT_FLOAT tensor_shape {} float_val: 0.5 } } } }
+    node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } }
+      attr { key: "shape" value { shape { dim { size: 64 } dim { size: 300 } } } } }
+    node { name: "y" op: "XlaReduce" input: ["x", "start"]
+      attr { key: "T" value { type: DT_FLOAT } }
+      attr { key: "dimensions_to_reduce" value { list { i: [1] } } }
+      attr { key: "reducer" value { func { name: "f" } } } }"""
+    graph = treadle.Graph.from_bytes((start + REDUCER).encode())
+    x = np.random.default_rng(5).standard_normal((64, 300)).astype(np.float32)
+    for tier in ("interpret", "jit"):
+        got = treadle.Session(graph, tier=tier).run("y:0", {"x:0": x})
+        np.testing.assert_array_equal(got, x.max(1, initial=0.5))

@@ -511,11 +511,18 @@ MaybeValues reduceByFunction(Translator &t, tfg::Node node, Values inputs) {
 }
 
 constexpr std::pair<StringRef, Lowering> table[] = {
-    {"Sum", reduce},      {"Mean", reduce},
-    {"Prod", reduce},     {"Max", reduce},
-    {"Min", reduce},      {"All", reduce},
-    {"Any", reduce},      {"ArgMax", argument},
-    {"ArgMin", argument}, {"XlaVariadicReduceV2", reduceByFunction},
+    {"Sum", reduce},
+    {"Mean", reduce},
+    {"Prod", reduce},
+    {"Max", reduce},
+    {"Min", reduce},
+    {"All", reduce},
+    {"Any", reduce},
+    {"ArgMax", argument},
+    {"ArgMin", argument},
+    {"XlaVariadicReduceV2", reduceByFunction},
+    {"XlaReduce", reduceByFunction},
+    {"XlaVariadicReduce", reduceByFunction},
 };
 
 } // namespace
