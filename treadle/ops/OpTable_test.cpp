@@ -1,5 +1,5 @@
 // The op table: single ops as TensorFlow defines them, and what holds for all of them.
-#include "treadle/ops/OpTable.h"
+#include "treadle/ops/SameOp.h"
 
 #include <gtest/gtest.h>
 
@@ -383,6 +383,32 @@ TEST(OpTable, DefaultsAreAllowedAndLongEnough) {
       if (a.minimum() && !a.isList())
         EXPECT_GE(values[0].asInt(), *a.minimum()) << where;
     }
+}
+
+// Several inputs have the same names in the same order. Those that are left say how the shared ones
+// lie in memory, in bytes.
+TEST(OpTable, OpsThatAreTheSameTakeTheSame) {
+  size_t count = 0;
+  for (const OpDef &op : allOps()) {
+    const OpDef *same = sameOp(op);
+    if (!same)
+      continue;
+    ++count;
+    EXPECT_EQ(op.isStateful(), same->isStateful()) << op.name();
+    EXPECT_GE(op.outputs().size(), same->outputs().size()) << op.name();
+    for (size_t i = 0; i < op.inputs().size(); ++i) {
+      const ArgDef &input = op.inputs()[i];
+      if (input.type() == DType::UInt8)
+        break;
+      ASSERT_LT(i, same->inputs().size()) << op.name();
+      if (same->inputs().size() > 1) {
+        EXPECT_EQ(input.name(), same->inputs()[i].name()) << op.name();
+      }
+    }
+  }
+  EXPECT_GT(count, 100u);
+  EXPECT_EQ(sameOp(op("_MklNativeConv2D")), &op("Conv2D"));
+  EXPECT_EQ(sameOp(op("Conv2D")), nullptr);
 }
 
 } // namespace

@@ -116,6 +116,26 @@ TEST(ShapeFunctions, Windows) {
             "");
 }
 
+TEST(ShapeFunctions, OtherNamesOfAnOp) {
+  AttrMap attrs =
+      ints({{"strides", std::vector<int64_t>{1, 2, 2, 1}}, {"padding", std::string("SAME")}});
+  EXPECT_EQ(shapeOf("_MklNativeConv2D", {Shape{u, 7, 8, 3}, Shape{3, 3, 3, 5}}, attrs),
+            (Shape{u, 4, 4, 5}));
+  attrs.set("ksize", std::vector<int64_t>{1, 2, 2, 1});
+  ShapeResults results = infer(TestNode("_MklNativeMaxPool", 2, attrs), {Shape{u, 7, 8, 3}});
+  ASSERT_EQ(results.values.size(), 1u); // nothing of how tensors lie in memory
+  EXPECT_EQ(results.values[0].shape, (Shape{u, 4, 4, 3}));
+}
+
+TEST(ShapeFunctions, MessagesByTheirFields) {
+  AttrMap attrs = ints({{"field_names", std::vector<std::string>{"a", "b"}}});
+  ShapeResults results = infer(TestNode("DecodeProtoV2", 3, attrs), {Shape{4, u}});
+  ASSERT_EQ(results.values.size(), 3u);
+  EXPECT_EQ(results.values[0].shape, (Shape{4, u, 2}));
+  EXPECT_EQ(results.values[2].shape, (Shape{4, u, u}));
+  EXPECT_EQ(shapeOf("EncodeProto", {Shape{4, 2}, Shape{4, 7}, Shape{4, 1}}), Shape{4});
+}
+
 TEST(ShapeFunctions, PiecesForAGridOfDevices) {
   AttrMap attrs = ints({{"num_splits", std::vector<int64_t>{2, 2}},
                         {"num_concats", std::vector<int64_t>{2, 2}},
