@@ -61,6 +61,26 @@ def test_bytes_that_say_how_tensors_lie_in_memory():
     )
 
 
+@pytest.mark.parametrize("op", ["_MklNativeConv2D", "_MklConv2D"])
+def test_compiled_parts_around_them(op):
+    attrs = " ".join(f'attr {{ key: "{k}" value {{ {v} }} }}' for k, v in IMAGE.items())
+    kinds = {"x": "FLOAT", "w": "FLOAT", "m": "UINT8"}
+    nodes = [
+        f'node {{ name: "{n}" op: "Placeholder" attr {{ key: "dtype" value {{ type: DT_{t} }} }} }}'
+        for n, t in kinds.items()
+    ]
+    inputs = '"x", "w"' if op == "_MklNativeConv2D" else '"x", "w", "m", "m"'
+    nodes.append(f'node {{ name: "c" op: "{op}" input: [{inputs}] {attrs} }}')
+    for name, kind, of in [("r", "Relu", "c"), ("e", "Exp", "r"), ("y", "Tanh", "e")]:
+        attr = 'attr { key: "T" value { type: DT_FLOAT } }'
+        nodes.append(f'node {{ name: "{name}" op: "{kind}" input: "{of}" {attr} }}')
+    graph = treadle.Graph.from_bytes("\n".join(nodes).encode())
+    expected = np.tanh(np.exp(np.maximum(run("Conv2D", [X, W], IMAGE), 0)))
+    for tier in ("interpret", "jit"):
+        got = treadle.Session(graph, tier=tier).run("y:0", {"x:0": X, "w:0": W, "m:0": BYTES})
+        np.testing.assert_allclose(got, expected, rtol=1e-5)
+
+
 def test_convolutions_with_paddings_and_a_bias():
     plain = run("Conv2D", [np.pad(X, PADDINGS), W], PADDED)
     got = run("_MklNativePadWithConv2D", [X, W, PADDINGS], PADDED)

@@ -6,7 +6,7 @@
 #include "treadle/codegen/Translator.h"
 #include "treadle/lowering/Attributes.h"
 #include "treadle/lowering/Lowering.h"
-#include "treadle/ops/OpTable.h"
+#include "treadle/ops/SameOp.h"
 #include "treadle/transforms/outline_clusters/Compilable.h"
 
 using namespace mlir;
@@ -27,8 +27,13 @@ Expected<Values> Translator::kernel(tfg::Node node, const Values &inputs) {
     if (std::holds_alternative<FunctionRef>(value) ||
         std::holds_alternative<std::vector<FunctionRef>>(value))
       return Unexpected(unsupported(node, "its op calls functions"));
+  const OpDef *same = sameOp(*def);
+  if (same && (same->inputs().size() != def->inputs().size() ||
+               same->outputs().size() != def->outputs().size()))
+    return Unexpected(unsupported(node, "it says how tensors lie in memory"));
+  std::string op(same ? same->name() : def->name());
   KernelCall entry{
-      node.name().str(), node.opType().str(), node.device().str(), std::move(attrs), {}, {}, {}};
+      node.name().str(), std::move(op), node.device().str(), std::move(attrs), {}, {}, {}};
   SmallVector<Value> operands;
   std::vector<const KnownValue *> known;
   bool usesCells = false;
@@ -63,12 +68,12 @@ Expected<Values> Translator::kernel(tfg::Node node, const Values &inputs) {
   }
   int32_t index = static_cast<int32_t>(tables.kernels.size());
   tables.kernels.push_back(std::move(entry));
-  auto op = rc::KernelOp::create(b, loc, types, operands, index, node.opType(), nullptr);
+  auto call = rc::KernelOp::create(b, loc, types, operands, index, node.opType(), nullptr);
   Values results;
-  for (auto [result, value] : llvm::zip(op.getOutputs(), shapes.values))
+  for (auto [result, value] : llvm::zip(call.getOutputs(), shapes.values))
     results.push_back(unboxed(result, std::move(value)));
   if (usesCells)
-    op->setAttr(rc::staysAttr, b.getUnitAttr());
+    call->setAttr(rc::staysAttr, b.getUnitAttr());
   return results;
 }
 

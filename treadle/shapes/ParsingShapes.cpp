@@ -45,7 +45,7 @@ ShapeResults decodeProto(const ShapeQuery &query) {
 
 ShapeResults encodeProto(const ShapeQuery &query) {
   const Shape &sizes = query.shape(0);
-  return sizes.hasRank() && sizes.rank() > 0 ? ShapeResults{sizes.drop(-1)} : ShapeResults();
+  return sizes.hasRank() && sizes.rank() > 0 ? ShapeResults{sizes.take(-1)} : ShapeResults();
 }
 
 ShapeResults parseExample(const ShapeQuery &query) {

@@ -4,7 +4,6 @@
 #include "treadle/shapes/Signature.h"
 
 #include <algorithm>
-#include <limits>
 #include <unordered_map>
 
 namespace treadle {
@@ -134,13 +133,9 @@ namespace {
 struct Rule {
   ShapeFunction function = nullptr;
   std::optional<Signature> signature;
-  size_t numResults = std::numeric_limits<size_t>::max(); // of which it tells
 
   ShapeResults infer(const ShapeQuery &query) const {
-    ShapeResults results = function ? function(query) : signature->infer(query);
-    if (results.values.size() > numResults)
-      results.values.resize(numResults);
-    return results;
+    return function ? function(query) : signature->infer(query);
   }
 };
 
@@ -159,17 +154,58 @@ const Rule *ruleOf(std::string_view op) {
       for (const ShapeEntry &entry : family.functions)
         out[entry.op] = {entry.function, std::nullopt};
     }
-    // Where an op has more inputs than the one that it is the same as, nothing is known.
     for (const OpDef &op : allOps())
-      if (const OpDef *same = sameOp(op);
-          same && out.contains(same->name()) && same->inputs().size() == op.inputs().size()) {
-        Rule &rule = out[op.name()] = out[same->name()];
-        rule.numResults = same->outputs().size();
-      }
+      if (const OpDef *same = sameOp(op); same && out.contains(same->name()))
+        out[op.name()] = out[same->name()];
     return out;
   }();
   auto found = rules.find(op);
   return found == rules.end() ? nullptr : &found->second;
+}
+
+/// A node under the name of the op that its op is the same as.
+class SameNode : public NodeView {
+public:
+  SameNode(const ShapeQuery &query, const OpDef &same) : query(query), same(same) {}
+  std::string_view op() const override { return same.name(); }
+  size_t numResults() const override { return std::min(query.numResults(), same.outputs().size()); }
+  DType resultType(size_t index) const override { return query.resultType(index); }
+  std::optional<AttrValue> attr(std::string_view key) const override { return query.attr(key); }
+  KnownValue constant(std::string_view key) const override { return query.constant(key); }
+  int64_t producer() const override { return query.producer(); }
+
+private:
+  const ShapeQuery &query;
+  const OpDef &same;
+};
+
+/// Of the results that both ops have; the inputs before those of bytes are of both.
+ShapeResults inferAs(const OpDef &same, const OpDef &op, const Rule &rule,
+                     const ShapeQuery &query) {
+  std::vector<const KnownValue *> inputs;
+  for (const ArgDef &arg : op.inputs()) {
+    if (arg.type() == DType::UInt8)
+      break;
+    int64_t count = arg.numberAttr().empty() ? 1 : query.intAttr(arg.numberAttr());
+    for (int64_t i = 0; i < count && inputs.size() < query.numInputs(); ++i)
+      inputs.push_back(&query.input(inputs.size()));
+    if (!arg.typeListAttr().empty())
+      while (inputs.size() < query.numInputs())
+        inputs.push_back(&query.input(inputs.size()));
+  }
+  SameNode node(query, same);
+  ShapeResults results = rule.infer(ShapeQuery(node, inputs));
+  if (results.values.size() > node.numResults())
+    results.values.resize(node.numResults());
+  return results;
+}
+
+ShapeResults inferByRule(const ShapeQuery &query) {
+  const Rule *rule = ruleOf(query.op());
+  const OpDef *op = lookupOp(query.op()), *same = op ? sameOp(*op) : nullptr;
+  if (!rule)
+    return {};
+  return same ? inferAs(*same, *op, *rule, query) : rule->infer(query);
 }
 
 template <typename T> Tensor tensorOf(DType type, const KnownValue &value) {
@@ -196,8 +232,7 @@ void makeConstant(KnownValue &value, DType type) {
 bool hasShapeFunction(std::string_view op) { return ruleOf(op); }
 
 ShapeResults inferShapes(const ShapeQuery &query) {
-  const Rule *rule = ruleOf(query.op());
-  ShapeResults results = rule ? rule->infer(query) : ShapeResults();
+  ShapeResults results = inferByRule(query);
   if (results.values.size() > query.numResults())
     results.values.resize(query.numResults());
   if (std::optional<Shape::Dims> integers = integersOf(query)) {

@@ -121,6 +121,10 @@ TEST(ShapeFunctions, OtherNamesOfAnOp) {
       ints({{"strides", std::vector<int64_t>{1, 2, 2, 1}}, {"padding", std::string("SAME")}});
   EXPECT_EQ(shapeOf("_MklNativeConv2D", {Shape{u, 7, 8, 3}, Shape{3, 3, 3, 5}}, attrs),
             (Shape{u, 4, 4, 5}));
+  ShapeResults conv = infer(TestNode("_MklConv2D", 4, attrs),
+                            {Shape{u, 7, 8, 3}, Shape{3, 3, 3, 5}, Shape{u}, Shape{u}});
+  ASSERT_EQ(conv.values.size(), 1u);
+  EXPECT_EQ(conv.values[0].shape, (Shape{u, 4, 4, 5}));
   attrs.set("ksize", std::vector<int64_t>{1, 2, 2, 1});
   ShapeResults results = infer(TestNode("_MklNativeMaxPool", 2, attrs), {Shape{u, 7, 8, 3}});
   ASSERT_EQ(results.values.size(), 1u); // nothing of how tensors lie in memory
