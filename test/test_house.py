@@ -86,6 +86,8 @@ FRAMES = {
 } | {"SwitchN", "_SwitchN", "LoopCond"}
 # The readers and writers of formats, where each form has a name of its own.
 FORMATS = {"import", "export", "dialect", "ops"}
+# What is known of each op, by its name.
+RECORDS = {"kernels", "shapes", "gradients"}
 
 
 def code_of(file):
@@ -109,7 +111,7 @@ def files_that_name(ops, also):
 
 
 def test_few_files_know_functional_control_flow():
-    assert len(files_that_name(FUNCTIONAL, r"\bFunctionalNode\b")) <= 59
+    assert len(files_that_name(FUNCTIONAL, r"\bFunctionalNode\b")) <= 60
 
 
 def test_few_files_know_v1_control_flow():
@@ -129,8 +131,8 @@ def test_few_ops_are_named_in_code():
     ops = set(re.findall(r"^(\w+)(?= .*->)", table, re.MULTILINE))
     named = {
         name
-        for room in set(rooms()) - FORMATS - {"kernels"}
+        for room in set(rooms()) - FORMATS - RECORDS
         for file in sources(TREADLE / room)
         for name in re.findall(r'"(\w+)"', code_of(file))
     }
-    assert len(named & ops) <= 1139
+    assert len(named & ops) <= 290
