@@ -302,7 +302,7 @@ def test_windows_with_strides_and_padding(run):
     expect(run(text, a), np.array([1, 6, 12, 11], np.float32))
 
 
-@pytest.mark.parametrize("size", [1, 2, 7, 64, 100])
+@pytest.mark.parametrize("size", [1, 2, 7, 64, 100, 300])
 def test_sort_of_pairs_is_stable(run, size):
     text = function(
         f"""
@@ -852,20 +852,22 @@ def test_sort_of_floats(run):
     assert swapped[1].tolist() == [6, 5, 2, 4, 7, 0, 3, 1]
 
 
+@pytest.mark.parametrize("times", [1, 50])
 @pytest.mark.parametrize("element", ["i8", "ui8", "i32", "ui32", "i64", "ui64", "i16", "ui16"])
-def test_sort_of_integers(run, element):
+def test_sort_of_integers(run, element, times):
     dtype = np.dtype(element.replace("ui", "uint") if "u" in element else "int" + element[1:])
     limits = np.iinfo(dtype)
-    a = np.array([3, limits.max, limits.min, 0, 3, 1], dtype)
+    a = np.tile(np.array([3, limits.max, limits.min, 0, 3, 1], dtype), times)
     types = f"(tensor<{element}>, tensor<{element}>) -> tensor<i1>"
     order = np.arange(len(a), dtype=np.int32)
     got = sort(run, f"%p = stablehlo.compare LT, %x, %y : {types}", a, order, element)
     expect(got, np.sort(a), np.argsort(a, kind="stable").astype(np.int32))
 
 
-def test_sort_by_several_keys_and_by_a_function(run):
-    a = np.array([2, -2, 1, -1, 2, 1], np.float32)
-    b = np.array([5, 6, 7, 8, 4, 3], np.int32)
+@pytest.mark.parametrize("times", [1, 50])
+def test_sort_by_several_keys_and_by_a_function(run, times):
+    a = np.tile(np.array([2, -2, 1, -1, 2, 1], np.float32), times)
+    b = np.tile(np.array([5, 6, 7, 8, 4, 3], np.int32), times)
     comparator = """
       %ax = stablehlo.abs %x : tensor<f32>
       %ay = stablehlo.abs %y : tensor<f32>

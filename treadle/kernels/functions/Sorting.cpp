@@ -10,7 +10,10 @@
 #include "treadle/kernels/functions/TensorFunctions.h"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
+#include <ranges>
+#include <span>
 
 namespace treadle {
 
@@ -223,24 +226,76 @@ std::optional<std::vector<uint64_t>> codesOf(const Tensor &t, bool isTotal) {
   }
 }
 
-/// The order of the elements of each row, by the codes of all keys.
-std::vector<int64_t> orderBy(const std::vector<std::vector<uint64_t>> &codes, int64_t length) {
-  auto total = std::ssize(codes[0]);
-  std::vector<int64_t> order(static_cast<size_t>(total));
-  std::vector<std::pair<uint64_t, int64_t>> row(static_cast<size_t>(length));
-  for (int64_t begin = 0; begin < total; begin += length) {
-    for (int64_t i = 0; i < length; ++i)
-      row[i] = {codes[0][begin + i], begin + i};
-    std::ranges::sort(row, [&](const auto &a, const auto &b) {
-      if (a.first != b.first)
-        return a.first < b.first;
-      for (size_t k = 1; k < codes.size(); ++k)
-        if (codes[k][a.second] != codes[k][b.second])
-          return codes[k][a.second] < codes[k][b.second];
-      return a.second < b.second;
-    });
-    for (int64_t i = 0; i < length; ++i)
-      order[begin + i] = row[i].second;
+using Codes = std::vector<std::vector<uint64_t>>; // of each key, strongest first
+
+/// Orders a short row.
+void orderByComparing(const Codes &codes, std::span<int64_t> row) {
+  std::ranges::sort(row, [&](int64_t a, int64_t b) {
+    for (const std::vector<uint64_t> &code : codes)
+      if (code[a] != code[b])
+        return code[a] < code[b];
+    return a < b;
+  });
+}
+
+/// Orders rows by the bytes of their codes, the least significant first. Each pass keeps the order
+/// of the one before; bytes that all elements have alike need none.
+class RadixSorter {
+public:
+  explicit RadixSorter(size_t length) : items(length), next(length) {}
+
+  void order(const Codes &codes, std::span<int64_t> row) {
+    for (size_t i = 0; i < row.size(); ++i)
+      items[i].place = row[i];
+    for (const std::vector<uint64_t> &code : std::views::reverse(codes))
+      orderBy(code);
+    for (size_t i = 0; i < row.size(); ++i)
+      row[i] = items[i].place;
+  }
+
+private:
+  static constexpr size_t numBytes = sizeof(uint64_t), numValues = 256;
+  struct Item {
+    uint64_t code;
+    int64_t place;
+    size_t byte(size_t number) const { return code >> (8 * number) & 0xFF; }
+  };
+
+  void orderBy(const std::vector<uint64_t> &code) {
+    std::array<std::array<size_t, numValues>, numBytes> counts{};
+    for (Item &item : items) {
+      item.code = code[item.place];
+      for (size_t number = 0; number < numBytes; ++number)
+        ++counts[number][item.byte(number)];
+    }
+    for (size_t number = 0; number < numBytes; ++number)
+      if (counts[number][items[0].byte(number)] != items.size())
+        pass(number, counts[number]);
+  }
+
+  void pass(size_t number, std::array<size_t, numValues> &counts) {
+    std::exclusive_scan(counts.begin(), counts.end(), counts.begin(), size_t{0});
+    for (const Item &item : items)
+      next[counts[item.byte(number)]++] = item;
+    std::swap(items, next);
+  }
+
+  std::vector<Item> items, next;
+};
+
+/// The order of the elements of each row, by the codes of all keys. Equal elements stay as they
+/// are.
+std::vector<int64_t> orderBy(const Codes &codes, int64_t length) {
+  constexpr int64_t longestCompared = 96; // beyond which counting bytes pays
+  std::vector<int64_t> order(codes[0].size());
+  std::iota(order.begin(), order.end(), 0);
+  RadixSorter radix(length > longestCompared ? static_cast<size_t>(length) : 0);
+  for (auto begin = order.begin(); begin != order.end(); begin += length) {
+    std::span<int64_t> row(begin, static_cast<size_t>(length));
+    if (length > longestCompared)
+      radix.order(codes, row);
+    else
+      orderByComparing(codes, row);
   }
   return order;
 }
@@ -261,7 +316,7 @@ bool sortByKeys(OpContext &ctx, const SortState &state, Tensors &columns, int64_
   std::optional<Tensors> keys = keysOf(ctx, state, columns);
   if (!keys)
     return false;
-  std::vector<std::vector<uint64_t>> codes;
+  Codes codes;
   for (size_t i = 0; i < keys->size(); ++i) {
     auto code = codesOf((*keys)[i], /*isTotal=*/!state.keys);
     if (!code || std::ssize(*code) != columns[0].count())
