@@ -61,11 +61,10 @@ PartialShape convertShape(tf_type::ShapeAttr shape) {
 Expected<FunctionRef> convertFunction(tf_type::FuncAttr func) {
   FunctionRef out{func.getName().getRootReference().str(), nullptr};
   if (func.getAttrs() && !func.getAttrs().empty()) {
-    // Those that lowering sets aren't a file's to state.
+    // What lowering sets isn't a file's to state.
     llvm::SmallVector<mlir::NamedAttribute> stated(func.getAttrs().getValue());
     llvm::erase_if(stated, [](mlir::NamedAttribute attr) {
-      std::string_view key = attr.getName().getValue();
-      return key == wantedResultsAttr || key == gradientAttr;
+      return std::string_view(attr.getName().getValue()) == gradientAttr;
     });
     Expected<AttrMap> attrs =
         convertAttributes(mlir::DictionaryAttr::get(func.getContext(), stated));

@@ -106,20 +106,15 @@ Expected<std::unique_ptr<Plan>> ModuleFunctions::build(const std::string &functi
 }
 
 Expected<const Plan *> ModuleFunctions::plan(const FunctionRef &function, ArgMode mode) {
-  std::string resolved = TREADLE_TRY(resolve(function));
-  Key key(std::move(resolved), mode, std::nullopt);
-  auto &[name, argMode, wanted] = key;
-  if (function.attrs && function.attrs->has(wantedResultsAttr))
-    wanted = function.attrs->getOr(wantedResultsAttr, std::vector<int64_t>());
+  std::string name = TREADLE_TRY(resolve(function));
+  std::pair key(name, mode);
   {
     std::lock_guard lock(mutex);
     if (auto it = plans.find(key); it != plans.end())
       return it->second.get();
   }
-  std::unique_ptr<Plan> built =
-      TREADLE_TRY(build(name, mode, [&](const ModuleIndex &index, tfg::FuncOp op) {
-        return neededPart(index, op, wanted ? &*wanted : nullptr);
-      }));
+  std::unique_ptr<Plan> built = TREADLE_TRY(build(
+      name, mode, [&](const ModuleIndex &index, tfg::FuncOp op) { return neededPart(index, op); }));
   std::lock_guard lock(mutex);
   // Another thread may have been faster; then its plan serves.
   return plans.try_emplace(std::move(key), std::move(built)).first->second.get();

@@ -8,7 +8,6 @@
 #include <map>
 #include <mutex>
 #include <optional>
-#include <tuple>
 #include <unordered_map>
 
 namespace treadle {
@@ -54,9 +53,7 @@ private:
   std::mutex gradientsMutex;          // guards the gradients; locked before the other, if at all
   std::optional<ModuleGradients> gradients; // made when the first is asked for
   std::mutex mutex;                         // guards what follows
-  // By name, mode, and the results wanted; without the last where all of the body is.
-  using Key = std::tuple<std::string, ArgMode, std::optional<std::vector<int64_t>>>;
-  std::map<Key, std::unique_ptr<Plan>> plans;
+  std::map<std::pair<std::string, ArgMode>, std::unique_ptr<Plan>> plans;
   Known blocking, waiting;
 };
 

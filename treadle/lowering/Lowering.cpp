@@ -3,7 +3,6 @@
 #include "treadle/dialect/Regions.h"
 #include "treadle/import/Keywords.h"
 #include "treadle/ops/OpTable.h"
-#include "treadle/rewriting/Dissolving.h"
 #include "treadle/rewriting/LoopVariables.h"
 #include "treadle/runtime/FunctionOps.h"
 #include "treadle/runtime/Plan.h"
@@ -52,16 +51,13 @@ private:
   Expected<void> addNodes();
   void addResults();
   Endpoint endpoint(mlir::Value value) const;
-  Endpoint emptyTensor(mlir::Type type);
   Expected<NodeSpec> convertNode(tfg::Node node);
   Expected<GraphSpec> convertRegion(tfg::Node loop, unsigned number, mlir::ValueRange results);
   Expected<std::shared_ptr<const LoopSpec>> convertLoop(tfg::Node loop);
   Expected<void> addAttributes(tfg::Node node, NodeSpec &spec);
-  void addWantedResults(tfg::Node node, NodeSpec &spec);
   void readReferencesForValues();
 
   void markGradient(NodeSpec &spec);
-  bool isDissolved(tfg::Node node) const;
 
   const ModuleIndex &index;
   const NeededPart &part;
@@ -96,19 +92,6 @@ Endpoint Lowering::endpoint(mlir::Value value) const {
     return {it->second, 0};
   auto result = mlir::cast<mlir::OpResult>(value);
   return {numbers.lookup(result.getOwner()), static_cast<int32_t>(result.getResultNumber())};
-}
-
-// What stands for a value that nobody wants.
-Endpoint Lowering::emptyTensor(mlir::Type type) {
-  NodeSpec node;
-  node.name = "unwanted";
-  node.op = "Const";
-  ValueType value = typeOf(type);
-  node.outputTypes.push_back(value);
-  node.attrs.set("dtype", TypeAttr{value.dtype, value.isRef});
-  node.attrs.set("value", *Tensor::make(value.dtype, {0}));
-  spec.nodes.push_back(std::move(node));
-  return {static_cast<int32_t>(spec.nodes.size()) - 1, 0};
 }
 
 // What isn't a list of names is no wish; `treadle check` says so.
@@ -164,41 +147,6 @@ Expected<void> Lowering::addAttributes(tfg::Node node, NodeSpec &out) {
   return {};
 }
 
-bool Lowering::isDissolved(tfg::Node node) const {
-  return part.dissolves && tfg::dissolves(node) && opKind(node.opType()) != OpKind::While;
-}
-
-// Says in the references to the branches, or to the function of a call, which results are used.
-void Lowering::addWantedResults(tfg::Node node, NodeSpec &spec) {
-  auto isUsed = [&](mlir::Value result) {
-    return llvm::is_contained(part.wantedValues(), result) ||
-           llvm::any_of(result.getUsers(),
-                        [&](mlir::Operation *user) { return part.isNeeded(user); });
-  };
-  std::vector<int64_t> used;
-  for (auto [i, result] : llvm::enumerate(node.results()))
-    if (isUsed(result))
-      used.push_back(static_cast<int64_t>(i));
-  AttrMap attrs;
-  attrs.set(wantedResultsAttr, used);
-  auto shared = std::make_shared<const AttrMap>(std::move(attrs));
-  auto mark = [&](const char *name, auto kind) {
-    Expected<decltype(kind)> value = spec.attrs.get<decltype(kind)>(name);
-    if (!value)
-      return;
-    if constexpr (std::is_same_v<decltype(kind), FunctionRef>)
-      value->attrs = shared;
-    else
-      for (FunctionRef &branch : *value)
-        branch.attrs = shared;
-    spec.attrs.set(name, std::move(*value));
-  };
-  mark("f", FunctionRef());
-  mark("then_branch", FunctionRef());
-  mark("else_branch", FunctionRef());
-  mark("branches", std::vector<FunctionRef>());
-}
-
 // Says in the reference to the function that its gradient is to be called.
 void Lowering::markGradient(NodeSpec &spec) {
   Expected<FunctionRef> function = spec.attrs.get<FunctionRef>("f");
@@ -213,7 +161,7 @@ void Lowering::markGradient(NodeSpec &spec) {
 Expected<GraphSpec> Lowering::convertRegion(tfg::Node loop, unsigned number,
                                             mlir::ValueRange results) {
   mlir::Region &region = loop->getRegion(number);
-  NeededPart inner(region.front(), part.dissolves);
+  NeededPart inner(region.front());
   inner.name = loop.name().str();
   for (auto [i, value] : llvm::enumerate(tfg::dataArguments(region)))
     inner.addArgument(value, str("value ", i));
@@ -276,8 +224,6 @@ Expected<NodeSpec> Lowering::convertNode(tfg::Node node) {
   }
   if (out.op == "SymbolicGradient")
     markGradient(out);
-  if (isDissolved(node))
-    addWantedResults(node, out);
   return out;
 }
 
@@ -299,13 +245,8 @@ Expected<void> Lowering::addNodes() {
 }
 
 void Lowering::addResults() {
-  mlir::ValueRange values = part.wantedValues();
-  for (const NeededPart::Result &result : part.results()) {
-    Endpoint from = result.isWanted ? endpoint(values.front()) : emptyTensor(result.type);
-    if (result.isWanted)
-      values = values.drop_front();
-    spec.results.push_back({from, result.name, result.iterations});
-  }
+  for (auto [result, value] : llvm::zip(part.results(), part.resultValues()))
+    spec.results.push_back({endpoint(value), result.name, result.iterations});
 }
 
 // What takes a reference is handed all of its inputs as they are.

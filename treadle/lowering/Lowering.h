@@ -40,11 +40,6 @@ struct Request {
   std::vector<std::string> feeds, fetches, targets;
 };
 
-/// The attribute of a FunctionRef that lists the results of a branch that are wanted (int64,
-/// ascending). Branches of a conditional that TensorFlow would dissolve into the session's graph
-/// have it: there a branch runs only what its wanted and its control results need, effects or not.
-inline constexpr std::string_view wantedResultsAttr = "_wanted_results";
-
 /// Set in a FunctionRef whose gradient is meant: what a SymbolicGradient node asks for.
 inline constexpr std::string_view gradientAttr = "_gradient";
 

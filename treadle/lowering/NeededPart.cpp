@@ -17,10 +17,8 @@ void NeededPart::addArgument(mlir::Value value, std::string name) {
 }
 
 void NeededPart::addResult(mlir::Value value, Result result) {
-  if (result.isWanted) {
-    need(value);
-    wanted.push_back(value);
-  }
+  need(value);
+  values.push_back(value);
   allResults.push_back(std::move(result));
 }
 
@@ -43,8 +41,8 @@ void NeededPart::needEverythingBehind() {
       need(operand);
 }
 
-mlir::ValueRange NeededPart::wantedValues() const {
-  return own ? mlir::ValueRange(own->back().getOperands()) : mlir::ValueRange(wanted);
+mlir::ValueRange NeededPart::resultValues() const {
+  return own ? mlir::ValueRange(own->back().getOperands()) : mlir::ValueRange(values);
 }
 
 // --- a copy of its own ---------------------------------------------------------------------------
@@ -90,7 +88,7 @@ mlir::Block &NeededPart::makeOwn() {
     copy->setOperands(operands);
   }
   operands.clear();
-  for (mlir::Value value : wanted)
+  for (mlir::Value value : values)
     operands.push_back(copyOf(value));
   mlir::OpBuilder builder(body->getParentOp()->getContext());
   builder.setInsertionPointToEnd(block.get());
@@ -154,7 +152,7 @@ Expected<mlir::Value> findValue(const ModuleIndex &index, const ValueName &name,
 Expected<NeededPart> neededPart(const ModuleIndex &index, const Request &request) {
   if (!index.graph())
     return Unexpected(invalidArgument("there is no graph, only functions"));
-  NeededPart part(index.graph()->getRegion(0).front(), /*dissolves=*/true);
+  NeededPart part(index.graph()->getRegion(0).front());
   for (const std::string &feed : request.feeds) {
     Expected<ValueName> name = parseValueName(feed);
     if (!name)
@@ -202,8 +200,8 @@ bool hasEffects(tfg::Node node, const ModuleIndex &index) {
          op != "PlaceholderWithDefault" && op != "_Arg";
 }
 
-NeededPart withArguments(tfg::FuncOp function, bool dissolves) {
-  NeededPart part(function.getEntry(), dissolves);
+NeededPart withArguments(tfg::FuncOp function) {
+  NeededPart part(function.getEntry());
   part.name = function.getName().str();
   for (unsigned i = 0; i < function.getNumDataArguments(); ++i)
     part.addArgument(function.getDataArgument(i), str("arg", i));
@@ -212,34 +210,30 @@ NeededPart withArguments(tfg::FuncOp function, bool dissolves) {
 
 } // namespace
 
-Expected<NeededPart> neededPart(const ModuleIndex &index, tfg::FuncOp function,
-                                const std::vector<int64_t> *wanted) {
+Expected<NeededPart> neededPart(const ModuleIndex &index, tfg::FuncOp function) {
   std::string name = function.getName().str();
   if (function.getGeneric())
     return Unexpected(unimplemented("function '", name,
                                     "' is generic (its types are attributes), and the call doesn't "
                                     "state what they are"));
-  NeededPart part = withArguments(function, /*dissolves=*/wanted != nullptr);
+  NeededPart part = withArguments(function);
   mlir::Block &body = function.getEntry();
   for (mlir::Value operand : body.getTerminator()->getOperands()) {
     if (tfg::isControl(operand)) {
       part.need(operand);
       continue;
     }
-    size_t number = part.results().size();
-    bool isWanted = !wanted || std::ranges::binary_search(*wanted, static_cast<int64_t>(number));
-    part.addResult(operand, {str("result ", number), {}, operand.getType(), isWanted});
+    part.addResult(operand, {str("result ", part.results().size()), {}, operand.getType()});
   }
-  if (!wanted)
-    for (mlir::Operation &op : body.without_terminator())
-      if (hasEffects(tfg::Node(&op), index))
-        part.need(&op);
+  for (mlir::Operation &op : body.without_terminator())
+    if (hasEffects(tfg::Node(&op), index))
+      part.need(&op);
   part.needEverythingBehind();
   return part;
 }
 
 NeededPart neededPart(tfg::FuncOp function, mlir::ValueRange values) {
-  NeededPart part = withArguments(function, /*dissolves=*/false);
+  NeededPart part = withArguments(function);
   for (auto [i, value] : llvm::enumerate(values))
     part.addResult(value, {str("value ", i), {}, value.getType()});
   part.needEverythingBehind();

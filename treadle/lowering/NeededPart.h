@@ -21,12 +21,9 @@ public:
     std::string name; // for messages
     std::vector<IterationSelector> iterations;
     mlir::Type type;
-    bool isWanted = true; // else an empty tensor serves
   };
 
-  /// `dissolves`: of conditionals that TensorFlow would dissolve into this graph, a branch runs
-  /// only what the results that are used need.
-  NeededPart(mlir::Block &body, bool dissolves) : dissolves(dissolves), body(&body) {}
+  explicit NeededPart(mlir::Block &body) : body(&body) {}
 
   // What it consists of.
   void addArgument(mlir::Value value, std::string name);
@@ -36,9 +33,9 @@ public:
   void needEverythingBehind();
 
   /// A copy takes the place of what is the module's: the nodes that are needed alone, with values
-  /// of its own where arguments come in, and a tfg.return of the results that are wanted at its
-  /// end. New attributes come from the module's context, which must lock if others use it. Once
-  /// made, it is given again.
+  /// of its own where arguments come in, and a tfg.return of the results at its end. New attributes
+  /// come from the module's context, which must lock if others use it. Once made, it is given
+  /// again.
   mlir::Block &makeOwn();
 
   /// The nodes in the order of the body.
@@ -59,11 +56,9 @@ public:
   }
   llvm::ArrayRef<std::pair<mlir::Value, std::string>> arguments() const { return args; }
   llvm::ArrayRef<Result> results() const { return allResults; }
-  /// The values of the results that are wanted.
-  mlir::ValueRange wantedValues() const;
+  mlir::ValueRange resultValues() const;
 
   std::string name; // the function's
-  const bool dissolves;
 
 private:
   bool isFedPlaceholder(mlir::Operation *op) const;
@@ -73,7 +68,7 @@ private:
   std::vector<std::pair<mlir::Value, std::string>> args;
   std::vector<Result> allResults;
   // Of the module's body.
-  std::vector<mlir::Value> wanted;
+  std::vector<mlir::Value> values; // of the results
   llvm::DenseSet<mlir::Value> given;
   llvm::SetVector<mlir::Operation *> needed;
 };
@@ -82,10 +77,8 @@ private:
 /// don't exist.
 Expected<NeededPart> neededPart(const ModuleIndex &index, const Request &request);
 
-/// The body of a function: what its results need, and what has effects. With `wanted`, only what
-/// these and the control results need; the others are empty tensors.
-Expected<NeededPart> neededPart(const ModuleIndex &index, tfg::FuncOp function,
-                                const std::vector<int64_t> *wanted = nullptr);
+/// The body of a function: what its results need, and what has effects.
+Expected<NeededPart> neededPart(const ModuleIndex &index, tfg::FuncOp function);
 
 /// What computes some values of a function's body, which become its results.
 NeededPart neededPart(tfg::FuncOp function, mlir::ValueRange values);

@@ -150,7 +150,7 @@ protected:
     }
     ModuleIndex index(*module);
     mlir::Block &body = index.graph()->getRegion(0).front();
-    NeededPart part(body, /*dissolves=*/false);
+    NeededPart part(body);
     for (mlir::Operation &op : body)
       part.need(&op);
     for (const ResultSpec &result : program.graph.results) {

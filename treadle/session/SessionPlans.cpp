@@ -2,6 +2,7 @@
 #include "treadle/distributed/Exchanges.h"
 #include "treadle/session/CallPruning.h"
 #include "treadle/session/ChainedFrames.h"
+#include "treadle/session/Dissolution.h"
 
 #include "treadle/kernels/Families.h"
 #include "treadle/transforms/PlanRewrites.h"
@@ -59,10 +60,12 @@ SessionPlans::Source::Source(const SessionPlans &plans, Graph own)
                                        plans.loopOverlap, plans.options.traits),
       loops(graph.impl->index()) {}
 
-/// The session's graph, or a copy that computes nothing in vain.
+/// The session's graph, or a copy that does and computes nothing in vain.
 SessionPlans::SourcePtr SessionPlans::sourceOf(const PlanKey &key) const {
-  std::optional<Graph> pruned = withPrunedCalls(whole->graph, key.request());
-  return pruned ? std::make_shared<Source>(*this, std::move(*pruned)) : whole;
+  std::optional<Graph> own = withDissolvedNodes(whole->graph, key.request());
+  if (std::optional<Graph> pruned = withPrunedCalls(own ? *own : whole->graph, key.request()))
+    own = std::move(pruned);
+  return own ? std::make_shared<Source>(*this, std::move(*own)) : whole;
 }
 
 SessionPlans::~SessionPlans() {

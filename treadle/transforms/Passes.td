@@ -417,6 +417,7 @@ def InlineCalls : Pass<"tfg-inline", "::mlir::ModuleOp"> {
     Option<"maxNodes", "max-nodes", "uint64_t", "2000000", "how many nodes a body may come to have">,
     Option<"keepNames", "keep-names", "bool", "true",
            "keep a node of the call's name in a graph">,
+    Option<"dissolving", "dissolving", "bool", "false", "inline calls that dissolve, no others">,
     Option<"explain", "explain", "bool", "false", "a remark on each call that stays: why">
   ];
 }
@@ -856,6 +857,10 @@ def FunctionalToV1 : Pass<"tfg-functional-to-v1", "::mlir::ModuleOp"> {
     tfg-v1-to-functional gives the node back, the order of its inputs included. While without loop
     variables, and nodes whose functions, inputs and outputs don't go together, stay, with a remark.
   }];
+  let options = [
+    Option<"dissolving", "dissolving", "bool", "false",
+           "lower nodes that dissolve in the graph or in functions of such nodes, no others">
+  ];
 }
 
 def FunctionalToRegion : Pass<"tfg-functional-to-region", "::mlir::ModuleOp"> {

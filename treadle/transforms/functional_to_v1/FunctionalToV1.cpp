@@ -1,4 +1,6 @@
 #include "treadle/ops/OpTable.h"
+#include "treadle/rewriting/Dissolving.h"
+#include "treadle/rewriting/FunctionalNode.h"
 #include "treadle/rewriting/SoftEdges.h"
 #include "treadle/transforms/Passes.h"
 #include "treadle/transforms/functional_to_v1/Lowering.h"
@@ -62,16 +64,40 @@ const Form *formOf(Operation *op) {
 }
 
 struct FunctionalToV1 : impl::FunctionalToV1Base<FunctionalToV1> {
+  using Base::Base;
+
   void runOnOperation() override {
     tfg::SoftEdges soft(getOperation());
     tfg::Effects effects(getOperation());
     SymbolTable functions(getOperation());
-    tfg::forEachBody(getOperation(), [&](Block &body) {
+    auto lowerIn = [&](Block &body) {
       tfg::BodyNames names(body);
       for (Operation &op : llvm::make_early_inc_range(body))
-        if (const Form *form = formOf(&op))
+        if (const Form *form = formOf(&op); form && (!dissolving || tfg::dissolves(tfg::Node(&op))))
           (tfg::Lowering(tfg::Node(&op), names, effects, functions).*form->lower)();
-    });
+    };
+    if (!dissolving)
+      return tfg::forEachBody(getOperation(), lowerIn);
+    llvm::for_each(dissolvingBodies(functions), [&](Block *body) { lowerIn(*body); });
+  }
+
+private:
+  /// The graph's body, and those of functions that nodes that dissolve bring into it.
+  std::vector<Block *> dissolvingBodies(SymbolTable &functions) {
+    llvm::SetVector<Block *, std::vector<Block *>> bodies;
+    for (tfg::GraphOp graph : getOperation().getOps<tfg::GraphOp>())
+      bodies.insert(&graph.getNodes().front());
+    auto add = [&](StringRef name) {
+      auto function = functions.lookup<tfg::FuncOp>(name);
+      if (function && !function.isExternal() && !function.getGeneric())
+        bodies.insert(&function.getEntry());
+    };
+    for (size_t i = 0; i < bodies.size(); ++i) // it grows
+      for (Operation &op : *bodies[i])
+        if (tfg::Node::isNode(&op) && tfg::dissolves(tfg::Node(&op)))
+          for (NamedAttribute attr : tfg::Node(&op).attrs())
+            tfg::forEachFunctionName(attr.getValue(), add);
+    return bodies.takeVector();
   }
 };
 

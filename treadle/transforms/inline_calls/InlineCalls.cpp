@@ -1,3 +1,4 @@
+#include "treadle/rewriting/Dissolving.h"
 #include "treadle/rewriting/SoftEdges.h"
 #include "treadle/transforms/Passes.h"
 #include "treadle/transforms/inline_calls/CallSite.h"
@@ -121,7 +122,8 @@ private:
       Node node(&op);
       ++size;
       hasV1 |= isV1ControlFlow(node);
-      if (functions.contains(calledFunction(node, functions)))
+      if (functions.contains(calledFunction(node, functions)) &&
+          (!options.dissolving || dissolves(node)))
         calls.push_back(node);
     }
     if (calls.empty())
@@ -180,7 +182,7 @@ struct InlineCalls : impl::InlineCallsBase<InlineCalls> {
 
   void runOnOperation() override {
     tfg::SoftEdges soft(getOperation());
-    InlineCallsOptions options{llvm::to_vector(noinline), maxNodes, keepNames, explain};
+    InlineCallsOptions options{llvm::to_vector(noinline), maxNodes, keepNames, dissolving, explain};
     tfg::Inliner(getOperation(), options).run();
   }
 };

@@ -1,0 +1,56 @@
+#include "treadle/session/Dissolution.h"
+
+#include "treadle/rewriting/Dissolving.h"
+#include "treadle/session/Compilation.h"
+
+using namespace mlir;
+
+namespace treadle {
+namespace {
+
+/// Whether the request needs a node that dissolves and has effects.
+bool needsDissolution(const Graph &graph, const Request &request) {
+  Expected<NeededPart> part = neededPart(graph.impl->index(), request);
+  if (!part || !part->hasNode(tfg::dissolves))
+    return false;
+  tfg::Effects effects(*graph.impl->module);
+  return part->hasNode(
+      [&](tfg::Node node) { return tfg::dissolves(node) && !effects.isPure(node); });
+}
+
+size_t countEffects(ModuleOp module) {
+  tfg::Effects effects(module);
+  size_t count = 0;
+  for (tfg::GraphOp graph : module.getOps<tfg::GraphOp>())
+    for (Operation &op : graph.getNodes().front())
+      count += !tfg::isV1ControlFlow(tfg::Node(&op)) && !effects.isPure(tfg::Node(&op));
+  return count;
+}
+
+/// A node whose result is fed stays: other nodes would no longer use that result.
+void keepFed(ModuleOp module, const Request &request) {
+  ModuleIndex index(module);
+  for (const std::string &feed : request.feeds)
+    if (tfg::Node node = index.node(nodeOf(feed)))
+      for (StringRef key : {tfg::dissolvedKey, tfg::dissolvedCallKey})
+        node->removeAttr(key);
+}
+
+} // namespace
+
+std::optional<Graph> withDissolvedNodes(const Graph &graph, const Request &request) {
+  if (!needsDissolution(graph, request))
+    return std::nullopt;
+  OwningOpRef<ModuleOp> copy = graph.impl->copy();
+  keepFed(*copy, request);
+  std::string prune = pruningTo(request, /*functions=*/true);
+  if (!runOn(*copy, str(prune, ",tfg-functional-to-v1{dissolving=true},"
+                               "tfg-inline{dissolving=true}")))
+    return std::nullopt;
+  size_t count = countEffects(*copy);
+  if (!runOn(*copy, prune) || countEffects(*copy) == count)
+    return std::nullopt;
+  return madeOf(graph, std::move(copy));
+}
+
+} // namespace treadle
