@@ -18,12 +18,15 @@ bool needsDissolution(const Graph &graph, const Request &request) {
       [&](tfg::Node node) { return tfg::dissolves(node) && !effects.isPure(node); });
 }
 
+/// Of the graph's own nodes.
 size_t countEffects(ModuleOp module) {
   tfg::Effects effects(module);
   size_t count = 0;
   for (tfg::GraphOp graph : module.getOps<tfg::GraphOp>())
-    for (Operation &op : graph.getNodes().front())
-      count += !tfg::isV1ControlFlow(tfg::Node(&op)) && !effects.isPure(tfg::Node(&op));
+    for (Operation &op : graph.getNodes().front()) {
+      const OpDef *def = lookupOp(tfg::Node(&op).opType());
+      count += (!def || def->isStateful()) && !effects.isPure(tfg::Node(&op));
+    }
   return count;
 }
 
