@@ -46,7 +46,7 @@ class DamagedSeeds : public testing::TestWithParam<Reader> {};
 TEST_P(DamagedSeeds, GiveAValueOrAnError) {
   const Reader &reader = GetParam();
   constexpr int timesEach = 300;
-  Random random(1); // NOLINT(bugprone-random-generator-seed): each run tries the same
+  Random random(1);
   for (const std::string &seed : reader.seeds()) {
     reader.read(seed);
     for (int i = 0; i < timesEach; ++i) {

@@ -117,17 +117,14 @@ Expected<void> attributes(PJRT_Plugin_Attributes_Args &args) {
 
 // --- what isn't there --------------------------------------------------------------------------
 
-// NOLINTBEGIN(bugprone-macro-parentheses)
 #define TREADLE_PJRT_DEFINE(name)                                                                  \
   PJRT_Error *missing_##name(void *) { return given(unimplemented(#name)); }
-// NOLINTEND(bugprone-macro-parentheses)
 TREADLE_PJRT_MISSING(TREADLE_PJRT_DEFINE)
 
 PJRT_Api makeApi() {
   PJRT_Api api{};
   api.struct_size = sizeof(api);
   api.pjrt_api_version = {sizeof(PJRT_Api_Version), nullptr, 0, pjrtMinorVersion};
-// NOLINTNEXTLINE(bugprone-macro-parentheses)
 #define TREADLE_PJRT_SET_MISSING(name) api.name = missing_##name;
   TREADLE_PJRT_MISSING(TREADLE_PJRT_SET_MISSING)
   api.PJRT_Error_Destroy = destroyError;
