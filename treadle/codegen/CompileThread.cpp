@@ -149,7 +149,7 @@ void CompileThread::stop() {
 void CompileThread::run(Item item) {
   try {
     item.job(*item.client);
-  } catch (const std::bad_alloc &) {
+  } catch (const std::bad_alloc &) { // NOLINT(bugprone-empty-catch)
     // What it was to make isn't there: it stays interpreted.
   }
   item.job = nullptr;

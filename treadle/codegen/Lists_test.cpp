@@ -50,7 +50,7 @@ std::string sum(const std::string &result, const std::string &a, const std::stri
 std::string program(const std::string &before, const std::string &body, const std::string &after) {
   auto arguments = [](bool named) {
     std::string text;
-    for (auto [name, type] :
+    for (const auto &[name, type] :
          {std::pair("i", integer), {"n", integer}, {"l", list}, {"x", any}, {"m", integer}}) {
       text += text.empty() ? "" : ", ";
       text +=

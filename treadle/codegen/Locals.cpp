@@ -68,9 +68,12 @@ void placeIn(func::FuncOp function) {
   while (chosen.remove_if(isModelOfOthers)) {
   }
   int64_t bytes = 0;
-  for (Operation *op : chosen)
-    if ((bytes += *smallSize(cast<rc::AllocOp>(op))) <= mostBytes)
-      place(cast<rc::AllocOp>(op));
+  for (Operation *op : chosen) {
+    auto alloc = cast<rc::AllocOp>(op);
+    bytes += *smallSize(alloc);
+    if (bytes <= mostBytes)
+      place(alloc);
+  }
 }
 
 } // namespace

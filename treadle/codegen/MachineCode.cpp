@@ -220,9 +220,9 @@ constexpr StringRef cleaning = "function(sroa,early-cse<memssa>,simplifycfg,"
                                "loop-mssa(loop-rotate,licm),simplifycfg)";
 constexpr StringRef vectorizing = "function(loop(loop-idiom,indvars,loop-deletion,"
                                   "loop-unroll-full),gvn,inject-tli-mappings,loop-vectorize)";
-constexpr StringRef finishing = "function({0}instcombine<no-verify-fixpoint>,early-cse,"
-                                "loop-unroll<O2>,instcombine<no-verify-fixpoint>,"
-                                "loop-mssa(licm),simplifycfg)";
+constexpr char finishing[] = "function({0}instcombine<no-verify-fixpoint>,early-cse,"
+                             "loop-unroll<O2>,instcombine<no-verify-fixpoint>,"
+                             "loop-mssa(licm),simplifycfg)";
 
 /// For code of many calls and branches: what takes no more than a glance at each instruction. Loops
 /// without vectors would be slower than the interpreter's kernels.
@@ -302,7 +302,7 @@ void optimize(Module &module, TargetMachine &target, CancelFlag isCancelled) {
   holdForVectors(module, functionAnalyses);
   run(vectorizing);
   letGo(module, functionAnalyses);
-  run(formatv(finishing.data(), longest > longForVectors ? "" : "slp-vectorizer,").str());
+  run(formatv(finishing, longest > longForVectors ? "" : "slp-vectorizer,").str());
 }
 
 Expected<std::unique_ptr<MemoryBuffer>> objectOf(Module &module, TargetMachine &target) {

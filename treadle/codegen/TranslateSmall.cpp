@@ -108,9 +108,11 @@ MaybeValues padded(Translator &t, tfg::Node node, const Values &inputs, ArrayRef
   Places shape = own.value_or(Places());
   if (!own || !elements || before.size() != own->size() || after.size() != own->size())
     return padByIndex(t, inputs[0], t.outcome(node, inputs), before, after, outside);
-  for (auto [size, low, high] : llvm::zip(shape, before, after))
-    if ((size += low + high) < 0)
+  for (auto [size, low, high] : llvm::zip(shape, before, after)) {
+    size += low + high;
+    if (size < 0)
       return std::nullopt; // fails
+  }
   if (shape.empty() || !isSmall(RankedTensorType::get(shape, outside.getType())))
     return padByIndex(t, inputs[0], t.outcome(node, inputs), before, after, outside);
   Places strides = computeStrides(*own);

@@ -418,9 +418,11 @@ Expected<codegen::ObjectFunction> Compilation::compile(const Wanted &wanted) {
 
 Expected<codegen::ObjectTarget> targetOf(const ObjectOptions &options) {
   codegen::ObjectTarget target{.isStatic = options.isStatic};
-  if (options.target == "aarch64" || options.target == "aarch64-linux-gnu")
-    target.isAArch64 = true;
-  else if (!options.target.empty() && !(target.level = instructionSetOf(options.target)))
+  target.isAArch64 = options.target == "aarch64" || options.target == "aarch64-linux-gnu";
+  if (target.isAArch64 || options.target.empty())
+    return target;
+  target.level = instructionSetOf(options.target);
+  if (!target.level)
     return Unexpected(invalidArgument("target '", options.target, "' is unknown, expected one of ",
                                       instructionSetNames(), ", aarch64"));
   return target;

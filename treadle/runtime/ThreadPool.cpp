@@ -108,7 +108,7 @@ ThreadPool::ThreadPool(int workers, const std::vector<int> &cores, MemoryBudget:
           moveThisThreadTo(cores);
         work(mailbox);
       });
-  } catch (const std::system_error &) {
+  } catch (const std::system_error &) { // NOLINT(bugprone-empty-catch)
     // The system gives no more; those that are there do the work, or the caller alone.
   }
 }

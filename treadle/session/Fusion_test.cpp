@@ -75,7 +75,8 @@ TEST(Fusion, PositionsThatNobodyLooksAtAreNotComputed) {
   interpret.tier = Tier::Interpret;
   Session one = *Session::create(sampledImages()),
           other = *Session::create(sampledImages(), interpret);
-  for (std::vector<int64_t> y : {std::vector<int64_t>{2, 7, 8, 3}, {3}, {1, 1, 8, 3}, {7, 1, 3}}) {
+  for (const std::vector<int64_t> &y :
+       {std::vector<int64_t>{2, 7, 8, 3}, {3}, {1, 1, 8, 3}, {7, 1, 3}}) {
     Session::Feeds feeds = {{"x", filled({2, 7, 8, 2}, 1)},
                             {"y", filled(y, 2)},
                             {"w", filled({3, 3, 2, 3}, 3)},

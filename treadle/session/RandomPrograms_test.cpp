@@ -407,7 +407,7 @@ TEST(RandomPrograms, GiveTheSameAfterEveryPass) {
   for (std::thread &worker : workers)
     worker.join();
   EXPECT_GT(tally.programs, count / 2);
-  for (auto [pipeline, changed] : tally.changed)
+  for (const auto &[pipeline, changed] : tally.changed)
     RecordProperty(pipeline, changed);
 }
 

@@ -50,7 +50,7 @@ ShapeResults encodeProto(const ShapeQuery &query) {
 
 ShapeResults parseExample(const ShapeQuery &query) {
   ResultList out;
-  Shape batch = query.shape(0);
+  const Shape &batch = query.shape(0);
   out.addSparse(countAttr(query, "Nsparse"), 2);
   out.addDense(query.shapesAttr("dense_shapes"), batch.hasRank() ? batch : Shape{Shape::unknown});
   return std::move(out.results);

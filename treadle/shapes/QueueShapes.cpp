@@ -67,7 +67,8 @@ template <bool isOld> ShapeResults denseTable(const ShapeQuery &query) {
 
 // A value for each key; keys of a table may have dimensions of their own.
 ShapeResults found(const ShapeQuery &query) {
-  Shape key = query.held(0, 0), value = query.held(0, 1), keys = query.shape(1);
+  Shape key = query.held(0, 0), value = query.held(0, 1);
+  const Shape &keys = query.shape(1);
   if (!key.hasRank() || !keys.hasRank() || keys.rank() < key.rank())
     return {};
   return {keys.take(keys.rank() - key.rank()) + value};

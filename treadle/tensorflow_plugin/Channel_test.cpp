@@ -49,9 +49,9 @@ TEST(Channel, AMessageThatBreaksOffIsNone) {
 }
 
 TEST(Channel, WhatIsNoMessageIsNone) {
-  for (std::vector<uint64_t> words : {std::vector<uint64_t>{1, 1, 1},
-                                      {0x31656C6461657274, 1 << 20, 1},
-                                      {0x31656C6461657274, 1, uint64_t(1) << 60}}) {
+  for (const std::vector<uint64_t> &words : {std::vector<uint64_t>{1, 1, 1},
+                                             {0x31656C6461657274, 1 << 20, 1},
+                                             {0x31656C6461657274, 1, uint64_t(1) << 60}}) {
     Pipe pipe;
     size_t size = words.size() * sizeof(uint64_t);
     ASSERT_EQ(write(pipe.ends[1], words.data(), size), ssize_t(size));

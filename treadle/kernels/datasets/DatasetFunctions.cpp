@@ -259,12 +259,12 @@ void reduce(OpContext &ctx) {
   for (Tensors state = initialState(ctx);;) {
     Tensors element, results;
     Step step = pull(from, ctx, element);
+    if (step == Step::End)
+      return giveElement(ctx, function.caller, ctx.state<State>().outputTypes, std::move(state));
     if (step == Step::Element)
       step = function.call(ctx, joined(std::move(state), std::move(element)), results);
     if (step == Step::Failed)
       return;
-    if (step == Step::End)
-      return giveElement(ctx, function.caller, ctx.state<State>().outputTypes, std::move(state));
     state = std::move(results);
   }
 }

@@ -117,6 +117,7 @@ struct RestOfExp {
 /// nearest multiple of pi / 2.
 [[gnu::always_inline]] inline void vectorSinCos(float x, float &sine, float &cosine) {
 #pragma clang fp contract(fast)
+  // NOLINTNEXTLINE(bugprone-incorrect-roundings): x >= 0, and std::lround isn't vectorized
   auto quarter = static_cast<int32_t>(x * 0.636619772f + 0.5f);
   auto q = static_cast<float>(quarter);
   float r = x - q * 1.5703125f - q * 4.837512969970703125e-4f - q * 7.54978995489188216e-8f;

@@ -172,7 +172,7 @@ TEST(Queue, padsBatches) {
 TEST(Queue, smallestPriorityComesFirst) {
   Tensor handle = run1("PriorityQueueV2", {}, DType::Resource,
                        attributes({DType::String}, {PartialShape::ranked({})}));
-  for (auto [priority, name] :
+  for (const auto &[priority, name] :
        std::vector<std::pair<int64_t, std::string>>{{3, "c"}, {-1, "a"}, {2, "b"}})
     EXPECT_EQ(Ints1::failure("QueueEnqueueV2", {handle, scalar(priority), scalar(name)}), "");
   std::string order;

@@ -34,7 +34,7 @@ template <typename T> void putBack(std::vector<T> &out, wire::Reader &reader) {
   std::string_view bytes = reader.bytes(sizeof(T));
   if (!reader.isGood())
     return;
-  std::memcpy(&out.emplace_back(), bytes.data(), sizeof(T));
+  std::memcpy(&out.emplace_back(), bytes.data(), bytes.size());
 }
 
 Tensor lengthsTensor(std::span<const int64_t> lengths, DType dtype) {

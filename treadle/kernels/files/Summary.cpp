@@ -67,6 +67,7 @@ void putDoubles(std::string &out, uint32_t field, std::span<const double> values
 const std::vector<double> &bucketLimits() {
   static const std::vector<double> limits = [] {
     std::vector<double> positive;
+    // NOLINTNEXTLINE(bugprone-float-loop-counter): rounded as TensorFlow's limits are
     for (double limit = 1e-12; limit < 1e20; limit *= 1.1)
       positive.push_back(limit);
     positive.push_back(DBL_MAX);

@@ -212,7 +212,7 @@ void runReduceWindow(OpContext &ctx) {
     auto axis = static_cast<int>(i);
     int64_t places = value->dim(axis) - (window[i] - 1) * windowDilation[i];
     int64_t count = places > 0 ? (places - 1) / stride[i] + 1 : 0;
-    std::optional<Tensor> slid = *value;
+    std::optional<Tensor> slid = value;
     if (count > 0 && window[i] > 1)
       slid = slide(ctx, f, *value, axis, window[i], windowDilation[i]);
     if (!slid)

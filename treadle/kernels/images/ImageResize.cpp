@@ -278,6 +278,7 @@ std::vector<Cover> covers(float scale, int64_t out) {
   for (int64_t i = 0; i < out; ++i) {
     float begin = static_cast<float>(i) * scale, end = static_cast<float>(i + 1) * scale;
     Cover cover{static_cast<int64_t>(std::floor(begin)), {}};
+    // NOLINTNEXTLINE(bugprone-float-loop-counter): ends where k + 1 is no longer exact
     for (auto k = static_cast<float>(cover.first); k < end && k + 1 > k; k += 1)
       cover.parts.push_back(k < begin ? (k + 1 > end ? scale : k + 1 - begin)
                                       : (k + 1 > end ? end - k : 1.0f));

@@ -206,9 +206,9 @@ void runPatches(OpContext &ctx) {
 }
 
 // The lists have an entry for each dimension of the input; batch and channels must have 1.
-Expected<bool> readList(const BindContext &node, const char *name, int spatial, Volume &volume) {
+Expected<bool> readList(const BindContext &node, const char *name, size_t spatial, Volume &volume) {
   auto list = node.attrs.getOr(name, std::vector<int64_t>());
-  auto rank = static_cast<size_t>(spatial + 2);
+  size_t rank = spatial + 2;
   if (list.empty() && std::string_view(name) == "rates")
     return true;
   if (list.size() != rank || list.front() != 1 || list.back() != 1)
@@ -216,8 +216,8 @@ Expected<bool> readList(const BindContext &node, const char *name, int spatial, 
                                       " elements, the first and the "
                                       "last of them 1, but is ",
                                       dimsText(list)));
-  for (int d = 0; d < spatial; ++d) {
-    int64_t value = volume[static_cast<size_t>(3 - spatial + d)] = list[static_cast<size_t>(d + 1)];
+  for (size_t d = 0; d < spatial; ++d) {
+    int64_t value = volume[3 - spatial + d] = list[d + 1];
     if (value < 1 || value > std::numeric_limits<int32_t>::max())
       return Unexpected(invalidArgument(name, " has ", value, "; expected positive numbers"));
   }

@@ -265,8 +265,9 @@ bool general(Columns<T> &matrix, bool hasLeft, bool hasRight,
     left = std::move(ofLeft);
     right = std::move(ofRight);
   } else {
+    const Real *real = reals.data(), *imaginary = real + n;
     for (int k = 0; k < n; ++k)
-      values(k) = {reals[static_cast<size_t>(k)], reals[static_cast<size_t>(n + k)]};
+      values(k) = {real[k], imaginary[k]};
     if (hasLeft)
       joinPairs<Real>(ofLeft, values, left);
     if (hasRight)

@@ -6,6 +6,7 @@
 #include "treadle/kernels/linear_algebra/LapackCalls.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <map>
 #include <optional>
@@ -185,8 +186,8 @@ Options parseOptions(std::string_view text) {
     std::string_view item = text.substr(0, text.find(';'));
     text.remove_prefix(std::min(text.size(), item.size() + 1));
     if (size_t at = item.find('='); at != std::string_view::npos)
-      options[std::string(item.substr(0, at))] =
-          std::atoll(std::string(item.substr(at + 1)).c_str());
+      std::from_chars(item.data() + at + 1, item.data() + item.size(),
+                      options[std::string(item.substr(0, at))]);
   }
   return options;
 }

@@ -141,7 +141,7 @@ TEST(TensorArray, splitsAndJoins) {
   std::vector<Tensor> joined = array.concat();
   EXPECT_EQ(values<float>(joined.at(0)), (Floats{1, 2, 3}));
   EXPECT_EQ(values<int64_t>(joined.at(1)), (std::vector<int64_t>{2, 0, 1}));
-  for (std::vector<int64_t> lengths : std::vector<std::vector<int64_t>>{
+  for (const std::vector<int64_t> &lengths : std::vector<std::vector<int64_t>>{
            {1, 1}, {1, 1, 2}, {-1, 2, 2}, {INT64_MAX, INT64_MAX, 5}, {1, 1, 0}})
     EXPECT_NE(Array(3).split(vec<float>({1, 2, 3}), lengths), "");
 }

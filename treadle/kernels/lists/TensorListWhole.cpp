@@ -176,10 +176,10 @@ void concat(OpContext &ctx) {
   const TensorListObject *list = listInput(ctx, 0, state.dtype);
   if (!list)
     return;
-  std::optional<PartialShape> shape;
-  if (!state.isAttribute)
-    shape = elementShapeInput(ctx, *list, 1);
-  else if (!(shape = mergedShapes(state.elementShape, list->elementShape)))
+  std::optional<PartialShape> shape = state.isAttribute
+                                          ? mergedShapes(state.elementShape, list->elementShape)
+                                          : elementShapeInput(ctx, *list, 1);
+  if (!shape && state.isAttribute)
     ctx.fail(invalidArgument("the list's element shape is ", list->elementShape.text(),
                              ", but the op expects ", state.elementShape.text()));
   if (!shape)

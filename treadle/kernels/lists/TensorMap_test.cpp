@@ -37,9 +37,9 @@ TEST(TensorMapTest, InsertsLooksUpErases) {
 
 TEST(TensorMapTest, Errors) {
   Tensor map = with(empty(), 1, 10.0f);
-  for (auto [op, input, type] : {std::tuple("TensorMapLookup", map, DType::Int32),
-                                 std::tuple("TensorMapStackKeys", map, DType::Float32),
-                                 std::tuple("TensorMapStackKeys", empty(), DType::Int32)})
+  for (const auto &[op, input, type] : {std::tuple("TensorMapLookup", map, DType::Int32),
+                                        std::tuple("TensorMapStackKeys", map, DType::Float32),
+                                        std::tuple("TensorMapStackKeys", empty(), DType::Int32)})
     EXPECT_EQ(errorClassOf(op, {input, scalar(1)}, {type}), "InvalidArgumentError") << op;
   EXPECT_EQ(errorClassOf("TensorMapErase", {map, scalar(2)}), "InvalidArgumentError");
   EXPECT_EQ(errorClassOf("TensorMapSize", {scalar(1)}), "InvalidArgumentError");

@@ -279,8 +279,10 @@ void runApart(OpContext &ctx, const AttentionState &state) {
   if (state.zeroIfMasked && !ctx.hasFailed())
     clearMasked(scores, probabilities);
   Tensor result = runOne(ctx, "BatchMatMulV2", {probabilities, ctx.input(2)});
-  std::optional<Tensor> logSums;
-  if (ctx.hasFailed() || !(logSums = logSumsOf(ctx, scores)))
+  if (ctx.hasFailed())
+    return;
+  std::optional<Tensor> logSums = logSumsOf(ctx, scores);
+  if (!logSums)
     return;
   ctx.setOutput(0, std::move(result));
   ctx.setOutput(1, std::move(*logSums));
@@ -404,9 +406,11 @@ void runAttentionGrad(OpContext &ctx) {
   if (!checkFlow(ctx, *shape))
     return;
   Tensor *flows[3];
-  for (int i = 0; i < 3; ++i)
-    if (!(flows[i] = ctx.allocateOutput(i, DType::Float32, ctx.input(i).dims())))
+  for (int i = 0; i < 3; ++i) {
+    flows[i] = ctx.allocateOutput(i, DType::Float32, ctx.input(i).dims());
+    if (!flows[i])
       return;
+  }
   Attention attention(*shape, ctx.state<AttentionState>(), ctx.input(0).data<float>(),
                       ctx.input(1).data<float>(), ctx.input(2).data<float>(), floatsOf(mask));
   Gradient gradient{attention,

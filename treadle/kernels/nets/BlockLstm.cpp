@@ -62,9 +62,11 @@ template <typename T> struct BlockLstm {
     if (!readSizes(ctx, s))
       return;
     T *out[7]; // i, cs, f, o, ci, co, h
-    for (int k = 0; k < 7; ++k)
-      if (!(out[k] = zeroed<T>(ctx, k, std::array{s.time, s.batch, s.cell})))
+    for (int k = 0; k < 7; ++k) {
+      out[k] = zeroed<T>(ctx, k, std::array{s.time, s.batch, s.cell});
+      if (!out[k])
         return;
+    }
     LstmStep<T> step = stepOf<T>(ctx, s);
     double cost = static_cast<double>(s.steps * (s.input + s.cell) * s.cell); // a row's, in ns
     ctx.parallelFor(s.batch, cost, [&](int64_t begin, int64_t end) {

@@ -39,10 +39,10 @@ Tensor apart(const Tensor &x, int32_t axis, const Tensor *scale, const Tensor *o
 }
 
 TEST(LayerNorm, IsWhatItsPartsAre) {
-  for (std::vector<int64_t> dims :
+  for (const std::vector<int64_t> &dims :
        {std::vector<int64_t>{1}, {3, 1}, {2, 7}, {2, 5, 33}, {4, 300}, {2, 0}})
     for (int32_t axis = -1; axis < static_cast<int32_t>(dims.size()); ++axis)
-      for (std::vector<int64_t> columns :
+      for (const std::vector<int64_t> &columns :
            {std::vector<int64_t>{}, {1}, {dims.back()}, {1, 1, dims.back()}, {2, 1, 1, 1}}) {
         Tensor x = waves(dims, 100), scale = waves(columns, 2), offset = waves(columns, -1);
         Tensor want = apart(x, axis, &scale, &offset);

@@ -61,7 +61,7 @@ TEST(LstmGates, GivesWhatTheOpsGiveApart) {
     for (int64_t cells : {1, 8, 19, 128})
       for (bool hasBias : {false, true})
         for (float forgetBias : {0.0F, 1.0F})
-          for (auto gates : {std::vector<int64_t>{0, 1, 2, 3}, {0, 2, 1, 3}, {3, 0, 1, 2}})
+          for (const auto &gates : {std::vector<int64_t>{0, 1, 2, 3}, {0, 2, 1, 3}, {3, 0, 1, 2}})
             expectSame({waves({rows, 4 * cells}, 0.37F), waves({rows, cells}, 0.91F),
                         hasBias ? waves({4 * cells}, 0.53F) : Tensor(), gates, forgetBias});
 }

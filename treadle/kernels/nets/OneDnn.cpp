@@ -172,7 +172,7 @@ Expected<BoundKernel> bindInstances(const BindContext &node) {
 }
 
 Tensor mish(OpContext &ctx, Steps &steps, const AttrMap &) {
-  const Tensor x = ctx.input(0);
+  const Tensor &x = ctx.input(0);
   return steps.run("Mul", {x, steps.run("Tanh", {steps.run("Softplus", {x})})});
 }
 

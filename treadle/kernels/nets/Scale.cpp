@@ -1,5 +1,6 @@
 // _FusedScale: what epilogues of convolutions do, with no convolution before it.
 #include "treadle/kernels/Element.h"
+#include "treadle/kernels/ElementCopy.h"
 #include "treadle/kernels/Families.h"
 #include "treadle/kernels/products/Epilogue.h"
 

@@ -124,8 +124,9 @@ TEST(FusedConvolution, BatchNormIsAFactorAndAnOffset) {
 // Large enough for a plan, in several parts for the activation, and byChannels.
 TEST(FusedConvolution, ActivationsFollowPlans) {
   AttrMap plain = fused({});
-  for (auto [image, filter] : {std::pair{scattered({1, 60, 60, 16}), scattered({1, 1, 16, 96})},
-                               std::pair{scattered({1, 4, 4, 96}), scattered({3, 3, 96, 96})}}) {
+  for (const auto &[image, filter] :
+       {std::pair{scattered({1, 60, 60, 16}), scattered({1, 1, 16, 96})},
+        std::pair{scattered({1, 4, 4, 96}), scattered({3, 3, 96, 96})}}) {
     Tensor result = run1("Conv2D", {image, filter}, DType::Float32, plain);
     for (const char *name : {"Swish", "HardSwish", "HardSigmoid", "GeluExact", "GeluApproximate"})
       expectAs(run1("_FusedConv2D", {image, filter}, DType::Float32, fused({name})),

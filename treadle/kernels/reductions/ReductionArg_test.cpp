@@ -70,7 +70,7 @@ TEST(ReductionArg, SmallestAndLargestIntegers) {
 
 TEST(ReductionArg, EmptyTensorsAndWrongAxes) {
   EXPECT_EQ(placesIn<float>("_ArgMax", {}, {3, 0}, 0), Places{});
-  for (std::vector<int64_t> dims : {std::vector<int64_t>{0}, std::vector<int64_t>{2, 0}})
+  for (const std::vector<int64_t> &dims : {std::vector<int64_t>{0}, std::vector<int64_t>{2, 0}})
     EXPECT_EQ(
         errorClassOf("_ArgMax", {tensor<float>(dims, {}), scalar<int32_t>(-1)}, {DType::Int64}),
         "InvalidArgumentError");

@@ -187,7 +187,9 @@ template <typename Real> struct InverseRealFourier {
     const auto *spectrum = in.data<Complex>();
     DimVector spectrumDims(in.dims());
     for (int64_t axis : extent.others()) {
-      if (!part && !(part = ctx.check(Tensor::make(dtypeOf<Complex>, half))))
+      if (!part)
+        part = ctx.check(Tensor::make(dtypeOf<Complex>, half));
+      if (!part)
         return;
       transformComplex<Real>(ctx, half, static_cast<size_t>(axis), spectrum, spectrumDims,
                              part->data<Complex>(), true, Real(1));

@@ -6,6 +6,7 @@
 
 #define POCKETFFT_NO_MULTITHREADING
 // It would ask aligned_alloc for sizes that aren't multiples of the alignment, which ASan refuses.
+// NOLINTNEXTLINE(bugprone-reserved-identifier): libc++'s name
 #define _LIBCPP_HAS_NO_ALIGNED_ALLOCATION
 #include <gemmi/third_party/pocketfft_hdronly.h>
 #undef _LIBCPP_HAS_NO_ALIGNED_ALLOCATION

@@ -52,7 +52,8 @@ TEST(SparseOpsTest, Reshape) {
   ASSERT_EQ(out.size(), 2u);
   EXPECT_EQ(values<int64_t>(out[0]), (Longs{0, 1, 2, 1}));
   EXPECT_EQ(values<int64_t>(out[1]), (Longs{3, 2}));
-  for (Longs asked : {Longs{-1, -1}, Longs{4, -1}, Longs{7}, Longs{0, -1}, Longs{INT64_MAX, 8}})
+  for (const Longs &asked :
+       {Longs{-1, -1}, Longs{4, -1}, Longs{7}, Longs{0, -1}, Longs{INT64_MAX, 8}})
     EXPECT_EQ(errorClassOf("SparseReshape", reshape({2, 3}, asked), types), "InvalidArgumentError");
   EXPECT_EQ(errorClassOf("SparseReshape", reshape({0, 3}, {0}), types), "InvalidArgumentError");
 }

@@ -153,8 +153,11 @@ bool fromBase64(std::string_view text, std::string &out) {
     if (value < 0)
       return false;
     word = word << 6 | static_cast<uint32_t>(value);
-    if ((bits += 6) >= 8)
-      out += static_cast<char>(word >> (bits -= 8));
+    bits += 6;
+    if (bits >= 8) {
+      bits -= 8;
+      out += static_cast<char>(word >> bits);
+    }
   }
   return true;
 }

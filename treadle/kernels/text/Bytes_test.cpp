@@ -41,7 +41,8 @@ TEST(BytesTest, DecodeRaw) {
 }
 
 TEST(BytesTest, SerializedTensors) {
-  for (Tensor in : {iota<float>({2, 3}, 1), vec<std::string>({"a", ""}), scalar<bool>(true)}) {
+  for (const Tensor &in :
+       {iota<float>({2, 3}, 1), vec<std::string>({"a", ""}), scalar<bool>(true)}) {
     Tensor bytes = run1("SerializeTensor", {in}, DType::String);
     Tensor out = run1("ParseTensor", {bytes}, in.dtype());
     EXPECT_EQ(tensorTypeText(out), tensorTypeText(in));

@@ -146,8 +146,9 @@ private:
   std::string quoted() {
     std::string field;
     size_t i = 1;
-    for (; i + 1 < rest.size() && (rest[i] != '"' || rest[i + 1] != options.delimiter); ++i) {
-      if (rest[i] == '"' && rest[++i] != '"') {
+    for (; i + 1 < rest.size() && (rest[i] != '"' || rest[i + 1] != options.delimiter);
+         i += rest[i] == '"' ? 2 : 1) {
+      if (rest[i] == '"' && rest[i + 1] != '"') {
         problem = "a quote inside a quoted field must be written twice";
         return field;
       }

@@ -37,7 +37,7 @@ TEST(SubstringsTest, NGrams) {
   ASSERT_EQ(out.size(), 2u);
   EXPECT_EQ(values<std::string>(out[0]), (Strings{"L|a", "a|b", "b|R", "L|c", "c|R"}));
   EXPECT_EQ(values<int64_t>(out[1]), (std::vector<int64_t>{0, 3, 5}));
-  for (std::vector<int64_t> splits : {std::vector<int64_t>{0, 4}, {1, 3}, {0, 2, 1, 3}})
+  for (const std::vector<int64_t> &splits : {std::vector<int64_t>{0, 4}, {1, 3}, {0, 2, 1, 3}})
     EXPECT_EQ(errorClassOf("StringNGrams", {data, vec<int64_t>(splits)},
                            {DType::String, DType::Int64}, attrs),
               "InvalidArgumentError");

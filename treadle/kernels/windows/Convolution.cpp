@@ -184,7 +184,9 @@ bool runPlan(OpContext &ctx, const ConvolutionState &s, const ConvolutionForm &f
     return plan->reads(kept) && std::ranges::equal(factorOf(kept), std::span(factor, channels));
   };
   auto ordered = s.filters->find(filter, suits, order);
-  if (!ordered && (ctx.hasFailed() || !(ordered = order())))
+  if (!ordered && !ctx.hasFailed())
+    ordered = order();
+  if (!ordered)
     return true;
   const float *offset = nullptr;
   if (form.adds && floatsOf(epilogue->summand()) != to)

@@ -30,7 +30,8 @@ using Sequence = std::vector<int64_t>; // where windows begin, and the end of th
 // Windows that begin at multiples of the ratio, moved by one random number.
 Sequence spacedSizes(int64_t in, int64_t out, RandomDraws &draws) {
   double ratio = static_cast<double>(in) / static_cast<double>(out);
-  auto least = static_cast<double>(in / out);
+  int64_t quotient = in / out;
+  auto least = static_cast<double>(quotient);
   double outCount = static_cast<double>(out), inCount = static_cast<double>(in);
   double greatest =
       std::min((least + 2) / ratio - 1, (inCount + 1 - least) / ratio - (outCount - 1));

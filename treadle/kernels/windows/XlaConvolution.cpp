@@ -78,7 +78,8 @@ Expected<Placement> readPlacement(OpContext &ctx, size_t rank) {
   TREADLE_TRY(readPadding(ctx.input(3), rank, place));
   place.inputDilation = TREADLE_TRY(spacings(ctx, 4, rank, "lhs_dilation"));
   place.filterDilation = TREADLE_TRY(spacings(ctx, 5, rank, "rhs_dilation"));
-  if (ctx.input(6).count() != 1 || (place.groups = indexAt(ctx.input(6), 0)) < 1)
+  place.groups = ctx.input(6).count() == 1 ? indexAt(ctx.input(6), 0) : 0;
+  if (place.groups < 1)
     return Unexpected(invalidArgument("feature_group_count must be one number from 1 on"));
   return place;
 }

@@ -57,9 +57,11 @@ std::vector<unsigned> exchangesBefore(const Edges &before, const Edges &after,
   std::vector<unsigned> found(before.size());
   std::vector<size_t> missing(before.size());
   std::vector<int32_t> ready;
-  for (size_t i = 0; i < before.size(); ++i)
-    if ((missing[i] = before[i].size()) == 0)
+  for (size_t i = 0; i < before.size(); ++i) {
+    missing[i] = before[i].size();
+    if (missing[i] == 0)
       ready.push_back(static_cast<int32_t>(i));
+  }
   for (size_t k = 0; k < ready.size(); ++k) {
     int32_t node = ready[k];
     unsigned passed = isExchange[node] ? sets.join(found[node], sets.make()) : found[node];

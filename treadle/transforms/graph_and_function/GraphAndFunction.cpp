@@ -61,7 +61,7 @@ public:
   }
 
   void lift(ArrayRef<OpResult> feeds, ArrayRef<OpResult> fetches, ArrayRef<Value> targets) {
-    Type token = ControlType();
+    Type token = controlType();
     NameScope names(graph.getNodes().front());
     SmallVector<Type> argTypes, resultTypes;
     SmallVector<Attribute> argAttrs, resultAttrs, controlAttrs;
@@ -104,7 +104,7 @@ public:
   }
 
 private:
-  tf_type::ControlType ControlType() { return tf_type::ControlType::get(builder.getContext()); }
+  tf_type::ControlType controlType() { return tf_type::ControlType::get(builder.getContext()); }
   NamedAttribute nameAttr(StringRef value) {
     auto *dialect = static_cast<TfgDialect *>(graph->getDialect());
     return NamedAttribute(dialect->argNameKey, builder.getStringAttr(value));

@@ -324,14 +324,10 @@ private:
   };
 
   static bool isGraph(Block &block) { return isa<tfg::GraphOp>(block.getParentOp()); }
-  /// Of the names of a graph's nodes those that may be a body's.
-  const llvm::StringSet<> &in(Block &block, const llvm::StringSet<> &ofGraph) const {
-    static const llvm::StringSet<> none;
-    return isGraph(block) ? ofGraph : none;
-  }
-  /// What runs ask for of a body's nodes.
-  const llvm::StringSet<> &fetchedOf(Block &block) const { return in(block, fetched); }
-  bool isKept(Block &block, Node node) const { return in(block, kept).contains(node.name()); }
+  /// Names of a graph's nodes; a function's nodes are neither kept nor fetched by name.
+  const llvm::StringSet<> &keptOf(Block &block) const { return isGraph(block) ? kept : none; }
+  const llvm::StringSet<> &fetchedOf(Block &block) const { return isGraph(block) ? fetched : none; }
+  bool isKept(Block &block, Node node) const { return keptOf(block).contains(node.name()); }
 
   std::vector<Found> findLoops() {
     tfg::Compilable compilable(module);
@@ -412,7 +408,7 @@ private:
     for (const Found &cluster : found) {
       if (block != cluster.block)
         scope.emplace(*(block = cluster.block));
-      ClusterOutliner(module, *names, cluster.nodes, in(*block, kept), fetchedOf(*block))
+      ClusterOutliner(module, *names, cluster.nodes, keptOf(*block), fetchedOf(*block))
           .run(*scope, cluster.isStateful);
     }
     numClusters += found.size();
@@ -421,6 +417,7 @@ private:
   ModuleOp module;
   tfg::FunctionNames *names = nullptr;
   llvm::StringSet<> kept, fetched;
+  const llvm::StringSet<> none{};
 };
 
 } // namespace

@@ -225,7 +225,7 @@ int64_t joinSmallReductions(Block &body, const ScheduleOptions &options) {
     Kind kind = kindOf(node);
     auto known = llvm::find_if(buckets, [&](const auto &entry) { return entry.first == kind; });
     if (known == buckets.end())
-      known = buckets.insert(known, {std::move(kind), {}});
+      known = buckets.insert(known, {kind, {}});
     auto &open = known->second;
     auto mayTake = [&](ArrayRef<Node> members) {
       int64_t sum = bytes[op];
