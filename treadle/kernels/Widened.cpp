@@ -21,9 +21,8 @@ std::optional<Tensor> cast(OpContext &ctx, const Tensor &from, DType to) {
 }
 
 struct InFloats {
-  BoundKernel inner;
+  InnerKernel inner;
   DType half;
-  std::vector<uint32_t> indices; // of inputs in an array of their own
 };
 
 bool widenInputs(OpContext &ctx, DType half, std::vector<Tensor> &inputs) {
@@ -45,15 +44,7 @@ void runWidened(OpContext &context) {
   std::vector<Tensor> inputs;
   if (!widenInputs(ctx, self.half, inputs))
     return;
-  const Tensor *base = ctx.bases[0];
-  const uint32_t *indices = ctx.inputIndex;
-  ctx.bases[0] = inputs.data();
-  ctx.inputIndex = self.indices.data();
-  ctx.boundState = self.inner.state.get();
-  self.inner.fn(ctx);
-  ctx.bases[0] = base;
-  ctx.inputIndex = indices;
-  ctx.boundState = &self;
+  self.inner.run(ctx, inputs);
   for (int i = 0; i < ctx.numOutputs() && !ctx.hasFailed(); ++i)
     if (std::optional<Tensor> out = cast(ctx, ctx.output(i), self.half))
       ctx.setOutput(i, std::move(*out));
@@ -73,10 +64,7 @@ Expected<BoundKernel> bindWidened(BindFn bind, const BindContext &node) {
   std::vector<DType> inputs = widened(node.inputTypes), outputs = widened(node.outputTypes);
   BoundKernel inner =
       TREADLE_TRY(bind({node.node, node.op, node.attrs, inputs, outputs, node.device}));
-  InFloats state{inner, half, std::vector<uint32_t>(inputs.size())};
-  for (uint32_t i = 0; i < inputs.size(); ++i)
-    state.indices[i] = i | InputIndex::takeBit;
-  BoundKernel bound = boundWith(runWidened, std::move(state));
+  BoundKernel bound = boundWith(runWidened, InFloats{InnerKernel(inner, inputs.size()), half});
   bound.isExpensive = inner.isExpensive;
   return bound;
 }

@@ -7,6 +7,8 @@
 #include <new>
 #include <span>
 #include <stdexcept>
+#include <utility>
+#include <vector>
 
 namespace treadle {
 
@@ -57,5 +59,29 @@ inline int64_t bytesOf(std::span<const Tensor> tensors) {
   if (Expected<void> charged = chargeTexts(outputs); !charged)
     ctx.fail(std::move(charged.error()));
 }
+
+/// A kernel that another one of the same node calls with inputs of its own making.
+class InnerKernel {
+public:
+  InnerKernel(BoundKernel bound, size_t numInputs) : bound(std::move(bound)), indices(numInputs) {
+    for (size_t i = 0; i < numInputs; ++i)
+      indices[i] = static_cast<uint32_t>(i) | InputIndex::takeBit;
+  }
+
+  /// The inputs are the kernel's to take.
+  void run(Execution &ctx, std::span<Tensor> inputs) const {
+    const void *outer = std::exchange(ctx.boundState, bound.state.get());
+    const Tensor *base = std::exchange(ctx.bases[0], inputs.data());
+    const uint32_t *index = std::exchange(ctx.inputIndex, indices.data());
+    bound.fn(ctx);
+    ctx.bases[0] = base;
+    ctx.inputIndex = index;
+    ctx.boundState = outer;
+  }
+
+private:
+  BoundKernel bound;
+  std::vector<uint32_t> indices;
+};
 
 } // namespace treadle

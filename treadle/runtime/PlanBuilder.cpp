@@ -99,8 +99,7 @@ Expected<BoundKernel> bindRead() {
 
 // A kernel that wants values where its inputs are references: reads the variables when it runs.
 struct Dereferenced {
-  BoundKernel inner;
-  std::vector<uint32_t> indices;
+  InnerKernel inner;
 };
 
 void runDereferenced(OpContext &context) {
@@ -118,22 +117,11 @@ void runDereferenced(OpContext &context) {
     if (!inputs[i])
       return ctx.fail(uninitialized(variable));
   }
-  const Tensor *base = ctx.bases[0];
-  const uint32_t *indices = ctx.inputIndex;
-  ctx.bases[0] = inputs.data();
-  ctx.inputIndex = self.indices.data();
-  ctx.boundState = self.inner.state.get();
-  self.inner.fn(ctx);
-  ctx.bases[0] = base;
-  ctx.inputIndex = indices;
-  ctx.boundState = &self;
+  self.inner.run(ctx, inputs);
 }
 
-BoundKernel dereferencing(BoundKernel inner, size_t numInputs) {
-  Dereferenced self{inner, {}};
-  for (uint32_t i = 0; i < numInputs; ++i)
-    self.indices.push_back(i | InputIndex::takeBit);
-  BoundKernel outer = boundWith<Dereferenced>(runDereferenced, std::move(self));
+BoundKernel dereferencing(const BoundKernel &inner, size_t numInputs) {
+  BoundKernel outer = boundWith(runDereferenced, Dereferenced{InnerKernel(inner, numInputs)});
   outer.isExpensive = inner.isExpensive;
   outer.mayBlock = inner.mayBlock;
   return outer;
