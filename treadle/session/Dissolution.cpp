@@ -8,14 +8,17 @@ using namespace mlir;
 namespace treadle {
 namespace {
 
-/// Whether the request needs a node that dissolves and has effects.
+/// Whether the request needs a node that dissolves and has effects. Few graphs have such nodes, so
+/// what the request needs comes last.
 bool needsDissolution(const Graph &graph, const Request &request) {
-  Expected<NeededPart> part = neededPart(graph.impl->index(), request);
-  if (!part || !part->hasNode(tfg::dissolves))
+  tfg::GraphOp nodes = graph.impl->index().graph();
+  if (!nodes || llvm::none_of(nodes.getNodes().front(),
+                              [](Operation &op) { return tfg::dissolves(tfg::Node(&op)); }))
     return false;
   tfg::Effects effects(*graph.impl->module);
-  return part->hasNode(
-      [&](tfg::Node node) { return tfg::dissolves(node) && !effects.isPure(node); });
+  Expected<NeededPart> part = neededPart(graph.impl->index(), request);
+  return part && part->hasNode(
+                     [&](tfg::Node node) { return tfg::dissolves(node) && !effects.isPure(node); });
 }
 
 /// Of the graph's own nodes.
