@@ -5,6 +5,7 @@
 #include "treadle/kernels/Window.h"
 #include "treadle/kernels/elementwise/Quantized.h"
 #include "treadle/kernels/quantized/Families.h"
+#include "treadle/kernels/quantized/ProductSizes.h"
 #include "treadle/kernels/quantized/SymmetricConvolution.h"
 
 #include <vector>
@@ -315,35 +316,34 @@ template <Form form> Expected<BoundKernel> bindConvolution(const BindContext &no
 // --- products ------------------------------------------------------------------------------------
 
 struct ProductState {
-  bool transposesA, transposesB, isShifted;
+  Transpositions transposes;
+  bool isShifted;
   DType out;
 };
 
 template <Form form> void multiply(OpContext &ctx) {
   const auto &s = ctx.state<ProductState>();
   const Tensor a = ctx.input(0), b = ctx.input(1);
-  if (a.rank() != 2 || b.rank() != 2 ||
-      a.dim(s.transposesA ? 0 : 1) != b.dim(s.transposesB ? 1 : 0))
-    return ctx.fail(invalidArgument("matrices of shapes ", dimsText(a.dims()), " and ",
-                                    dimsText(b.dims()), " can't be multiplied"));
-  int64_t rows = a.dim(s.transposesA ? 1 : 0), inner = a.dim(s.transposesA ? 0 : 1);
-  int64_t columns = b.dim(s.transposesB ? 0 : 1);
+  ProductSizes sizes{s.transposes};
+  if (!sizes.read(ctx, a, b))
+    return;
+  const int64_t rows = sizes.rows, inner = sizes.inner, columns = sizes.columns;
   std::vector<int64_t> dims = {rows, columns}, ofColumns(static_cast<size_t>(columns));
   auto sums = ctx.check(Tensor::make(DType::Int32, dims));
   if (!sums)
     return;
   std::fill_n(sums->data<int32_t>(), sums->count(), 0);
-  auto at = [&](int64_t k, int64_t j) { return s.transposesB ? j * inner + k : k * columns + j; };
   const auto *y = b.data<int8_t>();
   for (int64_t k = 0; k < inner; ++k)
     for (int64_t j = 0; j < columns; ++j)
-      ofColumns[static_cast<size_t>(j)] += y[at(k, j)];
+      ofColumns[static_cast<size_t>(j)] += y[sizes.inB(k, j)];
   auto add = [&](const auto *x) {
     for (int64_t i = 0; i < rows; ++i)
       for (int64_t k = 0; k < inner; ++k) {
-        int32_t factor = x[s.transposesA ? k * rows + i : i * inner + k];
+        int32_t factor = x[sizes.inA(i, k)];
         for (int64_t j = 0; j < columns; ++j)
-          sums->data<uint32_t>()[i * columns + j] += static_cast<uint32_t>(factor * y[at(k, j)]);
+          sums->data<uint32_t>()[i * columns + j] +=
+              static_cast<uint32_t>(factor * y[sizes.inB(k, j)]);
       }
   };
   if (a.dtype() == DType::QInt8)
@@ -358,9 +358,8 @@ template <Form form> void multiply(OpContext &ctx) {
 template <Form form> Expected<BoundKernel> bindProduct(const BindContext &node) {
   TREADLE_TRY(checkTypes(node, form));
   bool isShifted = node.attrs.getOr("input_quant_mode", std::string("MIN_FIRST")) == "MIN_FIRST";
-  BoundKernel bound = boundWith(multiply<form>, ProductState{node.attrs.getOr("transpose_a", false),
-                                                             node.attrs.getOr("transpose_b", false),
-                                                             isShifted, node.outputTypes[0]});
+  BoundKernel bound = boundWith(
+      multiply<form>, ProductState{Transpositions::of(node.attrs), isShifted, node.outputTypes[0]});
   bound.isExpensive = true;
   return bound;
 }

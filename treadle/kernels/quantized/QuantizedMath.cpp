@@ -6,6 +6,7 @@
 #include "treadle/kernels/elementwise/Broadcast.h"
 #include "treadle/kernels/elementwise/Elementwise.h"
 #include "treadle/kernels/elementwise/Quantized.h"
+#include "treadle/kernels/quantized/ProductSizes.h"
 #include "treadle/kernels/quantized/SymmetricConvolution.h"
 
 #include <vector>
@@ -53,24 +54,17 @@ bool isByte(DType dtype) { return dtype == DType::QInt8 || dtype == DType::QUInt
 
 // --- QuantizedMatMul -----------------------------------------------------------------------------
 
-struct MatMulState {
-  bool transposesA, transposesB;
-};
-
 // Inputs: a, b, and the ranges of both.
 void matMul(OpContext &ctx) {
-  const auto &s = ctx.state<MatMulState>();
+  ProductSizes sizes{ctx.state<Transpositions>()};
   const Tensor a = ctx.input(0), b = ctx.input(1);
   FloatRange aRange, bRange;
   if (!readRange(ctx, 2, aRange) || !readRange(ctx, 4, bRange) || !checkRange(ctx, aRange) ||
       !checkRange(ctx, bRange))
     return;
-  if (a.rank() != 2 || b.rank() != 2 ||
-      a.dim(s.transposesA ? 0 : 1) != b.dim(s.transposesB ? 1 : 0))
-    return ctx.fail(invalidArgument("matrices of shapes ", dimsText(a.dims()), " and ",
-                                    dimsText(b.dims()), " can't be multiplied"));
-  int64_t rows = a.dim(s.transposesA ? 1 : 0), inner = a.dim(s.transposesA ? 0 : 1);
-  int64_t columns = b.dim(s.transposesB ? 0 : 1);
+  if (!sizes.read(ctx, a, b))
+    return;
+  const int64_t rows = sizes.rows, inner = sizes.inner, columns = sizes.columns;
   Tensor *out = ctx.allocateOutput(0, DType::QInt32, {rows, columns});
   if (!out)
     return;
@@ -80,10 +74,9 @@ void matMul(OpContext &ctx) {
     auto x = centred<A>(a, aRange), y = centred<B>(b, bRange);
     for (int64_t i = 0; i < rows; ++i)
       for (int64_t k = 0; k < inner; ++k) {
-        uint32_t factor = x[static_cast<size_t>(s.transposesA ? k * rows + i : i * inner + k)];
+        uint32_t factor = x[static_cast<size_t>(sizes.inA(i, k))];
         for (int64_t j = 0; j < columns; ++j)
-          sums[i * columns + j] +=
-              factor * y[static_cast<size_t>(s.transposesB ? j * inner + k : k * columns + j)];
+          sums[i * columns + j] += factor * y[static_cast<size_t>(sizes.inB(k, j))];
       }
     giveRange(ctx, 1, rangeOfProduct<A, B, int32_t>(aRange, bRange));
   });
@@ -93,8 +86,7 @@ Expected<BoundKernel> bindMatMul(const BindContext &node) {
   for (DType dtype : node.inputTypes.first(2))
     if (!isByte(dtype))
       return unsupportedDType(node, dtype);
-  return boundWith(matMul, MatMulState{node.attrs.getOr("transpose_a", false),
-                                       node.attrs.getOr("transpose_b", false)});
+  return boundWith(matMul, Transpositions::of(node.attrs));
 }
 
 // --- QuantizedConv2D -----------------------------------------------------------------------------
