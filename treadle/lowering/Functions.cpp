@@ -56,17 +56,16 @@ tfg::FuncOp ModuleFunctions::find(llvm::StringRef function) {
 }
 
 bool ModuleFunctions::isElementwise(const std::string &function) {
-  return tfg::isElementwise(find(function), [this](llvm::StringRef name) { return find(name); });
+  return tfg::isElementwise(find(function), finder());
 }
 
 Combination ModuleFunctions::combination(const std::string &function, DType dtype) {
-  auto functionOf = [this](llvm::StringRef name) { return find(name); };
   tfg::FuncOp op = find(function);
   if (!op || op.getResultTypes().empty() || valueTypeOf(op.getResultTypes()[0]).dtype != dtype)
     return Combination::Other;
-  if (tfg::returnsSecond(op, functionOf))
+  if (tfg::returnsSecond(op, finder()))
     return Combination::Second;
-  return tfg::returnsSum(op, functionOf) ? Combination::Sum : Combination::Other;
+  return tfg::returnsSum(op, finder()) ? Combination::Sum : Combination::Other;
 }
 
 Expected<std::string> ModuleFunctions::resolve(const FunctionRef &function) {
@@ -123,8 +122,7 @@ Expected<const Plan *> ModuleFunctions::plan(const FunctionRef &function, ArgMod
 Expected<SortOrder> ModuleFunctions::sortOrder(const std::string &comparator) {
   SortOrder order;
   llvm::SmallVector<mlir::Value> keys;
-  for (tfg::SortKey key :
-       tfg::sortKeysOf(find(comparator), [this](llvm::StringRef name) { return find(name); })) {
+  for (tfg::SortKey key : tfg::sortKeysOf(find(comparator), finder())) {
     keys.push_back(key.value);
     order.isDescending.push_back(key.isDescending);
   }

@@ -39,6 +39,10 @@ private:
   Expected<std::string> resolve(const FunctionRef &function);
   /// One of the module or, if there is none, of the gradients; null if there is none either.
   tfg::FuncOp find(llvm::StringRef function);
+  /// The same as a callable.
+  auto finder() {
+    return [this](llvm::StringRef function) { return find(function); };
+  }
   using MakePart =
       llvm::function_ref<Expected<NeededPart>(const ModuleIndex &, tfg::FuncOp function)>;
   Expected<std::unique_ptr<Plan>> build(const std::string &function, ArgMode mode,

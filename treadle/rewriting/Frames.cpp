@@ -1,6 +1,7 @@
 #include "treadle/rewriting/Frames.h"
 
 #include "treadle/ops/OpTable.h"
+#include "treadle/rewriting/Rewriting.h"
 
 using namespace mlir;
 
@@ -10,6 +11,12 @@ bool hasFrames(Block &body) {
   return llvm::any_of(body, [](Operation &op) {
     return Node::isNode(&op) && opKind(Node(&op).opType()) == OpKind::Enter;
   });
+}
+
+bool hasFrames(ModuleOp module) {
+  bool found = false;
+  forEachBody(module, [&](Block &body) { found = found || hasFrames(body); });
+  return found;
 }
 
 StringAttr frameName(Node enter) { return enter.attr<StringAttr>("frame_name"); }

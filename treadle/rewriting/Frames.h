@@ -7,6 +7,8 @@ namespace treadle::tfg {
 
 /// Whether a body has a loop of v1, other than in functions and regions.
 bool hasFrames(mlir::Block &body);
+/// Whether the graph or a function has one.
+bool hasFrames(mlir::ModuleOp module);
 
 /// The name of the frame that an Enter leads into; null if it has none.
 mlir::StringAttr frameName(Node enter);

@@ -15,15 +15,6 @@ bool hasAll(const ModuleIndex &index, const std::vector<std::string> &values) {
 
 } // namespace
 
-bool hasFrames(ModuleOp module) {
-  return module
-      .walk([](Operation *op) {
-        bool isLoop = tfg::Node::isNode(op) && tfg::Node(op).opType() == "NextIteration";
-        return isLoop ? WalkResult::interrupt() : WalkResult::advance();
-      })
-      .wasInterrupted();
-}
-
 Expected<std::shared_ptr<CompiledPlan>> planWithChains(const Graph &graph, const Request &request,
                                                        bool fuses,
                                                        const CompilationOptions &options) {

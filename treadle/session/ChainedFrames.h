@@ -5,9 +5,6 @@
 
 namespace treadle {
 
-/// Whether a graph or function has a loop of v1.
-bool hasFrames(mlir::ModuleOp module);
-
 /// A plan over a copy of the graph, pruned to what was asked for, in which chains order the
 /// iterations of v1 loops: pruning first, since a chain makes nodes need each other that didn't.
 /// Null where a name that was asked for is gone with that, or nothing changed.

@@ -5,6 +5,7 @@
 #include "treadle/session/Dissolution.h"
 
 #include "treadle/kernels/Families.h"
+#include "treadle/rewriting/Frames.h"
 #include "treadle/transforms/PlanRewrites.h"
 
 #include <algorithm>
@@ -145,7 +146,7 @@ Expected<SessionPlans::Entry> SessionPlans::make(const PlanKey &key) {
   const Graph &graph = source->graph;
   SessionPlan plan = TREADLE_TRY(interpreted(key, source, hasLoop));
   bool mayCompile = fuses() && hasLoop && !looksIntoLoops(key);
-  if (loopOverlap == LoopOverlap::On && hasFrames(*graph.impl->module)) {
+  if (loopOverlap == LoopOverlap::On && tfg::hasFrames(*graph.impl->module)) {
     auto over = TREADLE_TRY(chained(key, graph));
     if (over) {
       plan.plan = {over, over->plan.get()};

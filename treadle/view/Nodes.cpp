@@ -137,8 +137,7 @@ void Nodes::findChains(Block &block) {
 
 /// Enters are drawn with the loop that they lead into.
 void Nodes::addFrames(Block &block, uint32_t first) {
-  bool hasFrames = llvm::any_of(block, [](Operation &op) { return isKind(&op, OpKind::Enter); });
-  if (!hasFrames)
+  if (!tfg::hasFrames(block))
     return;
   tfg::FrameGraph graph(block);
   auto base = static_cast<int32_t>(frames.size());

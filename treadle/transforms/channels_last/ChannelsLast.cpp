@@ -739,13 +739,13 @@ private:
 bool hasChannelsFirst(Node node) { return rankOfChannelsFirst(node) > 0; }
 
 // The nodes that it makes would be in none of the frames of v1 control flow.
-static bool hasFrames(Block &body) {
+static bool hasV1ControlFlow(Block &body) {
   return llvm::any_of(
       body, [](Operation &op) { return Node::isNode(&op) && isV1ControlFlow(Node(&op)); });
 }
 
 void putChannelsLast(const FusionScope &scope) {
-  if (!hasFrames(scope.body))
+  if (!hasV1ControlFlow(scope.body))
     ChannelsLast(scope).run();
 }
 
