@@ -88,7 +88,8 @@ def test_nothing_is_compiled_for_a_request_that_comes_once():
     session.run([out, "n:0"], {"n:0": np.int32(2), "x:0": np.float32(1)})
     statistics = session.statistics()
     assert statistics.pending_compilations == 0
-    assert statistics.compilations + statistics.memory_hits + statistics.interpreted_calls == 0
+    assert statistics.compilations + statistics.memory_hits == 0
+    assert statistics.interpreted_calls == 2
 
 
 def test_jit_compiles_before_the_first_run():

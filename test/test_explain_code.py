@@ -57,7 +57,7 @@ def number(pattern, text):
 def test_iterations_and_operations_are_counted():
     status, out, error = command(COUNTDOWN, "--code", "--input", "start=12345")
     assert (status, error) == (0, "")
-    assert "loop 'loop' (StatelessWhile): 12,345 iterations of " in out
+    assert "loop 'loop' (While): 12,345 iterations of " in out
     assert 2 <= number(r"an iteration: +([\d.,]+) operations, none in vectors", out) <= 4
     assert "'loop/dec' (Sub) 1" in out
 

@@ -52,9 +52,9 @@ def test_machine_code_is_told():
     profile = found(COUNTDOWN, "--input", "start=100", "--tier", "jit")
     (row,) = profile["nodes"]
     assert row["op"] == "_Cluster" and row["compiled_calls"] == row["calls"] == 10
-    assert row["contents"].startswith("'loop' (StatelessWhile)")
+    assert row["contents"].startswith("'loop' (While)")
     out = command(COUNTDOWN, "--input", "start=100", "--tier", "jit")[1]
-    assert "yes  _Cluster: 'loop' (StatelessWhile)" in out
+    assert "yes  _Cluster: 'loop' (While)" in out
 
 
 def test_a_signature_is_profiled_by_node():

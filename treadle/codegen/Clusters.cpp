@@ -1,13 +1,18 @@
 #include "treadle/codegen/Clusters.h"
 #include "treadle/codegen/Cluster.h"
 #include "treadle/codegen/CodeCache.h"
+#include "treadle/codegen/FunctionalForm.h"
 #include "treadle/codegen/HeldVariables.h"
 #include "treadle/ops/OpTable.h"
 #include "treadle/runtime/Execution.h"
 #include "treadle/runtime/FunctionOps.h"
 #include "treadle/runtime/Trace.h"
+#include "treadle/transforms/outline_clusters/ClusterFinder.h"
+
+#include "mlir/IR/SymbolTable.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace treadle::codegen {
 
@@ -65,34 +70,11 @@ struct Variant {
   }
 };
 
-void make(Variant &variant, const std::string &function, ClusterModule &module,
-          CompileBudget &budget, bool fastMath, LinkOptions options) {
-  auto find = [&](llvm::StringRef name) { return module.index->function(name); };
-  TranslationOptions translation;
-  translation.fastMath = fastMath;
-  translation.metered = options.metered.get();
-  if (options.metered)
-    options.cache = nullptr;
-  {
-    std::lock_guard compiling(module.compiling);
-    if (!module.code)
-      module.code = std::make_unique<mlir::MLIRContext>(mlir::MLIRContext::Threading::DISABLED);
-    CompileBudget::Scope time(budget);
-    variant.made =
-        budget.check()
-            .and_then([&] {
-              return translate(find(function), variant.classes, find, *module.code, translation);
-            })
-            .and_then([&](TensorProgram program) { return link(std::move(program), options); });
-  }
-  variant.stage.store(Variant::Stage::Made, std::memory_order_release);
-}
-
-/// The nodes of a function, and of those that it calls, but constants.
-void collect(const ModuleIndex &index, tfg::FuncOp function, std::vector<tfg::Node> &nodes,
-             llvm::DenseSet<mlir::Operation *> &seen) {
-  seen.insert(function);
-  for (mlir::Operation &op : function.getEntry()) {
+/// The nodes of a body and of the functions that it calls, but constants.
+void collect(const ModuleIndex &index, mlir::Block &body, std::vector<tfg::Node> &nodes,
+             llvm::DenseSet<mlir::Block *> &seen) {
+  seen.insert(&body);
+  for (mlir::Operation &op : body) {
     if (!tfg::Node::isNode(&op))
       continue;
     tfg::Node node(&op);
@@ -100,41 +82,102 @@ void collect(const ModuleIndex &index, tfg::FuncOp function, std::vector<tfg::No
     tfg::FuncOp called = opKind(node.opType()) == OpKind::Call && callee
                              ? index.function(callee.getName().getRootReference())
                              : tfg::FuncOp();
-    if (called && !seen.contains(called))
-      collect(index, called, nodes, seen);
+    if (called && !called.isExternal() && !seen.contains(&called.getEntry()))
+      collect(index, called.getEntry(), nodes, seen);
     else if (node.opType() != "Const")
       nodes.push_back(node);
   }
 }
 
+bool isLoop(tfg::Node node) {
+  OpKind kind = opKind(node.opType());
+  return node->getNumRegions() || kind == OpKind::While || kind == OpKind::For;
+}
+
+/// A cluster, and what it is compiled from: made by the first who compiles it.
+struct Compilation {
+  std::shared_ptr<ClusterSource> source; // its lock guards `form`; its context outlives the others
+  std::shared_ptr<const tfg::OutlinedCluster> cluster;
+  std::optional<Expected<mlir::OwningOpRef<mlir::ModuleOp>>> form = std::nullopt;
+
+  Expected<TensorProgram> translate(const Variant &variant, const TranslationOptions &options);
+};
+
+Expected<TensorProgram> Compilation::translate(const Variant &variant,
+                                               const TranslationOptions &options) {
+  if (!form)
+    CompileClient::betweenForks([&] { form = functionalForm(cluster->function(), source->index); });
+  if (!*form)
+    return Unexpected(form->error());
+  if (!source->code)
+    source->code = std::make_unique<mlir::MLIRContext>(mlir::MLIRContext::Threading::DISABLED);
+  mlir::ModuleOp module = form->value().get();
+  mlir::SymbolTable functions(module);
+  auto find = [&](llvm::StringRef name) { return functions.lookup<tfg::FuncOp>(name); };
+  return codegen::translate(*module.getOps<tfg::FuncOp>().begin(), variant.classes, find,
+                            *source->code, options);
+}
+
+void make(Variant &variant, Compilation &compilation, CompileBudget &budget, bool fastMath,
+          LinkOptions options) {
+  TranslationOptions translation;
+  translation.fastMath = fastMath;
+  translation.metered = options.metered.get();
+  if (options.metered)
+    options.cache = nullptr;
+  {
+    std::lock_guard compiling(compilation.source->compiling);
+    CompileBudget::Scope time(budget);
+    variant.made =
+        budget.check()
+            .and_then([&] { return compilation.translate(variant, translation); })
+            .and_then([&](TensorProgram program) { return link(std::move(program), options); });
+  }
+  variant.stage.store(Variant::Stage::Made, std::memory_order_release);
+}
+
+/// While it lives, nothing that this thread calls is compiled anew.
+class PendingScope {
+public:
+  explicit PendingScope(bool isPending) : before(current) { current |= isPending; }
+  ~PendingScope() { current = before; }
+  PendingScope(const PendingScope &) = delete;
+  PendingScope &operator=(const PendingScope &) = delete;
+  static bool isInside() { return current; }
+
+private:
+  const bool before;
+  static thread_local bool current;
+};
+thread_local bool PendingScope::current = false;
+
 /// `'loop' (While), 'y' (Mul) and 3 more`: loops first.
-std::string contentsOf(const ModuleIndex &index, llvm::StringRef function) {
+std::string contentsOf(const ModuleIndex &index, tfg::FuncOp function) {
   constexpr size_t mostNamed = 3;
   std::vector<tfg::Node> nodes;
-  llvm::DenseSet<mlir::Operation *> seen;
-  collect(index, index.function(function), nodes, seen);
-  std::ranges::stable_partition(nodes, [](tfg::Node node) {
-    OpKind kind = opKind(node.opType());
-    return kind == OpKind::While || kind == OpKind::For;
-  });
+  llvm::DenseSet<mlir::Block *> seen;
+  collect(index, function.getEntry(), nodes, seen);
+  std::ranges::stable_partition(nodes, isLoop);
   std::string text;
   for (size_t i = 0; i < std::min(nodes.size(), mostNamed); ++i)
-    text += str(i ? ", " : "", "'", nodes[i].name().str(), "' (", nodes[i].opType().str(), ")");
+    text += str(i ? ", " : "", "'", nodes[i].name().str(), "' (",
+                nodes[i]->getNumRegions() ? "While" : nodes[i].opType().str(), ")");
   return nodes.size() > mostNamed ? str(text, " and ", nodes.size() - mostNamed, " more") : text;
 }
 
 } // namespace
 
-/// One call of a cluster in a graph, with the code for each class of shapes that came.
+/// One cluster of a plan, with the code for each class of shapes that came.
 class ClusterSite {
 public:
-  ClusterSite(Clusters &owner, const NodeSpec &call)
-      : owner(owner), node(call.name), op(call.op),
-        function(call.attrs.get<FunctionRef>("f")->name), numResults(call.outputTypes.size()),
-        handles(handlesAmong(call)) {
-    tfg::FuncOp cluster = owner.module->index->function(function);
-    for (unsigned i = 0; i < cluster.getNumDataArguments(); ++i) {
-      auto type = mlir::dyn_cast<mlir::RankedTensorType>(cluster.getDataArgument(i).getType());
+  ClusterSite(Clusters &owner, const NodeSpec &spec)
+      : owner(owner), node(spec.name), op(spec.op),
+        cluster(std::static_pointer_cast<const tfg::OutlinedCluster>(spec.cluster)),
+        compilation(std::make_shared<Compilation>(owner.source, cluster)),
+        numResults(spec.outputTypes.size()), handles(handlesAmong(spec)) {
+    tfg::FuncOp function = cluster->function();
+    for (unsigned i = 0; i < function.getNumDataArguments(); ++i) {
+      auto type = mlir::dyn_cast<mlir::RankedTensorType>(function.getDataArgument(i).getType());
       isOpen.push_back(!type || !type.hasStaticShape());
     }
     if (llvm::none_of(isOpen, [](bool open) { return open; }))
@@ -166,19 +209,27 @@ private:
   void compileVariant(const std::shared_ptr<Variant> &variant);
   void settle(Variant &variant);
   const CompiledCluster *codeFor(Variant *variant);
+  static bool mayHaveCode(const Variant &variant);
   Outcome attempt(OpContext &ctx, Variant *&variant);
   bool runCode(const CompiledCluster &code, OpContext &ctx, HeldVariables &variables);
-  void interpret(OpContext &ctx, std::span<Tensor> arguments, FunctionLibrary &library);
+  Expected<const Plan *> plan();
+  bool mayCompile();
+  void interpret(OpContext &ctx, std::span<Tensor> arguments);
   void note(Trace &trace, bool isCompiled);
 
   Clusters &owner;
-  const std::string node, op, function;
+  const std::string node, op;
+  const std::shared_ptr<const tfg::OutlinedCluster> cluster;
+  const std::shared_ptr<Compilation> compilation;
   const size_t numResults;
   const std::vector<int> handles; // inputs
   std::once_flag isDescribed;
   std::string contents; // for people who trace
+  std::atomic<bool> wasCalled{false};
   std::atomic<Variant *> newest{nullptr};
-  std::mutex mutex; // guards what follows, and adding and settling
+  std::atomic<const Plan *> interpreted{nullptr};
+  std::mutex mutex;                  // guards what follows, and adding and settling
+  std::unique_ptr<const Plan> owned; // what `interpreted` is then
   std::vector<std::shared_ptr<Variant>> variants;
   std::string obstacle;
   std::vector<bool> isOpen;             // by input: the graph doesn't tell its sizes
@@ -260,16 +311,18 @@ void ClusterSite::noteShapes(Variant &variant, OpContext &ctx, const HeldVariabl
 }
 
 void ClusterSite::compileVariant(const std::shared_ptr<Variant> &variant) {
+  const Clusters::Options &options = owner.options;
+  const std::shared_ptr<CompileCounters> &counters = options.counters;
   std::shared_ptr<MeteredCode> metered =
-      owner.counters && owner.counters->meter ? owner.counters->meter->add(node) : nullptr;
-  if (!owner.client)
-    return make(*variant, function, *owner.module, *owner.budget, owner.fastMath,
-                {owner.counters.get(), nullptr, CodeCache::ofProcess(), metered});
+      counters && counters->meter ? counters->meter->add(node) : nullptr;
+  if (!options.client)
+    return make(*variant, *compilation, *options.budget, options.fastMath,
+                {counters.get(), nullptr, CodeCache::ofProcess(), metered});
   // The site and its owner may be gone by the time.
-  owner.client->submit([variant, metered, function = function, module = owner.module,
-                        budget = owner.budget, fastMath = owner.fastMath,
-                        counters = owner.counters](CompileClient &client) {
-    make(*variant, function, *module, *budget, fastMath,
+  options.client->submit([variant, metered, counters, compilation = compilation,
+                          budget = options.budget,
+                          fastMath = options.fastMath](CompileClient &client) {
+    make(*variant, *compilation, *budget, fastMath,
          {counters.get(), &client.isCancelled(), CodeCache::ofProcess(), metered});
   });
 }
@@ -293,21 +346,17 @@ void ClusterSite::settle(Variant &variant) {
     return;
   Expected<std::shared_ptr<const CompiledCluster>> bound =
       std::move(variant.made).and_then([&](LinkedCluster cluster) {
-        return bindCharged(std::move(cluster), owner.kernels);
+        return bindCharged(std::move(cluster), owner.options.kernels);
       });
   if (bound) {
     variant.owned = std::move(*bound);
     variant.code.store(variant.owned.get(), std::memory_order_release);
   } else if (obstacle.empty() && !variant.isExact) { // else code for the class goes on
     obstacle = bound.error().message;
-    if (owner.counters)
-      owner.counters->addFailure(obstacle);
+    if (owner.options.counters)
+      owner.options.counters->addFailure(obstacle);
   }
   variant.stage.store(Variant::Stage::Settled, std::memory_order_release);
-}
-
-static bool isPending(const Variant *variant) {
-  return variant && variant->stage.load(std::memory_order_acquire) != Variant::Stage::Settled;
 }
 
 /// Null where the interpreter is to run the call.
@@ -321,15 +370,37 @@ const CompiledCluster *ClusterSite::codeFor(Variant *variant) {
              : nullptr;
 }
 
-void ClusterSite::interpret(OpContext &ctx, std::span<Tensor> arguments, FunctionLibrary &library) {
-  Expected<const Plan *> plan = library.plan({function, nullptr}, ArgMode::Owned);
-  if (!plan)
-    return ctx.fail(std::move(plan.error()).atNode(node, op));
-  callFunction(**plan, arguments, {&ctx.output(0), numResults}, ctx);
+/// Whether there is code, or it may still come.
+bool ClusterSite::mayHaveCode(const Variant &variant) {
+  if (variant.stage.load(std::memory_order_acquire) != Variant::Stage::Settled)
+    return true;
+  return variant.code.load(std::memory_order_acquire) &&
+         variant.bails.load(std::memory_order_relaxed) < maxBails;
+}
+
+Expected<const Plan *> ClusterSite::plan() {
+  if (const Plan *known = interpreted.load(std::memory_order_acquire))
+    return known;
+  std::unique_ptr<const Plan> made =
+      TREADLE_TRY(owner.functions.planOf(cluster->function(), owner.options.rewrite));
+  std::lock_guard lock(mutex);
+  if (!owned) { // else another thread was faster
+    owned = std::move(made);
+    interpreted.store(owned.get(), std::memory_order_release);
+  }
+  return owned.get();
+}
+
+void ClusterSite::interpret(OpContext &ctx, std::span<Tensor> arguments) {
+  Expected<const Plan *> known = plan();
+  if (!known)
+    return ctx.fail(std::move(known.error()).atNode(node, op));
+  callFunction(**known, arguments, {&ctx.output(0), numResults}, ctx);
 }
 
 void ClusterSite::note(Trace &trace, bool isCompiled) {
-  std::call_once(isDescribed, [&] { contents = contentsOf(*owner.module->index, function); });
+  std::call_once(isDescribed,
+                 [&] { contents = contentsOf(owner.source->index, cluster->function()); });
   trace.noteCluster(contents, isCompiled);
 }
 
@@ -341,7 +412,7 @@ bool ClusterSite::runCode(const CompiledCluster &code, OpContext &ctx, HeldVaria
     arguments[i] = ctx.input(static_cast<int>(i));
   for (size_t i = 0; i < numVariables; ++i)
     arguments[numInputs + i] = variables.value(i);
-  ClusterCounters *counters = owner.counters.get();
+  ClusterCounters *counters = owner.options.counters.get();
   std::span outputs(Execution::of(ctx).outputs, numResults);
   if (!numVariables)
     return code.run(arguments, outputs, ctx.run(), counters);
@@ -358,7 +429,7 @@ bool ClusterSite::runCode(const CompiledCluster &code, OpContext &ctx, HeldVaria
 ClusterSite::Outcome ClusterSite::attempt(OpContext &ctx, Variant *&variant) {
   HeldVariables variables(ctx, handles);
   variant = variables.isComplete() ? find(ctx, variables) : nullptr;
-  if (!variant && variables.isComplete())
+  if (!variant && variables.isComplete() && mayCompile())
     variant = add(ctx, variables);
   const CompiledCluster *code = codeFor(variant);
   if (!code)
@@ -376,13 +447,23 @@ ClusterSite::Outcome ClusterSite::attempt(OpContext &ctx, Variant *&variant) {
   return Outcome::Left;
 }
 
+/// Where the calls don't wait for code, the first one doesn't ask for it; nor does one inside of
+/// a cluster whose own code may still come.
+bool ClusterSite::mayCompile() {
+  return !PendingScope::isInside() &&
+         (!owner.options.client || wasCalled.load(std::memory_order_relaxed));
+}
+
 void ClusterSite::run(OpContext &ctx) {
+  bool isFirst = owner.options.client && !wasCalled.load(std::memory_order_relaxed);
   Variant *variant = nullptr;
   Outcome outcome = attempt(ctx, variant);
   for (int i = 0; outcome == Outcome::Overtaken && i < maxRepeats; ++i)
     outcome = attempt(ctx, variant);
+  if (isFirst)
+    wasCalled.store(true, std::memory_order_relaxed);
   bool isDone = outcome == Outcome::Done;
-  if (ClusterCounters *counters = owner.counters.get())
+  if (ClusterCounters *counters = owner.options.counters.get())
     ClusterCounters::add(isDone                       ? counters->calls
                          : outcome == Outcome::NoCode ? counters->interpreted
                                                       : counters->bails);
@@ -393,21 +474,19 @@ void ClusterSite::run(OpContext &ctx) {
   std::vector<Tensor> arguments(ctx.numInputs());
   for (size_t i = 0; i < arguments.size(); ++i)
     arguments[i] = ctx.takeInput(static_cast<int>(i));
-  interpret(ctx, arguments, isPending(variant) ? owner.plain : owner.functions);
+  {
+    PendingScope scope(isFirst || (variant && mayHaveCode(*variant)));
+    interpret(ctx, arguments);
+  }
   if (Trace *trace = ctx.run().trace) [[unlikely]]
     note(*trace, /*isCompiled=*/false);
 }
 
-bool Clusters::contains(const NodeSpec &call) const {
-  Expected<FunctionRef> f = call.attrs.get<FunctionRef>("f");
-  return f && module->index->function(f->name);
-}
-
-BoundKernel Clusters::bind(const NodeSpec &call) {
+BoundKernel Clusters::bind(const NodeSpec &node) {
   BoundKernel kernel;
   kernel.fn = [](OpContext &ctx) { ctx.state<std::shared_ptr<ClusterSite>>()->run(ctx); };
   kernel.state = std::make_shared<const std::shared_ptr<ClusterSite>>(
-      std::make_shared<ClusterSite>(*this, call));
+      std::make_shared<ClusterSite>(*this, node));
   kernel.isExpensive = true;
   return kernel;
 }

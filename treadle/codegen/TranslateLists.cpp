@@ -387,10 +387,22 @@ MaybeValues getItem(Translator &t, tfg::Node node, Values inputs) {
   return Values{std::move(*element)};
 }
 
+/// Whether it may have elements that were never set, and whose shape only others tell. With the
+/// last of those gone, the kernel has no shape any more.
+bool mayLoseItsShape(const ListForm &form) {
+  return !isNeverOpen(form) && llvm::any_of(form.makers, [](Operation *maker) {
+    return tfg::Node(maker).opType() == "TensorListReserve";
+  });
+}
+
 MaybeValues popBack(Translator &t, tfg::Node node, Values inputs) {
   if (!givesElements(t, node, inputs[0], 1))
     return std::nullopt;
   Typed list = inputs[0];
+  if (mayLoseItsShape(*list.list)) {
+    t.wanted.insert_range(list.list->makers);
+    return std::nullopt;
+  }
   std::vector<const KnownValue *> known;
   for (const Typed &input : inputs)
     known.push_back(&input.known);

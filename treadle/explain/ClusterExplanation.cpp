@@ -4,7 +4,7 @@
 #include "treadle/explain/LoopExplanation.h"
 #include "treadle/ops/OpTable.h"
 #include "treadle/rewriting/LoopVariables.h"
-#include "treadle/session/Compilation.h"
+#include "treadle/session/Pipelines.h"
 
 #include "treadle/codegen/Cluster.h"
 #include "treadle/import/SavedModel.h"
@@ -26,16 +26,17 @@ namespace {
 using tfg::Node;
 
 /// Why a node that could be compiled isn't.
-std::string reasonToInterpret(Node node, bool hasLoop, bool hasMore) {
+std::string reasonToInterpret(Node node, bool hasLoop, bool isTooLarge) {
   if (hasLoop)
     return "nothing that a run asks for needs it";
   if (tfg::followsContraction(node))
     return "a kernel computes it in one go with the product or convolution before it";
   if (tfg::nativeForm(node) == NativeForm::None)
     return "outside of compiled loops its kernel is as fast as machine code";
-  if (hasMore)
-    return str("too much: of a graph ", tfg::mostOfGraph,
-               " operations outside of loops are compiled, and it has more");
+  if (isTooLarge)
+    return str("too much: outside of loops nothing is compiled of a graph, or a function, of more "
+               "than ",
+               tfg::mostOfGraph, " nodes");
   return str("too small: machine code pays for loops, and for ", tfg::worthCompiling,
              " and more connected operations on elements");
 }
@@ -64,7 +65,7 @@ codegen::ArgumentClass classOf(Type type, std::optional<int64_t> rank) {
 class ClusterExplainer {
 public:
   ClusterExplainer(ModuleOp module, Explanation &out)
-      : module(module), compilable(module), out(out) {
+      : module(module), compilable(tfg::functionsOf(module)), out(out) {
     for (tfg::FuncOp function : module.getOps<tfg::FuncOp>())
       functions[function.getName()] = function;
   }
@@ -97,6 +98,7 @@ private:
   /// The nodes of a body, in their order, and those of functions that are reached from it outside
   /// of clusters.
   void addBody(Block &block, StringRef where) {
+    const bool isTooLarge = block.getOperations().size() > tfg::mostOfGraph;
     for (Operation &op : block) {
       if (!Node::isNode(&op))
         continue;
@@ -106,7 +108,7 @@ private:
         continue;
       }
       if (isWorthAWord(node))
-        addRemaining(node);
+        addRemaining(node, isTooLarge);
       forEachCalled(node, [&](tfg::FuncOp function) {
         if (seen.insert(function.getName()).second)
           addBody(function.getEntry(), function.getName());
@@ -114,14 +116,14 @@ private:
     }
   }
 
-  void addRemaining(Node node) {
+  void addRemaining(Node node, bool isTooLarge) {
     bool hasBody = false;
     forEachCalled(node, [&](tfg::FuncOp) { hasBody = true; });
     std::string why = compilable.obstacle(node);
     if (hasBody && (why.empty() || !compilable.hasLoop(node)))
       return; // its nodes have words of their own
     if (why.empty())
-      why = reasonToInterpret(node, compilable.hasLoop(node), module->hasAttr(tfg::hasMoreKey));
+      why = reasonToInterpret(node, compilable.hasLoop(node), isTooLarge);
     remaining[why].push_back(LoopExplainer::describe(node));
   }
 
@@ -281,7 +283,7 @@ Expected<void> explainClusters(const Graph &graph, const ExplainRequest &request
   if (asksForAll)
     for (const Graph::Value &value : graph.outputs())
       asked.fetches.push_back(value.name);
-  std::string pipeline = compilationPipeline(asked, /*prunes=*/!asksForAll);
+  std::string pipeline = clusterPipeline(asked, /*prunes=*/!asksForAll);
   for (ModuleOp each : modules) {
     TREADLE_TRY(runOn(each, pipeline));
     ClusterExplainer(each, out).run();

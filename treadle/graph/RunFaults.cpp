@@ -35,7 +35,7 @@ private:
 class RunChecker {
 public:
   RunChecker(ModuleOp module, size_t limit)
-      : index(module), limit(limit), rewrite(planRewrites(/*fuses=*/true, LoopOverlap::Auto)),
+      : index(module), limit(limit), rewrite(planRewrites({.fuses = true})),
         functions(index, builtinKernels(), rewrite) {}
 
   std::vector<Problem> check(const std::vector<std::string> &nodes) {

@@ -79,29 +79,44 @@ Expected<std::string> ModuleFunctions::resolve(const FunctionRef &function) {
   });
 }
 
-Expected<std::unique_ptr<Plan>> ModuleFunctions::build(const std::string &function, ArgMode mode,
-                                                       MakePart makePart) {
-  auto encode = [&](const ModuleIndex &index, tfg::FuncOp op) {
-    return makePart(index, op).and_then([&](NeededPart part) {
-      if (rewrite)
-        rewrite(part, index, *this);
-      return treadle::lower(index, part);
-    });
-  };
-  auto lowered = [&]() -> Expected<GraphSpec> {
-    if (tfg::FuncOp op = index.function(function))
-      return encode(index, op);
-    std::lock_guard lock(gradientsMutex);
-    if (tfg::FuncOp op = gradients ? gradients->index().function(function) : tfg::FuncOp())
-      return encode(gradients->index(), op);
-    return Unexpected(notFound("function '", function, "' is not in the graph's library"));
-  };
-  GraphSpec spec = TREADLE_TRY(lowered());
-  return buildPlan(std::move(spec), {&kernels, this, mode, loopOverlap, traits, clusters})
+Expected<GraphSpec> ModuleFunctions::lowered(const ModuleIndex &index, Expected<NeededPart> part,
+                                             const Rewrite &how) {
+  return std::move(part).and_then([&](NeededPart body) {
+    if (how)
+      how(body, index, *this);
+    return treadle::lower(index, body);
+  });
+}
+
+Expected<std::unique_ptr<Plan>> ModuleFunctions::planned(const std::string &function, ArgMode mode,
+                                                         Expected<GraphSpec> spec) {
+  if (!spec)
+    return Unexpected(std::move(spec.error()));
+  return buildPlan(std::move(*spec), {&kernels, this, mode, loopOverlap, traits, clusters})
       .map_error([&](Error error) {
         error.message = str("in function '", function, "': ", error.message);
         return error;
       });
+}
+
+Expected<std::unique_ptr<Plan>> ModuleFunctions::planOf(tfg::FuncOp function,
+                                                        const Rewrite &rewriteOwn) {
+  return planned(function.getName().str(), ArgMode::Owned,
+                 lowered(index, neededPart(index, function), rewriteOwn));
+}
+
+Expected<std::unique_ptr<Plan>> ModuleFunctions::build(const std::string &function, ArgMode mode,
+                                                       MakePart makePart) {
+  if (tfg::FuncOp op = index.function(function))
+    return planned(function, mode, lowered(index, makePart(index, op), rewrite));
+  Expected<GraphSpec> spec =
+      Unexpected(notFound("function '", function, "' is not in the graph's library"));
+  {
+    std::lock_guard lock(gradientsMutex);
+    if (tfg::FuncOp op = gradients ? gradients->index().function(function) : tfg::FuncOp())
+      spec = lowered(gradients->index(), makePart(gradients->index(), op), rewrite);
+  }
+  return planned(function, mode, std::move(spec));
 }
 
 Expected<const Plan *> ModuleFunctions::plan(const FunctionRef &function, ArgMode mode) {

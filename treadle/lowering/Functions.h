@@ -22,8 +22,11 @@ public:
       : index(index), kernels(kernels), rewrite(std::move(rewrite)), loopOverlap(loopOverlap),
         traits(traits) {}
 
-  /// Before the first plan: calls that are marked as clusters are compiled.
+  /// Before the first plan: where the kernels of clusters come from, if `rewrite` makes some.
   void setClusters(ClusterLibrary *library) { clusters = library; }
+  /// A plan of a function that isn't the module's, but calls functions of it; it stays the
+  /// caller's.
+  Expected<std::unique_ptr<Plan>> planOf(tfg::FuncOp function, const Rewrite &rewriteOwn);
 
   Expected<const Plan *> plan(const FunctionRef &function, ArgMode mode) override;
   bool mayBlock(const std::string &function) override;
@@ -47,6 +50,10 @@ private:
       llvm::function_ref<Expected<NeededPart>(const ModuleIndex &, tfg::FuncOp function)>;
   Expected<std::unique_ptr<Plan>> build(const std::string &function, ArgMode mode,
                                         MakePart makePart);
+  Expected<GraphSpec> lowered(const ModuleIndex &index, Expected<NeededPart> part,
+                              const Rewrite &how);
+  Expected<std::unique_ptr<Plan>> planned(const std::string &function, ArgMode mode,
+                                          Expected<GraphSpec> spec);
 
   const ModuleIndex &index;
   const KernelRegistry &kernels;

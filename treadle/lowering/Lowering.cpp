@@ -110,7 +110,6 @@ static void addSoftInputs(mlir::Attribute attribute, NodeSpec &out) {
 static bool isForTheRuntime(llvm::StringRef key) {
   static const llvm::StringSet<> names = {
       llvm::StringRef(overlapAttr),
-      llvm::StringRef(clusterAttr),
   };
   return names.contains(key);
 }
@@ -217,6 +216,8 @@ Expected<NodeSpec> Lowering::convertNode(tfg::Node node) {
   }
   TREADLE_TRY(addAttributes(node, out));
   TREADLE_TRY(checkSignature(out));
+  if (out.cluster = part.clusterOf(node.getOperation()); out.cluster)
+    out.op = clusterOp;
   // Its first input says on which machine to run: here there is one.
   if (out.op == "RemoteCall" && !out.inputs.empty()) {
     out.inputs.erase(out.inputs.begin());

@@ -3,6 +3,7 @@
 #include "treadle/ops/OpTable.h"
 
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/StringExtras.h"
 
 #include <algorithm>
@@ -48,7 +49,7 @@ mlir::ValueRange NeededPart::resultValues() const {
 // --- a copy of its own ---------------------------------------------------------------------------
 
 // An operand may stand after its user. The copy never uses values of the module: that alone would
-// change them. Tokens of what isn't needed go.
+// change them. Tokens of what isn't needed go. Regions use nothing from outside.
 mlir::Block &NeededPart::makeOwn() {
   if (own)
     return *own;
@@ -75,7 +76,11 @@ mlir::Block &NeededPart::makeOwn() {
     mlir::Operation *copy = copies[node.getOperation()] = mlir::Operation::create(
         node->getLoc(), node->getName(), node->getResultTypes(),
         isComplete ? mlir::ValueRange(operands) : mlir::ValueRange(), node->getRawDictionaryAttrs(),
-        node->getPropertiesStorage(), {}, /*numRegions=*/0);
+        node->getPropertiesStorage(), {}, node->getNumRegions());
+    for (auto [region, into] : llvm::zip(node->getRegions(), copy->getRegions())) {
+      mlir::IRMapping mapping;
+      region.cloneInto(&into, mapping);
+    }
     block->push_back(copy);
     if (!isComplete)
       incomplete.emplace_back(node.getOperation(), copy);
@@ -187,6 +192,10 @@ namespace {
 // Whether leaving the node out of a function could be noticed.
 bool hasEffects(tfg::Node node, const ModuleIndex &index) {
   llvm::StringRef op = node.opType();
+  for (mlir::Region &region : node->getRegions())
+    if (llvm::any_of(region.front().without_terminator(),
+                     [&](mlir::Operation &inner) { return hasEffects(tfg::Node(&inner), index); }))
+      return true;
   if (auto stated = node.attr<mlir::ArrayAttr>("_effects"); stated && statesEffects(op))
     return llvm::any_of(stated.getAsRange<mlir::StringAttr>(), [](mlir::StringAttr effect) {
       return !effect.getValue().starts_with("read ");

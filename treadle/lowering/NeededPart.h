@@ -2,6 +2,7 @@
 #pragma once
 
 #include "treadle/lowering/Lowering.h"
+#include "treadle/runtime/Graph.h"
 
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SetVector.h"
@@ -54,6 +55,15 @@ public:
   bool isNeeded(mlir::Operation *op) const {
     return own ? op != &own->back() : needed.contains(op);
   }
+  size_t size() const { return own ? body->getOperations().size() - 1 : needed.size(); }
+  /// Says that a node of the part's own stands for these nodes.
+  void setCluster(mlir::Operation *node, std::shared_ptr<const ClusterBody> cluster) {
+    clusters[node] = std::move(cluster);
+  }
+  /// Null for other nodes.
+  std::shared_ptr<const ClusterBody> clusterOf(mlir::Operation *node) const {
+    return clusters.lookup(node);
+  }
   llvm::ArrayRef<std::pair<mlir::Value, std::string>> arguments() const { return args; }
   llvm::ArrayRef<Result> results() const { return allResults; }
   mlir::ValueRange resultValues() const;
@@ -67,6 +77,7 @@ private:
   std::unique_ptr<mlir::Block> own; // what `body` is then
   std::vector<std::pair<mlir::Value, std::string>> args;
   std::vector<Result> allResults;
+  llvm::DenseMap<mlir::Operation *, std::shared_ptr<const ClusterBody>> clusters;
   // Of the module's body.
   std::vector<mlir::Value> values; // of the results
   llvm::DenseSet<mlir::Value> given;

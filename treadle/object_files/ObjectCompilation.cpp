@@ -1,9 +1,10 @@
 // compileToObject: functions of a graph, and code for the classes of shapes that they may get.
 #include "treadle/Compile.h"
+#include "treadle/graph/GraphImpl.h"
 #include "treadle/graph/Needed.h"
 #include "treadle/graph/VariableName.h"
 #include "treadle/object_files/VariableReads.h"
-#include "treadle/session/Compilation.h"
+#include "treadle/session/Pipelines.h"
 
 #include "treadle/analysis/effects/Effects.h"
 #include "treadle/analysis/shapes/TypeShapes.h"

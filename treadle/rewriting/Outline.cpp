@@ -47,7 +47,7 @@ StringRef nameOf(Value value) {
   if (Node node = definingNode(value))
     return node.name();
   auto argument = cast<BlockArgument>(value);
-  auto function = dyn_cast<FuncOp>(argument.getOwner()->getParentOp());
+  auto function = dyn_cast_or_null<FuncOp>(argument.getOwner()->getParentOp());
   return function ? function.getDataArgumentName(argument.getArgNumber() / 2) : StringRef();
 }
 
@@ -74,6 +74,12 @@ Node Outline::clone(Node node) {
   return clones.emplace_back(copy);
 }
 
+void Outline::take(Node node) {
+  node->moveBefore(&body(), body().end());
+  nodeNames.insert(node.name());
+  clones.push_back(node);
+}
+
 std::string Outline::uniqueName(StringRef base) { return withSuffix(nodeNames, base); }
 
 void Outline::resolve(Node node) {
@@ -81,7 +87,7 @@ void Outline::resolve(Node node) {
     operand.set(mapping.lookupOrDefault(operand.get()));
   llvm::SmallSetVector<Value, 4> tokens;
   for (Value token : node.control())
-    if (Value inner = mapping.lookupOrNull(token))
+    if (Value inner = mapping.lookupOrDefault(token); inner.getParentBlock() == &body())
       tokens.insert(inner);
   setControl(node, tokens.takeVector());
 }

@@ -47,6 +47,9 @@ public:
   /// A copy of the node, whose operands are resolved by finish(): data operands must be mapped or
   /// cloned by then; tokens that aren't are dropped, since the call waits for them.
   Node clone(Node node);
+  /// The node itself; nothing outside may use it any more. Its operands are resolved in the same
+  /// way.
+  void take(Node node);
   /// Where nodes made for the function alone go; what they use is not touched by finish().
   mlir::OpBuilder &atEnd() { return builder; }
   /// A name for such a node.

@@ -71,7 +71,9 @@ llvm::SmallVector<mlir::Value> tokensBefore(Node node);
 
 /// Who waits for `token` waits for `replacements` instead; where that gives a node the same control
 /// input twice, one goes. A token that a function returns needs at least one replacement.
-void replaceControl(mlir::Value token, mlir::ValueRange replacements);
+/// `isMeant`: only these users.
+void replaceControl(mlir::Value token, mlir::ValueRange replacements,
+                    llvm::function_ref<bool(mlir::Operation *)> isMeant = nullptr);
 
 /// Removes a node whose data results are no longer used. What waited for it waits for what it
 /// waited for.

@@ -37,6 +37,11 @@ struct SoftInputs {
 struct LoopSpec;
 struct LoopPlans;
 
+/// What a node that stands for a cluster computes, in the form of whoever compiles it.
+struct ClusterBody {
+  virtual ~ClusterBody() = default;
+};
+
 /// A node. Attributes include the defaults of the op's definition.
 struct NodeSpec {
   std::string name;
@@ -51,6 +56,7 @@ struct NodeSpec {
   std::shared_ptr<const SoftInputs> soft; // null: none
   std::shared_ptr<const LoopSpec> loop;   // a While that has its graphs with it, not their names
   std::shared_ptr<const LoopPlans> plans; // of `loop`: while a plan is built
+  std::shared_ptr<const ClusterBody> cluster; // null: the node is no cluster
 };
 
 /// Which iterations of the frames around a value a result wants, one selector a frame, outermost

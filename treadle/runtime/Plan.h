@@ -63,18 +63,16 @@ inline constexpr std::string_view overlapAttr = "_overlap";
 
 /// On calls of functions that are worth compiling: a bool.
 inline constexpr std::string_view clusterAttr = "_cluster";
-/// What such a call is in a plan that compiles it.
+
+/// What nodes that stand for clusters are in plans.
 inline constexpr std::string_view clusterOp = "_Cluster";
 
-/// Where the kernels of calls marked so come from.
+/// Where the kernels of clusters come from.
 class ClusterLibrary {
 public:
   virtual ~ClusterLibrary() = default;
-  /// Whether the function that the call names can be had; gradients made while the graph runs, for
-  /// one, are nobody else's.
-  virtual bool contains(const NodeSpec &call) const = 0;
-  /// A kernel that takes the call's inputs as the function's arguments.
-  virtual BoundKernel bind(const NodeSpec &call) = 0;
+  /// A kernel that computes what the node's cluster does.
+  virtual BoundKernel bind(const NodeSpec &node) = 0;
 };
 
 enum class NodeKind : uint8_t {
@@ -114,12 +112,13 @@ struct NodeInfo {
   std::shared_ptr<const void> state; // keeps PlanNode::state alive
   uint32_t programOrder = 0;
   bool isUnbound = false; // it has no kernel: its state is the Error that it fails with
+  bool isCluster = false;
 };
 
 /// Whether the node runs functions: an error in one names a node of its own.
 inline bool runsFunctions(const PlanNode &node, const NodeInfo &info) {
   return node.kind == NodeKind::Call || node.kind == NodeKind::While ||
-         node.kind == NodeKind::For || info.op == clusterOp;
+         node.kind == NodeKind::For || info.isCluster;
 }
 
 /// A place that a value goes to (dataflow).
@@ -196,7 +195,7 @@ struct PlanOptions {
   ArgMode argMode = ArgMode::Owned;
   LoopOverlap loopOverlap = LoopOverlap::Auto;
   const OpTraitsTable *traits = nullptr; // may be null
-  ClusterLibrary *clusters = nullptr;    // may be null: clusters are calls like others
+  ClusterLibrary *clusters = nullptr;    // may be null where no node is a cluster
 };
 
 /// Builds the plan of a graph. Ops without a kernel, and binds that fail, become nodes that fail

@@ -14,6 +14,8 @@ namespace treadle {
 namespace plan {
 
 NodeKind classify(const NodeSpec &node) {
+  if (node.cluster)
+    return NodeKind::Kernel;
   if (node.isFunctionCall)
     return NodeKind::Call;
   switch (opKind(node.op)) {
@@ -132,7 +134,7 @@ Expected<BoundKernel> bindByOp(const NodeSpec &spec, const PlanOptions &options)
     return bindConst(spec);
   if (spec.op == "_Read")
     return bindRead();
-  if (spec.op == clusterOp)
+  if (spec.cluster)
     return options.clusters->bind(spec);
   return bindFromRegistry(spec, options);
 }
@@ -161,6 +163,7 @@ void bindNode(const NodeSpec &spec, const PlanOptions &options, PlanNode &node, 
                                   [](ValueType t) { return t.isRef; });
   if (hasRefInputs && !kernel->takesRefs && !info.isUnbound)
     kernel = dereferencing(std::move(*kernel), spec.inputs.size());
+  info.isCluster = spec.cluster != nullptr;
   node.fn = kernel->fn;
   node.state = kernel->state.get();
   node.isExpensive = kernel->isExpensive;
@@ -206,13 +209,6 @@ bool waits(const NodeSpec &spec, const PlanNode &node, const PlanOptions &option
   return options.functions && std::ranges::any_of(calledFunctions(spec), [&](const FunctionRef &f) {
            return options.functions->waits(f.name);
          });
-}
-
-/// Calls that are compiled run like any other kernel.
-static void takeClusters(GraphSpec &graph, const ClusterLibrary &clusters) {
-  for (NodeSpec &node : graph.nodes)
-    if (node.attrs.getOr<bool>(clusterAttr, false) && clusters.contains(node))
-      node.op = clusterOp;
 }
 
 // The importer of GraphDefs can't make such nodes, but MLIR text can.
@@ -431,8 +427,6 @@ static Expected<void> checkSize(const GraphSpec &graph) {
 Expected<std::unique_ptr<Plan>> buildPlan(GraphSpec graph, const PlanOptions &options) {
   TREADLE_TRY(checkSize(graph));
   TREADLE_TRY(plan::checkArity(graph));
-  if (options.clusters)
-    plan::takeClusters(graph, *options.clusters);
   plan::expandBatchFunctions(graph);
   TREADLE_TRY(plan::readReferencesAtBorders(graph));
   TREADLE_TRY(plan::planLoops(graph, options));

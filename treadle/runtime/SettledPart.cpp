@@ -76,7 +76,7 @@ SettledPart::Role SettledPart::roleOf(const NodeSpec &spec, const PlanNode &node
     return Role::Foreign;
   bool takesObjects = std::ranges::any_of(spec.inputTypes, isObject);
   bool givesObjects = std::ranges::any_of(spec.outputTypes, isObject);
-  if (info.op == clusterOp) // what it changes it is given
+  if (info.isCluster) // what it changes it is given
     return takesObjects ? Role::Foreign : givesObjects ? Role::Harmless : Role::Pure;
   const OpDef *op = lookupOp(info.op);
   if (!op)

@@ -1,7 +1,7 @@
 #include "treadle/session/CallPruning.h"
 
 #include "treadle/rewriting/FunctionalNode.h"
-#include "treadle/session/Compilation.h"
+#include "treadle/session/Pipelines.h"
 #include "treadle/transforms/outline_clusters/NativeOps.h"
 
 #include "llvm/ADT/SetVector.h"

@@ -1,7 +1,8 @@
 #include "treadle/session/Dissolution.h"
 
+#include "treadle/lowering/NeededPart.h"
 #include "treadle/rewriting/Dissolving.h"
-#include "treadle/session/Compilation.h"
+#include "treadle/session/Pipelines.h"
 
 using namespace mlir;
 

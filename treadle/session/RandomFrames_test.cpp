@@ -158,7 +158,7 @@ protected:
       mlir::Value value = node->getResult(result.from.output);
       part.addResult(value, {result.name, result.iterations, value.getType()});
     }
-    planRewrites(/*fuses=*/false, LoopOverlap::Auto)(part, index, *program.functions);
+    planRewrites({})(part, index, *program.functions);
     Expected<GraphSpec> graph = lower(index, part);
     EXPECT_TRUE(graph) << graph.error().message;
     complete(*graph, originals);

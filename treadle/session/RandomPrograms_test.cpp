@@ -267,7 +267,7 @@ public:
 
 private:
   const ModuleIndex index;
-  const Rewrite rewrite = planRewrites(/*fuses=*/true, LoopOverlap::Auto);
+  const Rewrite rewrite = planRewrites({.fuses = true});
   ModuleFunctions functions;
   std::unique_ptr<Plan> plan;
   std::string error;

@@ -5,7 +5,6 @@
 #include "treadle/session/Dissolution.h"
 
 #include "treadle/kernels/Families.h"
-#include "treadle/rewriting/Frames.h"
 #include "treadle/transforms/PlanRewrites.h"
 
 #include <algorithm>
@@ -13,12 +12,6 @@
 using namespace mlir;
 
 namespace treadle {
-
-/// What the compile thread makes for a request. `module` is written before `isReady`.
-struct SessionPlans::Preparation {
-  std::atomic<bool> isReady{false};
-  Expected<std::shared_ptr<codegen::ClusterModule>> module = nullptr;
-};
 
 namespace {
 
@@ -54,39 +47,44 @@ SessionPlans::SessionPlans(const Graph &graph, const SessionOptions &options)
     : counters(countersFor(options)), options(options),
       kernels(options.kernels ? *options.kernels : builtinKernels()),
       loopOverlap(options.loopOverlap), client(clientFor(options)),
-      rewrite(planRewrites(fuses(), loopOverlap)), whole(std::make_shared<Source>(*this, graph)) {}
+      whole(std::make_shared<Source>(*this, graph)) {}
 
 SessionPlans::Source::Source(const SessionPlans &plans, Graph own)
-    : graph(std::move(own)), functions(graph.impl->index(), plans.kernels, plans.rewrite,
-                                       plans.loopOverlap, plans.options.traits),
-      loops(graph.impl->index()) {}
+    : graph(std::move(own)), finder(graph.impl->index()),
+      functions(graph.impl->index(), plans.kernels,
+                planRewrites({plans.fuses(), plans.loopOverlap, plans.fuses() ? &finder : nullptr}),
+                plans.loopOverlap, plans.options.traits),
+      clusters(std::make_shared<codegen::ClusterSource>(graph.impl, graph.impl->index()), functions,
+               {.kernels = plans.kernels,
+                .budget = plans.compileBudget,
+                .counters = plans.counters,
+                .client = plans.client,
+                .fastMath = plans.options.fastMath,
+                .rewrite = planRewrites({plans.fuses(), plans.loopOverlap})}) {
+  functions.setClusters(&clusters);
+}
 
-/// The session's graph, or a copy that does and computes nothing in vain.
+/// The session's graph, or a copy that does and computes nothing in vain, and whose loops have the
+/// chains that they lack to overlap.
 SessionPlans::SourcePtr SessionPlans::sourceOf(const PlanKey &key) const {
-  std::optional<Graph> own = withDissolvedNodes(whole->graph, key.request());
-  if (std::optional<Graph> pruned = withPrunedCalls(own ? *own : whole->graph, key.request()))
-    own = std::move(pruned);
-  return own ? std::make_shared<Source>(*this, std::move(*own)) : whole;
+  const Request request = key.request();
+  Graph graph = whole->graph;
+  bool isOwn = false;
+  auto take = [&](std::optional<Graph> made) {
+    if (made)
+      graph = std::move(*made);
+    isOwn |= made.has_value();
+  };
+  take(withDissolvedNodes(graph, request));
+  take(withPrunedCalls(graph, request));
+  if (loopOverlap == LoopOverlap::On)
+    take(withChainedFrames(graph, request));
+  return isOwn ? std::make_shared<Source>(*this, std::move(graph)) : whole;
 }
 
 SessionPlans::~SessionPlans() {
   if (client)
     client->close();
-}
-
-CompilationOptions SessionPlans::compilationOptions() const {
-  return {kernels, loopOverlap, options.traits, compileBudget, counters, client, options.fastMath};
-}
-
-size_t SessionPlans::numPending() const {
-  if (!client)
-    return 0;
-  std::lock_guard lock(mutex);
-  auto isReady = [](const auto &plan) {
-    const Preparation *preparation = plan.second.preparation.get();
-    return preparation && preparation->isReady.load(std::memory_order_acquire);
-  };
-  return client->pending() + static_cast<size_t>(std::ranges::count_if(plans, isReady));
 }
 
 PlanKey RunRequest::key() const {
@@ -103,7 +101,7 @@ bool RunRequest::is(const PlanKey &key) const {
 
 Expected<std::shared_ptr<const SessionPlan>> SessionPlans::of(const RunRequest &request) {
   if (auto own = recent.tryTake()) {
-    auto isAsked = [&](const FinalPlan &known) { return request.is(known.key); };
+    auto isAsked = [&](const KnownPlan &known) { return request.is(known.key); };
     auto found = std::ranges::find_if(*own, isAsked);
     if (found != own->end()) {
       std::rotate(own->begin(), found, found + 1);
@@ -111,10 +109,7 @@ Expected<std::shared_ptr<const SessionPlan>> SessionPlans::of(const RunRequest &
     }
   }
   PlanKey key = request.key();
-  Entry entry = TREADLE_TRY(find(key));
-  if (!entry.isFinal)
-    return std::move(entry.plan);
-  std::shared_ptr<const SessionPlan> share = ownShare(std::move(entry.plan));
+  std::shared_ptr<const SessionPlan> share = ownShare(TREADLE_TRY(find(key)));
   if (auto own = recent.tryTake()) {
     if (own->size() == mostRecent)
       own->pop_back();
@@ -123,45 +118,17 @@ Expected<std::shared_ptr<const SessionPlan>> SessionPlans::of(const RunRequest &
   return share;
 }
 
-Expected<SessionPlans::Entry> SessionPlans::find(const PlanKey &key) {
-  std::shared_ptr<Preparation> prepared;
+Expected<std::shared_ptr<const SessionPlan>> SessionPlans::find(const PlanKey &key) {
   {
     std::lock_guard lock(mutex);
-    if (auto it = plans.find(key); it != plans.end()) {
-      prepared = advance(key, it->second);
-      if (!prepared)
-        return it->second;
-    }
+    if (auto it = plans.find(key); it != plans.end())
+      return it->second.plan;
   }
-  if (prepared)
-    return finish(key, *prepared);
-  Entry made = TREADLE_TRY(make(key));
-  std::lock_guard lock(mutex);
-  return plans.try_emplace(key, std::move(made)).first->second;
-}
-
-Expected<SessionPlans::Entry> SessionPlans::make(const PlanKey &key) {
-  bool hasLoop = false;
   SourcePtr source = sourceOf(key);
-  const Graph &graph = source->graph;
-  SessionPlan plan = TREADLE_TRY(interpreted(key, source, hasLoop));
-  bool mayCompile = fuses() && hasLoop && !looksIntoLoops(key);
-  if (loopOverlap == LoopOverlap::On && tfg::hasFrames(*graph.impl->module)) {
-    auto over = TREADLE_TRY(chained(key, graph));
-    if (over) {
-      plan.plan = {over, over->plan.get()};
-      mayCompile &= waits();
-    }
-  }
-  if (mayCompile && waits()) {
-    auto over = TREADLE_TRY(compiled(key, graph));
-    if (over)
-      plan.plan = {over, over->plan.get()};
-    mayCompile = false;
-  }
-  return Entry{.plan = std::make_shared<const SessionPlan>(std::move(plan)),
-               .source = std::move(source),
-               .mayCompile = mayCompile};
+  auto made = std::make_shared<const SessionPlan>(TREADLE_TRY(make(key, *source)));
+  std::lock_guard lock(mutex);
+  // Another thread may have been faster; then its plan serves.
+  return plans.try_emplace(key, Entry{std::move(source), std::move(made)}).first->second.plan;
 }
 
 static std::vector<PartialShape> shapesOf(const std::vector<std::string> &feeds,
@@ -183,90 +150,25 @@ bool SessionPlans::mayWait(const Plan &plan) const {
          std::ranges::any_of(summarize(whole->graph).ops, isForeign);
 }
 
-Expected<SessionPlan> SessionPlans::interpreted(const PlanKey &key, const SourcePtr &source,
-                                                bool &hasLoop) {
-  auto &[graph, functions, loops] = *source;
-  const ModuleIndex &index = graph.impl->index();
+Expected<SessionPlan> SessionPlans::make(const PlanKey &key, Source &source) const {
+  const ModuleIndex &index = source.graph.impl->index();
   NeededPart part = TREADLE_TRY(neededPart(index, key.request()));
-  {
-    std::lock_guard lock(mutex);
-    hasLoop = loops.isIn(part);
-  }
   std::shared_ptr<CollectiveAgenda> agenda;
   if (Communicator *world = options.communicator.get()) {
     GraphSpec asWritten = TREADLE_TRY(lower(index, part));
-    agenda = collectiveAgenda(asWritten, *graph.impl->module, world->size());
+    agenda = collectiveAgenda(asWritten, *source.graph.impl->module, world->size());
   }
-  rewrite(part, index, functions);
+  bool isCompiled = fuses() && !looksIntoLoops(key);
+  planRewrites({fuses(), loopOverlap, isCompiled ? &source.finder : nullptr})(part, index,
+                                                                              source.functions);
   GraphSpec spec = TREADLE_TRY(lower(index, part));
   bool hasReferences = hasReference(spec);
-  std::unique_ptr<Plan> built = TREADLE_TRY(buildPlan(
-      std::move(spec), {&kernels, &functions, ArgMode::Owned, loopOverlap, options.traits}));
+  std::unique_ptr<Plan> built =
+      TREADLE_TRY(buildPlan(std::move(spec), {&kernels, &source.functions, ArgMode::Owned,
+                                              loopOverlap, options.traits, &source.clusters}));
   auto length = mayWait(*built) ? nullptr : std::make_shared<CallLength>();
   return SessionPlan{std::move(built), shapesOf(key.feeds, index), hasReferences, std::move(agenda),
                      std::move(length)};
-}
-
-Expected<std::shared_ptr<CompiledPlan>> SessionPlans::chained(const PlanKey &key,
-                                                              const Graph &graph) {
-  return planWithChains(graph, key.request(), fuses(), {kernels, loopOverlap, options.traits});
-}
-
-Expected<std::shared_ptr<CompiledPlan>> SessionPlans::compiled(const PlanKey &key,
-                                                               const Graph &graph) {
-  return outlineClusters(graph, key.request())
-      .and_then([&](std::shared_ptr<codegen::ClusterModule> outlined) {
-        return outlined ? planCompiled(std::move(outlined), key.request(), compilationOptions())
-                        : std::shared_ptr<CompiledPlan>();
-      });
-}
-
-// --- beside the runs -----------------------------------------------------------------------------
-
-/// With the lock. What is ready, for the one caller that goes on with it; else null.
-std::shared_ptr<SessionPlans::Preparation> SessionPlans::advance(const PlanKey &key, Entry &entry) {
-  if (std::exchange(entry.mayCompile, false)) {
-    entry.preparation = prepare(key, entry.source->graph);
-    entry.isFinal = !entry.preparation;
-    return nullptr;
-  }
-  if (!entry.preparation || !entry.preparation->isReady.load(std::memory_order_acquire))
-    return nullptr;
-  return std::exchange(entry.preparation, nullptr);
-}
-
-std::shared_ptr<SessionPlans::Preparation> SessionPlans::prepare(const PlanKey &key,
-                                                                 const Graph &graph) {
-  auto preparation = std::make_shared<Preparation>();
-  bool isTaken =
-      client->submit([preparation, graph, request = key.request()](codegen::CompileClient &client) {
-        if (client.isCancelled())
-          return;
-        codegen::CompileClient::betweenForks(
-            [&] { preparation->module = outlineClusters(graph, request); });
-        preparation->isReady.store(true, std::memory_order_release);
-      });
-  return isTaken ? preparation : nullptr;
-}
-
-/// Where compiling fails, the plan that is there stays.
-SessionPlans::Entry SessionPlans::finish(const PlanKey &key, Preparation &prepared) {
-  Expected<std::shared_ptr<CompiledPlan>> made =
-      std::move(prepared.module).and_then([&](std::shared_ptr<codegen::ClusterModule> outlined) {
-        return outlined ? planCompiled(std::move(outlined), key.request(), compilationOptions())
-                        : std::shared_ptr<CompiledPlan>();
-      });
-  if (!made && counters)
-    counters->addFailure(made.error().message);
-  std::lock_guard lock(mutex);
-  Entry &entry = plans.find(key)->second;
-  if (made && *made) {
-    SessionPlan plan = *entry.plan;
-    plan.plan = {*made, (*made)->plan.get()};
-    entry.plan = std::make_shared<const SessionPlan>(std::move(plan));
-  }
-  entry.isFinal = true;
-  return entry;
 }
 
 } // namespace treadle

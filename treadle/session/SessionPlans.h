@@ -1,10 +1,11 @@
 // Internal to the session folder: the plans of a session, by what is asked of its graph.
 #pragma once
 
-#include "treadle/session/Compilation.h"
-
+#include "treadle/codegen/Clusters.h"
+#include "treadle/graph/GraphImpl.h"
 #include "treadle/lowering/Functions.h"
 #include "treadle/tensor/ThreadSlots.h"
+#include "treadle/transforms/outline_clusters/ClusterFinder.h"
 
 #include <map>
 #include <mutex>
@@ -44,14 +45,12 @@ struct SessionPlan {
   std::shared_ptr<CallLength> length;       // null: a run may wait for another one
 };
 
-/// Makes plans when they are first asked for, and keeps them. Thread-safe: a thread that asks for
-/// what it asked for before takes no lock, once nothing more comes of the plan.
+/// Makes a plan for each request when it is first asked for, and keeps it. Thread-safe: a thread
+/// that asks for what it asked for before takes no lock.
 ///
-/// Tier jit compiles before the first run. Tier auto makes the first run with a plan of the graph
-/// as it is: nothing is done for compiled code before there is an answer. When the same is asked
-/// again, the compile thread outlines the clusters of a copy of the graph, and the first run after
-/// that makes a plan of the copy, which is used from then on. What a run leaves behind is the
-/// session's, not the plan's, so that plans may change between runs.
+/// What is worth compiling are clusters in the plan, a node each. A tier says when such a node may
+/// run machine code: `jit` before its first call is over, `auto` once the compile thread has made
+/// it, `interpret` never.
 class SessionPlans {
 public:
   /// `graph` and `options` outlive it, as do what these refer to.
@@ -63,52 +62,39 @@ public:
 
   /// Null where nobody counts.
   const std::shared_ptr<codegen::CompileCounters> counters;
-  /// Jobs of the compile thread that aren't done, and plans that the next run will make of what
-  /// came of one.
-  size_t numPending() const;
+  /// Jobs of the compile thread that aren't done.
+  size_t numPending() const { return client ? client->pending() : 0; }
 
 private:
-  struct Preparation;
-  /// A graph that plans are made of, with the plans of its functions.
+  /// A graph that plans are made of, with the plans of its functions. `functions` and `clusters`
+  /// refer to each other.
   struct Source {
     Source(const SessionPlans &plans, Graph graph);
     Graph graph;
+    tfg::PartClusters finder;
     ModuleFunctions functions;
-    WorkFinder loops; // the lock guards it
+    codegen::Clusters clusters;
   };
   using SourcePtr = std::shared_ptr<Source>;
-  /// A plan, and what of its way to compiled code is still to come.
   struct Entry {
-    std::shared_ptr<const SessionPlan> plan;
     SourcePtr source;
-    bool mayCompile = false;                  // if it is asked for again
-    bool isFinal = !mayCompile;               // `plan` stays
-    std::shared_ptr<Preparation> preparation; // under way; null: it isn't
+    std::shared_ptr<const SessionPlan> plan;
   };
-  /// A plan that stays.
-  struct FinalPlan {
+  struct KnownPlan {
     PlanKey key;
     std::shared_ptr<const SessionPlan> plan;
   };
   /// What a thread asked for of late, the last first.
-  using Recent = std::vector<FinalPlan>;
+  using Recent = std::vector<KnownPlan>;
   static constexpr size_t mostRecent = 8;
 
-  CompilationOptions compilationOptions() const;
   bool mayWait(const Plan &plan) const;
   /// The interpreter takes nodes one by one.
   bool fuses() const { return options.tier != Tier::Interpret; }
-  bool waits() const { return options.tier == Tier::Jit; }
 
-  Expected<Entry> find(const PlanKey &key);
-  Expected<Entry> make(const PlanKey &key);
+  Expected<std::shared_ptr<const SessionPlan>> find(const PlanKey &key);
   SourcePtr sourceOf(const PlanKey &key) const;
-  Expected<SessionPlan> interpreted(const PlanKey &key, const SourcePtr &source, bool &hasLoop);
-  Expected<std::shared_ptr<CompiledPlan>> chained(const PlanKey &key, const Graph &graph);
-  Expected<std::shared_ptr<CompiledPlan>> compiled(const PlanKey &key, const Graph &graph);
-  std::shared_ptr<Preparation> prepare(const PlanKey &key, const Graph &graph);
-  std::shared_ptr<Preparation> advance(const PlanKey &key, Entry &entry);
-  Entry finish(const PlanKey &key, Preparation &prepared);
+  Expected<SessionPlan> make(const PlanKey &key, Source &source) const;
 
   const SessionOptions &options;
   const KernelRegistry &kernels;
@@ -116,7 +102,6 @@ private:
   const std::shared_ptr<codegen::CompileBudget> compileBudget =
       std::make_shared<codegen::CompileBudget>();
   const std::shared_ptr<codegen::CompileClient> client; // null: nothing is compiled beside runs
-  const Rewrite rewrite;
   const SourcePtr whole;
 
   ThreadSlots<Recent> recent;

@@ -1,16 +1,22 @@
 #include "treadle/transforms/PlanRewrites.h"
 
 #include "treadle/transforms/fuse_kernels/FuseKernels.h"
+#include "treadle/transforms/outline_clusters/ClusterFinder.h"
 #include "treadle/transforms/structure_loops/StructureLoops.h"
 
 namespace treadle {
 
-Rewrite planRewrites(bool fuses, LoopOverlap overlap) {
+Rewrite planRewrites(const PlanRewriteOptions &options) {
   return [=](NeededPart &part, const ModuleIndex &index, FunctionLibrary &functions) {
-    if (fuses)
-      tfg::fuseKernels(part, index);
-    if (overlap != LoopOverlap::On)
+    bool clusters = options.clusters && options.clusters->serves(index);
+    if (options.overlap != LoopOverlap::On)
       tfg::structureLoops(part, functions);
+    if (clusters)
+      options.clusters->outlineLoops(part);
+    if (options.fuses)
+      tfg::fuseKernels(part, index);
+    if (clusters)
+      options.clusters->outlineStraight(part);
   };
 }
 

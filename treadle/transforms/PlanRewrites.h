@@ -6,8 +6,19 @@
 
 namespace treadle {
 
-/// What happens to a part before it becomes a plan: nodes become the ones that one kernel computes
-/// (if `fuses`), and v1 loops structured ones, unless all their iterations are to overlap.
-Rewrite planRewrites(bool fuses, LoopOverlap overlap);
+namespace tfg {
+class PartClusters;
+}
+
+/// What a plan's rewrites are to do.
+struct PlanRewriteOptions {
+  bool fuses = false; // nodes become the ones that one kernel computes
+  /// v1 loops become structured ones, unless all their iterations are to overlap.
+  LoopOverlap overlap = LoopOverlap::Auto;
+  tfg::PartClusters *clusters = nullptr; // makes clusters of what is worth compiling; null: none
+};
+
+/// What happens to a part before it becomes a plan. What the options refer to outlives it.
+Rewrite planRewrites(const PlanRewriteOptions &options);
 
 } // namespace treadle

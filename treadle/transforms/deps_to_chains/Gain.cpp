@@ -7,7 +7,7 @@ using namespace mlir;
 
 namespace treadle::tfg {
 
-static WaitingNodes::FunctionLookup functionsOf(ModuleOp module) {
+FunctionLookup functionsOf(ModuleOp module) {
   llvm::StringMap<FuncOp> functions;
   for (FuncOp function : module.getOps<FuncOp>())
     functions[function.getName()] = function;

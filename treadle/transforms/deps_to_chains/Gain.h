@@ -11,14 +11,17 @@ namespace treadle::tfg {
 /// do something else. Without it, ops say so by their names.
 inline constexpr llvm::StringLiteral waitsKey = "_waits";
 
+/// Finds a function by name; null if there is none.
+using FunctionLookup = std::function<FuncOp(llvm::StringRef)>;
+/// The functions that a module has now.
+FunctionLookup functionsOf(mlir::ModuleOp module);
+
 /// Knows which nodes wait: blocking ops, Python, ops that nobody knows, and whatever calls a
 /// function with such nodes. With `ForOthers`, blocking ops alone: those that exchange values with
 /// other processes or runs.
 class WaitingNodes {
 public:
   enum Kind : uint8_t { ForAnything, ForOthers };
-  using FunctionLookup = std::function<FuncOp(llvm::StringRef)>;
-
   explicit WaitingNodes(mlir::ModuleOp module, Kind kind = ForAnything);
   WaitingNodes(FunctionLookup function, Kind kind) : function(std::move(function)), kind(kind) {}
   bool waits(Node node);

@@ -64,13 +64,7 @@ void forEachFusionScope(ModuleOp module, ArrayRef<std::string> keep,
   });
 }
 
-// Most graphs of many nodes have nothing to fuse: they are not copied.
-void fuseKernels(NeededPart &part, const ModuleIndex &index) {
-  bool turns = part.hasNode(hasChannelsFirst);
-  auto isFound = [](Node node) { return mayBeFused(node) || mayBeSampled(node); };
-  if (!turns && !part.hasNode(isFound))
-    return;
-  Block &body = part.makeOwn();
+static void fuseForPlan(Block &body, const ModuleIndex &index, bool turns) {
   SoftEdges soft(body);
   Constants constants;
   auto isFunction = [&](StringRef name) { return static_cast<bool>(index.function(name)); };
@@ -81,6 +75,26 @@ void fuseKernels(NeededPart &part, const ModuleIndex &index) {
   WaitingNodes waiting(functionOf, WaitingNodes::ForOthers);
   ExchangeOrder exchanges(body, waiting);
   fuse({body, isFunction, nothingKept, constants, exchanges});
+}
+
+/// Whether something may be fused by this node, or by one in its regions.
+static bool mayFuse(Node node) {
+  auto mayInside = [](Region &region) {
+    return llvm::any_of(region.front().without_terminator(),
+                        [](Operation &op) { return mayFuse(Node(&op)); });
+  };
+  return mayBeFused(node) || mayBeSampled(node) || llvm::any_of(node->getRegions(), mayInside);
+}
+
+// Most graphs of many nodes have nothing to fuse: they are not copied. Images in loops stay as they
+// are: turning them anew in each iteration may cost more than it saves.
+void fuseKernels(NeededPart &part, const ModuleIndex &index) {
+  bool turns = part.hasNode(hasChannelsFirst);
+  if (!turns && !part.hasNode(mayFuse))
+    return;
+  Block &body = part.makeOwn();
+  forEachRegionBody(body, [&](Block &inner) { fuseForPlan(inner, index, /*turns=*/false); });
+  fuseForPlan(body, index, turns);
 }
 
 } // namespace tfg

@@ -13,31 +13,64 @@ using namespace mlir;
 
 namespace treadle::tfg {
 
-Compilable::Compilable(ModuleOp module) {
-  for (FuncOp function : module.getOps<FuncOp>())
-    functions[function.getName()] = function;
+FuncOp Compilable::bodyOf(StringRef name) const {
+  FuncOp function = functionOf(name);
+  return function && !function.getGeneric() && !function.isExternal() ? function : FuncOp();
+}
+
+bool Compilable::hasLoop(StringRef name) {
+  FuncOp function = bodyOf(name);
+  if (!function)
+    return false;
+  if (auto [it, isNew] = loops.try_emplace(name, false); !isNew)
+    return it->second;
+  bool found = llvm::any_of(function.getEntry().without_terminator(), [&](Operation &op) {
+    return (raises && opKind(Node(&op).opType()) == OpKind::NextIteration) || hasLoop(Node(&op));
+  });
+  return loops[name] = found;
+}
+
+bool Compilable::hasLoop(Node node) {
+  if (opKind(node.opType()) == OpKind::While || hasLoop(node.opType()))
+    return true;
+  if (raises && node->getNumRegions())
+    return true;
+  bool found = false;
+  for (NamedAttribute attr : node.attrs())
+    forEachFunctionName(attr.getValue(), [&](StringRef callee) { found |= hasLoop(callee); });
+  return found;
+}
+
+/// All of a body's nodes: what has effects runs whether or not a result needs it.
+Compilable::Known Compilable::of(Block &body, function_ref<std::string(Node)> place) {
+  Known all;
+  for (Operation &op : body.without_terminator())
+    if (Node node(&op); !raises || !isV1ControlFlow(node))
+      all.include(of(node), [&] { return place(node); });
+  return all;
+}
+
+void Compilable::Known::include(const Known &inner, function_ref<std::string()> place) {
+  if (obstacle.empty() && !inner.obstacle.empty())
+    obstacle = place() + inner.obstacle;
+  reads |= inner.reads;
+  acts |= inner.acts;
 }
 
 const Compilable::Known &Compilable::of(StringRef name) {
   auto [it, isNew] = known.try_emplace(name);
   if (!isNew)
     return it->second;
-  FuncOp function = functions.lookup(name);
+  FuncOp function = bodyOf(name);
   Known result;
-  if (!function || function.getGeneric() || function->getRegion(0).empty()) {
+  if (!function) {
     result.obstacle = str("function '", name.str(), "' isn't there, or is generic");
   } else {
     known[name].obstacle = str("function '", name.str(), "' calls itself"); // while in it
-    // All of them: what has effects runs whether or not a result needs it.
-    for (Operation &op : function.getEntry().without_terminator()) {
-      Known node = of(Node(&op));
-      if (result.obstacle.empty() && !node.obstacle.empty())
-        result.obstacle = str("node '", Node(&op).name().str(), "' (", Node(&op).opType().str(),
-                              ") in function '", name.str(), "': ", node.obstacle);
-      result.hasLoop |= node.hasLoop;
-      result.reads |= node.reads;
-      result.acts |= node.acts;
-    }
+    result = of(function.getEntry(), [&](Node node) {
+      return str("node '", node.name().str(), "' (", node.opType().str(), ") in function '",
+                 name.str(), "': ");
+    });
   }
   return known[name] = std::move(result);
 }
@@ -58,18 +91,20 @@ static std::string faultOf(Node node) {
 Compilable::Known Compilable::of(Node node) {
   Known result;
   StringRef op = node.opType();
-  result.hasLoop = opKind(op) == OpKind::While;
-  auto include = [&](StringRef function) {
-    const Known &callee = of(function);
-    if (result.obstacle.empty())
-      result.obstacle = callee.obstacle;
-    result.hasLoop |= callee.hasLoop;
-    result.reads |= callee.reads;
-    result.acts |= callee.acts;
-  };
-  if (node->getNumRegions() || isV1ControlFlow(node)) {
+  auto include = [&](StringRef function) { result.include(of(function), [] { return ""; }); };
+  const bool isCall = static_cast<bool>(functionOf(op));
+  if (isV1ControlFlow(node) || (node->getNumRegions() && !raises)) {
     result.obstacle = "its form of control flow is not compiled";
-  } else if (functions.contains(op)) {
+  } else if (node->getNumRegions()) {
+    for (Region &region : node->getRegions())
+      result.include(of(region.front(),
+                        [](Node inner) {
+                          return str("node '", inner.name().str(), "' (", inner.opType().str(),
+                                     "): ");
+                        }),
+                     [] { return ""; });
+    return result;
+  } else if (isCall) {
     include(op);
   } else if (isFunctional(opKind(op)) ||
              (opKind(op) == OpKind::HigherOrder && computesElements(op))) {
@@ -93,7 +128,7 @@ Compilable::Known Compilable::of(Node node) {
         result.obstacle = "its op calls functions in a way that is not compiled";
       });
   }
-  if (result.obstacle.empty() && !functions.contains(op))
+  if (result.obstacle.empty() && !isCall)
     result.obstacle = faultOf(node);
   if (result.obstacle.empty() && llvm::any_of(TypeRange(node->getOperandTypes()), [](Type type) {
         return isa<TensorType>(type) && valueTypeOf(getElementTypeOrSelf(type)).isRef;
@@ -103,7 +138,6 @@ Compilable::Known Compilable::of(Node node) {
 }
 
 std::string Compilable::obstacle(Node node) { return of(node).obstacle; }
-bool Compilable::hasLoop(Node node) { return of(node).hasLoop; }
 bool Compilable::readsVariables(Node node) { return of(node).reads; }
 bool Compilable::acts(Node node) { return of(node).acts; }
 

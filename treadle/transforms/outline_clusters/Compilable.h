@@ -1,17 +1,19 @@
 // What can be part of compiled code.
 #pragma once
 
-#include "treadle/dialect/Tfg.h"
+#include "treadle/transforms/deps_to_chains/Gain.h"
 
-#include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringMap.h"
 
 namespace treadle::tfg {
 
-/// Asked about the nodes of a module, which must not change meanwhile.
+/// Tells whether nodes can be compiled. Functions must not change meanwhile.
 class Compilable {
 public:
-  explicit Compilable(mlir::ModuleOp module);
+  /// `raises`: control flow of v1 in functions, and regions, become functional before code is made
+  /// of them; without it they can't be compiled.
+  explicit Compilable(FunctionLookup functionOf, bool raises = false)
+      : functionOf(std::move(functionOf)), raises(raises) {}
 
   /// Why the node can't be part of compiled code; empty if it can. Of nodes that call functions all
   /// of the functions' nodes count.
@@ -27,13 +29,20 @@ public:
 private:
   struct Known {
     std::string obstacle;
-    bool hasLoop = false, reads = false, acts = false;
+    bool reads = false, acts = false;
+    void include(const Known &inner, llvm::function_ref<std::string()> place);
   };
   Known of(Node node);
+  Known of(mlir::Block &body, llvm::function_ref<std::string(Node)> place);
   const Known &of(llvm::StringRef function);
+  bool hasLoop(llvm::StringRef function);
+  /// The function of this name, if it has a body that can be looked into.
+  FuncOp bodyOf(llvm::StringRef function) const;
 
-  llvm::StringMap<FuncOp> functions;
+  const FunctionLookup functionOf;
+  const bool raises;
   llvm::StringMap<Known> known;
+  llvm::StringMap<bool> loops; // by function; false while it is looked into
 };
 
 } // namespace treadle::tfg

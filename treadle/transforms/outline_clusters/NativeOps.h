@@ -23,10 +23,9 @@ inline constexpr int64_t worthCompiling = 5;
 /// The most nodes of such a cluster: compiling takes more than linear time.
 inline constexpr size_t mostCompiled = 40;
 
-/// The most nodes of all clusters without loops that a graph has: 40 of them compile in 0.05 to 2
-/// s. ResNet-50 has 500. A graph with more has the mark.
+/// The most nodes of a graph, or a function, that such clusters are made of: 40 of them compile in
+/// 0.05 to 2 s. ResNet-50 has 500.
 inline constexpr size_t mostOfGraph = 20'000;
-inline constexpr llvm::StringLiteral hasMoreKey = "tfg.has_more_to_compile";
 
 /// Nodes that kernels compute in one go with the contraction (a convolution, a matrix product)
 /// before them: a bias, a normalisation, products and sums, an activation.
