@@ -48,20 +48,19 @@ struct PJRT_Extension_Base {
   PJRT_Extension_Type type;
   struct PJRT_Extension_Base *next;
 };
-struct PJRT_Api_Version {
+// What all other structs begin with.
+struct PJRT_Struct {
   size_t struct_size;
   PJRT_Extension_Base *extension_start;
+};
+struct PJRT_Api_Version : PJRT_Struct {
   int major_version;
   int minor_version;
 };
-struct PJRT_Error_Destroy_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Error_Destroy_Args : PJRT_Struct {
   PJRT_Error *error;
 };
-struct PJRT_Error_Message_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Error_Message_Args : PJRT_Struct {
   const PJRT_Error *error;
   const char *message;
   size_t message_size;
@@ -85,9 +84,7 @@ enum PJRT_Error_Code {
   PJRT_Error_Code_DATA_LOSS = 15,
   PJRT_Error_Code_UNAUTHENTICATED = 16
 };
-struct PJRT_Error_GetCode_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Error_GetCode_Args : PJRT_Struct {
   const PJRT_Error *error;
   PJRT_Error_Code code;
 };
@@ -100,9 +97,7 @@ enum PJRT_NamedValue_Type {
   PJRT_NamedValue_kFloat,
   PJRT_NamedValue_kBool,
 };
-struct PJRT_NamedValue {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_NamedValue : PJRT_Struct {
   const char *name;
   size_t name_size;
   PJRT_NamedValue_Type type;
@@ -115,62 +110,41 @@ struct PJRT_NamedValue {
   };
   size_t value_size;
 };
-struct PJRT_Plugin_Initialize_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
-};
-struct PJRT_Plugin_Attributes_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Plugin_Initialize_Args : PJRT_Struct {};
+struct PJRT_Plugin_Attributes_Args : PJRT_Struct {
   const PJRT_NamedValue *attributes;
   size_t num_attributes;
 };
-struct PJRT_Event_Destroy_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Event_Destroy_Args : PJRT_Struct {
   PJRT_Event *event;
 };
-struct PJRT_Event_IsReady_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Event_IsReady_Args : PJRT_Struct {
   PJRT_Event *event;
   bool is_ready;
 };
-struct PJRT_Event_Error_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Event_Error_Args : PJRT_Struct {
   PJRT_Event *event;
 };
-struct PJRT_Event_Await_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Event_Await_Args : PJRT_Struct {
   PJRT_Event *event;
 };
 typedef void (*PJRT_Event_OnReadyCallback)(PJRT_Error *error, void *user_arg);
-struct PJRT_Event_OnReady_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Event_OnReady_Args : PJRT_Struct {
   PJRT_Event *event;
   PJRT_Event_OnReadyCallback callback;
   void *user_arg;
 };
-struct PJRT_Event_Create_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Event_Create_Args : PJRT_Struct {
   PJRT_Event *event;
 };
-struct PJRT_Event_Set_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Event_Set_Args : PJRT_Struct {
   PJRT_Event *event;
   PJRT_Error_Code error_code;
   const char *error_message;
   size_t error_message_size;
 };
 typedef void (*PJRT_KeyValueGetCallback_ValueDeleter)(char *value);
-struct PJRT_KeyValueGetCallback_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_KeyValueGetCallback_Args : PJRT_Struct {
   const char *key;
   size_t key_size;
   int timeout_in_ms;
@@ -182,9 +156,7 @@ struct PJRT_KeyValueGetCallback_Args {
 };
 typedef PJRT_Error *(*PJRT_KeyValueGetCallback)(PJRT_KeyValueGetCallback_Args *args);
 typedef void (*PJRT_KeyValueTryGetCallback_ValueDeleter)(char *value);
-struct PJRT_KeyValueTryGetCallback_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_KeyValueTryGetCallback_Args : PJRT_Struct {
   const char *key;
   size_t key_size;
   PJRT_CallbackError *callback_error;
@@ -194,9 +166,7 @@ struct PJRT_KeyValueTryGetCallback_Args {
   PJRT_KeyValueTryGetCallback_ValueDeleter value_deleter_callback;
 };
 typedef PJRT_Error *(*PJRT_KeyValueTryGetCallback)(PJRT_KeyValueTryGetCallback_Args *args);
-struct PJRT_KeyValuePutCallback_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_KeyValuePutCallback_Args : PJRT_Struct {
   const char *key;
   size_t key_size;
   const char *value;
@@ -205,9 +175,7 @@ struct PJRT_KeyValuePutCallback_Args {
   void *user_arg;
 };
 typedef PJRT_Error *(*PJRT_KeyValuePutCallback)(PJRT_KeyValuePutCallback_Args *args);
-struct PJRT_Client_Create_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Client_Create_Args : PJRT_Struct {
   const PJRT_NamedValue *create_options;
   size_t num_options;
   PJRT_KeyValueGetCallback kv_get_callback;
@@ -218,92 +186,66 @@ struct PJRT_Client_Create_Args {
   PJRT_KeyValueTryGetCallback kv_try_get_callback;
   void *kv_try_get_user_arg;
 };
-struct PJRT_Client_Destroy_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Client_Destroy_Args : PJRT_Struct {
   PJRT_Client *client;
 };
-struct PJRT_Client_PlatformName_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Client_PlatformName_Args : PJRT_Struct {
   PJRT_Client *client;
   const char *platform_name;
   size_t platform_name_size;
 };
-struct PJRT_Client_ProcessIndex_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Client_ProcessIndex_Args : PJRT_Struct {
   PJRT_Client *client;
   int process_index;
 };
-struct PJRT_Client_PlatformVersion_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Client_PlatformVersion_Args : PJRT_Struct {
   PJRT_Client *client;
   const char *platform_version;
   size_t platform_version_size;
 };
-struct PJRT_Client_TopologyDescription_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Client_TopologyDescription_Args : PJRT_Struct {
   PJRT_Client *client;
   PJRT_TopologyDescription *topology;
 };
-struct PJRT_Client_Devices_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Client_Devices_Args : PJRT_Struct {
   PJRT_Client *client;
   PJRT_Device *const *devices;
   size_t num_devices;
 };
-struct PJRT_Client_AddressableDevices_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Client_AddressableDevices_Args : PJRT_Struct {
   PJRT_Client *client;
   PJRT_Device *const *addressable_devices;
   size_t num_addressable_devices;
 };
-struct PJRT_Client_LookupDevice_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Client_LookupDevice_Args : PJRT_Struct {
   PJRT_Client *client;
   int id;
   PJRT_Device *device;
 };
-struct PJRT_Client_LookupAddressableDevice_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Client_LookupAddressableDevice_Args : PJRT_Struct {
   PJRT_Client *client;
   int local_hardware_id;
   PJRT_Device *addressable_device;
 };
-struct PJRT_Client_AddressableMemories_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Client_AddressableMemories_Args : PJRT_Struct {
   PJRT_Client *client;
   PJRT_Memory *const *addressable_memories;
   size_t num_addressable_memories;
 };
-struct PJRT_Program {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Program : PJRT_Struct {
   char *code;
   size_t code_size;
   const char *format;
   size_t format_size;
 };
-struct PJRT_Client_Compile_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Client_Compile_Args : PJRT_Struct {
   PJRT_Client *client;
   const PJRT_Program *program;
   const char *compile_options;
   size_t compile_options_size;
   PJRT_LoadedExecutable *executable;
 };
-struct PJRT_Client_DefaultDeviceAssignment_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Client_DefaultDeviceAssignment_Args : PJRT_Struct {
   PJRT_Client *client;
   int num_replicas;
   int num_partitions;
@@ -352,33 +294,25 @@ enum PJRT_Buffer_MemoryLayout_Type {
   PJRT_Buffer_MemoryLayout_Type_Tiled = 0,
   PJRT_Buffer_MemoryLayout_Type_Strides,
 };
-struct PJRT_Buffer_MemoryLayout_Tiled {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Buffer_MemoryLayout_Tiled : PJRT_Struct {
   const int64_t *minor_to_major;
   size_t minor_to_major_size;
   const int64_t *tile_dims;
   const size_t *tile_dim_sizes;
   size_t num_tiles;
 };
-struct PJRT_Buffer_MemoryLayout_Strides {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Buffer_MemoryLayout_Strides : PJRT_Struct {
   const int64_t *byte_strides;
   size_t num_byte_strides;
 };
-struct PJRT_Buffer_MemoryLayout {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Buffer_MemoryLayout : PJRT_Struct {
   union {
     PJRT_Buffer_MemoryLayout_Tiled tiled;
     PJRT_Buffer_MemoryLayout_Strides strides;
   };
   PJRT_Buffer_MemoryLayout_Type type;
 };
-struct PJRT_Client_CreateUninitializedBuffer_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Client_CreateUninitializedBuffer_Args : PJRT_Struct {
   PJRT_Client *client;
   const int64_t *shape_dims;
   size_t shape_num_dims;
@@ -388,9 +322,7 @@ struct PJRT_Client_CreateUninitializedBuffer_Args {
   PJRT_Memory *memory;
   PJRT_Buffer *buffer;
 };
-struct PJRT_Client_CreateErrorBuffer_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Client_CreateErrorBuffer_Args : PJRT_Struct {
   PJRT_Client *client;
   PJRT_Error_Code error_code;
   const char *error_message;
@@ -402,9 +334,7 @@ struct PJRT_Client_CreateErrorBuffer_Args {
   PJRT_Memory *memory;
   PJRT_Buffer *buffer;
 };
-struct PJRT_Client_BufferFromHostBuffer_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Client_BufferFromHostBuffer_Args : PJRT_Struct {
   PJRT_Client *client;
   const void *data;
   PJRT_Buffer_Type type;
@@ -419,9 +349,7 @@ struct PJRT_Client_BufferFromHostBuffer_Args {
   PJRT_Event *done_with_host_buffer;
   PJRT_Buffer *buffer;
 };
-struct PJRT_Client_CreateViewOfDeviceBuffer_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Client_CreateViewOfDeviceBuffer_Args : PJRT_Struct {
   PJRT_Client *client;
   void *device_buffer_ptr;
   const int64_t *dims;
@@ -435,182 +363,126 @@ struct PJRT_Client_CreateViewOfDeviceBuffer_Args {
   PJRT_Buffer *buffer;
   PJRT_Memory *memory;
 };
-struct PJRT_DeviceDescription_Id_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_DeviceDescription_Id_Args : PJRT_Struct {
   PJRT_DeviceDescription *device_description;
   int id;
 };
-struct PJRT_DeviceDescription_ProcessIndex_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_DeviceDescription_ProcessIndex_Args : PJRT_Struct {
   PJRT_DeviceDescription *device_description;
   int process_index;
 };
-struct PJRT_DeviceDescription_Attributes_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_DeviceDescription_Attributes_Args : PJRT_Struct {
   PJRT_DeviceDescription *device_description;
   size_t num_attributes;
   const PJRT_NamedValue *attributes;
 };
-struct PJRT_DeviceDescription_Kind_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_DeviceDescription_Kind_Args : PJRT_Struct {
   PJRT_DeviceDescription *device_description;
   const char *device_kind;
   size_t device_kind_size;
 };
-struct PJRT_DeviceDescription_DebugString_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_DeviceDescription_DebugString_Args : PJRT_Struct {
   PJRT_DeviceDescription *device_description;
   const char *debug_string;
   size_t debug_string_size;
 };
-struct PJRT_DeviceDescription_ToString_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_DeviceDescription_ToString_Args : PJRT_Struct {
   PJRT_DeviceDescription *device_description;
   const char *to_string;
   size_t to_string_size;
 };
-struct PJRT_Device_GetDescription_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Device_GetDescription_Args : PJRT_Struct {
   PJRT_Device *device;
   PJRT_DeviceDescription *device_description;
 };
-struct PJRT_Device_IsAddressable_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Device_IsAddressable_Args : PJRT_Struct {
   PJRT_Device *device;
   bool is_addressable;
 };
-struct PJRT_Device_LocalHardwareId_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Device_LocalHardwareId_Args : PJRT_Struct {
   PJRT_Device *device;
   int local_hardware_id;
 };
-struct PJRT_Device_AddressableMemories_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Device_AddressableMemories_Args : PJRT_Struct {
   PJRT_Device *device;
   PJRT_Memory *const *memories;
   size_t num_memories;
 };
-struct PJRT_Device_DefaultMemory_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Device_DefaultMemory_Args : PJRT_Struct {
   PJRT_Device *device;
   PJRT_Memory *memory;
 };
-struct PJRT_Memory_Id_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Memory_Id_Args : PJRT_Struct {
   PJRT_Memory *memory;
   int id;
 };
-struct PJRT_Memory_Kind_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Memory_Kind_Args : PJRT_Struct {
   PJRT_Memory *memory;
   const char *kind;
   size_t kind_size;
 };
-struct PJRT_Memory_Kind_Id_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Memory_Kind_Id_Args : PJRT_Struct {
   PJRT_Memory *memory;
   int kind_id;
 };
-struct PJRT_Memory_DebugString_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Memory_DebugString_Args : PJRT_Struct {
   PJRT_Memory *memory;
   const char *debug_string;
   size_t debug_string_size;
 };
-struct PJRT_Memory_ToString_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Memory_ToString_Args : PJRT_Struct {
   PJRT_Memory *memory;
   const char *to_string;
   size_t to_string_size;
 };
-struct PJRT_Memory_AddressableByDevices_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Memory_AddressableByDevices_Args : PJRT_Struct {
   PJRT_Memory *memory;
   PJRT_Device *const *devices;
   size_t num_devices;
 };
-struct PJRT_Executable_Destroy_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Executable_Destroy_Args : PJRT_Struct {
   PJRT_Executable *executable;
 };
-struct PJRT_LoadedExecutable_Destroy_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_LoadedExecutable_Destroy_Args : PJRT_Struct {
   PJRT_LoadedExecutable *executable;
 };
-struct PJRT_LoadedExecutable_GetExecutable_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_LoadedExecutable_GetExecutable_Args : PJRT_Struct {
   PJRT_LoadedExecutable *loaded_executable;
   PJRT_Executable *executable;
 };
-struct PJRT_LoadedExecutable_GetDeviceAssignment_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_LoadedExecutable_GetDeviceAssignment_Args : PJRT_Struct {
   PJRT_LoadedExecutable *executable;
   const char *serialized_bytes;
   size_t serialized_bytes_size;
   PJRT_DeviceAssignmentSerialized *serialized_device_assignment;
   void (*serialized_device_assignment_deleter)(PJRT_DeviceAssignmentSerialized *da);
 };
-struct PJRT_Executable_Name_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Executable_Name_Args : PJRT_Struct {
   PJRT_Executable *executable;
   const char *executable_name;
   size_t executable_name_size;
 };
-struct PJRT_Executable_NumReplicas_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Executable_NumReplicas_Args : PJRT_Struct {
   PJRT_Executable *executable;
   size_t num_replicas;
 };
-struct PJRT_Executable_NumPartitions_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Executable_NumPartitions_Args : PJRT_Struct {
   PJRT_Executable *executable;
   size_t num_partitions;
 };
-struct PJRT_LoadedExecutable_AddressableDevices_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_LoadedExecutable_AddressableDevices_Args : PJRT_Struct {
   PJRT_LoadedExecutable *executable;
   PJRT_Device *const *addressable_devices;
   size_t num_addressable_devices;
 };
-struct PJRT_Executable_OptimizedProgram_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Executable_OptimizedProgram_Args : PJRT_Struct {
   PJRT_Executable *executable;
   PJRT_Program *program;
 };
-struct PJRT_LoadedExecutable_Delete_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_LoadedExecutable_Delete_Args : PJRT_Struct {
   PJRT_LoadedExecutable *executable;
 };
-struct PJRT_LoadedExecutable_IsDeleted_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_LoadedExecutable_IsDeleted_Args : PJRT_Struct {
   PJRT_LoadedExecutable *executable;
   bool is_deleted;
 };
@@ -633,9 +505,7 @@ struct PJRT_RecvCallbackInfo {
   void *user_arg;
   PJRT_RecvCallback recv_callback;
 };
-struct PJRT_ExecuteOptions {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_ExecuteOptions : PJRT_Struct {
   PJRT_SendCallbackInfo **send_callbacks;
   PJRT_RecvCallbackInfo **recv_callbacks;
   size_t num_send_ops;
@@ -649,9 +519,7 @@ struct PJRT_ExecuteOptions {
   int *task_ids;
   int64_t *incarnation_ids;
 };
-struct PJRT_LoadedExecutable_Execute_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_LoadedExecutable_Execute_Args : PJRT_Struct {
   PJRT_LoadedExecutable *executable;
   PJRT_ExecuteOptions *options;
   PJRT_Buffer *const *const *argument_lists;
@@ -661,35 +529,25 @@ struct PJRT_LoadedExecutable_Execute_Args {
   PJRT_Event **device_complete_events;
   PJRT_Device *execute_device;
 };
-struct PJRT_Executable_NumOutputs_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Executable_NumOutputs_Args : PJRT_Struct {
   PJRT_Executable *executable;
   size_t num_outputs;
 };
-struct PJRT_Executable_SizeOfGeneratedCodeInBytes_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Executable_SizeOfGeneratedCodeInBytes_Args : PJRT_Struct {
   PJRT_Executable *executable;
   int64_t size_in_bytes;
 };
-struct PJRT_Executable_Fingerprint_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Executable_Fingerprint_Args : PJRT_Struct {
   PJRT_Executable *executable;
   const char *executable_fingerprint;
   size_t executable_fingerprint_size;
 };
-struct PJRT_Executable_GetCostAnalysis_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Executable_GetCostAnalysis_Args : PJRT_Struct {
   PJRT_Executable *executable;
   size_t num_properties;
   const PJRT_NamedValue *properties;
 };
-struct PJRT_Executable_GetCompiledMemoryStats_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Executable_GetCompiledMemoryStats_Args : PJRT_Struct {
   PJRT_Executable *executable;
   int64_t generated_code_size_in_bytes;
   int64_t argument_size_in_bytes;
@@ -704,50 +562,38 @@ struct PJRT_Executable_GetCompiledMemoryStats_Args {
   int64_t peak_memory_in_bytes;
   int64_t total_size_in_bytes;
 };
-struct PJRT_Executable_OutputElementTypes_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Executable_OutputElementTypes_Args : PJRT_Struct {
   PJRT_Executable *executable;
   PJRT_Buffer_Type *output_types;
   size_t num_output_types;
 };
-struct PJRT_Executable_OutputDimensions_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Executable_OutputDimensions_Args : PJRT_Struct {
   PJRT_Executable *executable;
   size_t num_outputs;
   const int64_t *dims;
   const size_t *dim_sizes;
 };
-struct PJRT_Executable_OutputMemoryKinds_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Executable_OutputMemoryKinds_Args : PJRT_Struct {
   PJRT_Executable *executable;
   size_t num_outputs;
   const char *const *memory_kinds;
   const size_t *memory_kind_sizes;
 };
-struct PJRT_Executable_Serialize_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Executable_Serialize_Args : PJRT_Struct {
   const PJRT_Executable *executable;
   const char *serialized_bytes;
   size_t serialized_bytes_size;
   PJRT_SerializedExecutable *serialized_executable;
   void (*serialized_executable_deleter)(PJRT_SerializedExecutable *exec);
 };
-struct PJRT_Executable_GetCompileOptions_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Executable_GetCompileOptions_Args : PJRT_Struct {
   PJRT_Executable *executable;
   const char *serialized_bytes;
   size_t serialized_bytes_size;
   PJRT_SerializedCompileOptions *serialized_compile_options;
   void (*serialized_compile_options_deleter)(PJRT_SerializedCompileOptions *options);
 };
-struct PJRT_Executable_DeserializeAndLoad_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Executable_DeserializeAndLoad_Args : PJRT_Struct {
   PJRT_Client *client;
   const char *serialized_executable;
   size_t serialized_executable_size;
@@ -755,178 +601,124 @@ struct PJRT_Executable_DeserializeAndLoad_Args {
   const char *overridden_serialized_compile_options;
   size_t overridden_serialized_compile_options_size;
 };
-struct PJRT_LoadedExecutable_Fingerprint_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_LoadedExecutable_Fingerprint_Args : PJRT_Struct {
   PJRT_LoadedExecutable *executable;
   const char *executable_fingerprint;
   size_t executable_fingerprint_size;
 };
-struct PJRT_Buffer_Destroy_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Buffer_Destroy_Args : PJRT_Struct {
   PJRT_Buffer *buffer;
 };
-struct PJRT_Buffer_ElementType_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Buffer_ElementType_Args : PJRT_Struct {
   PJRT_Buffer *buffer;
   PJRT_Buffer_Type type;
 };
-struct PJRT_Buffer_Dimensions_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Buffer_Dimensions_Args : PJRT_Struct {
   PJRT_Buffer *buffer;
   const int64_t *dims;
   size_t num_dims;
 };
-struct PJRT_Buffer_UnpaddedDimensions_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Buffer_UnpaddedDimensions_Args : PJRT_Struct {
   PJRT_Buffer *buffer;
   const int64_t *unpadded_dims;
   size_t num_dims;
 };
-struct PJRT_Buffer_DynamicDimensionIndices_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Buffer_DynamicDimensionIndices_Args : PJRT_Struct {
   PJRT_Buffer *buffer;
   const size_t *dynamic_dim_indices;
   size_t num_dynamic_dims;
 };
-struct PJRT_Buffer_GetMemoryLayout_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Buffer_GetMemoryLayout_Args : PJRT_Struct {
   PJRT_Buffer *buffer;
   PJRT_Buffer_MemoryLayout layout;
 };
-struct PJRT_Buffer_ToHostBuffer_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Buffer_ToHostBuffer_Args : PJRT_Struct {
   PJRT_Buffer *src;
   PJRT_Buffer_MemoryLayout *host_layout;
   void *dst;
   size_t dst_size;
   PJRT_Event *event;
 };
-struct PJRT_Buffer_OnDeviceSizeInBytes_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Buffer_OnDeviceSizeInBytes_Args : PJRT_Struct {
   PJRT_Buffer *buffer;
   size_t on_device_size_in_bytes;
 };
-struct PJRT_Buffer_Delete_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Buffer_Delete_Args : PJRT_Struct {
   PJRT_Buffer *buffer;
 };
-struct PJRT_Buffer_IsDeleted_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Buffer_IsDeleted_Args : PJRT_Struct {
   PJRT_Buffer *buffer;
   bool is_deleted;
 };
-struct PJRT_Buffer_CopyRawToHost_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Buffer_CopyRawToHost_Args : PJRT_Struct {
   PJRT_Buffer *buffer;
   void *dst;
   int64_t offset;
   int64_t transfer_size;
   PJRT_Event *event;
 };
-struct PJRT_Buffer_CopyToDevice_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Buffer_CopyToDevice_Args : PJRT_Struct {
   PJRT_Buffer *buffer;
   PJRT_Device *dst_device;
   PJRT_Buffer *dst_buffer;
 };
-struct PJRT_Buffer_CopyToMemory_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Buffer_CopyToMemory_Args : PJRT_Struct {
   PJRT_Buffer *buffer;
   PJRT_Memory *dst_memory;
   PJRT_Buffer *dst_buffer;
 };
-struct PJRT_Buffer_IsOnCpu_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Buffer_IsOnCpu_Args : PJRT_Struct {
   PJRT_Buffer *buffer;
   bool is_on_cpu;
 };
-struct PJRT_Buffer_Device_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Buffer_Device_Args : PJRT_Struct {
   PJRT_Buffer *buffer;
   PJRT_Device *device;
 };
-struct PJRT_Buffer_Memory_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Buffer_Memory_Args : PJRT_Struct {
   PJRT_Buffer *buffer;
   PJRT_Memory *memory;
 };
-struct PJRT_Buffer_ReadyEvent_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Buffer_ReadyEvent_Args : PJRT_Struct {
   PJRT_Buffer *buffer;
   PJRT_Event *event;
 };
-struct PJRT_Buffer_UnsafePointer_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Buffer_UnsafePointer_Args : PJRT_Struct {
   PJRT_Buffer *buffer;
   uintptr_t buffer_pointer;
 };
-struct PJRT_Buffer_IncreaseExternalReferenceCount_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Buffer_IncreaseExternalReferenceCount_Args : PJRT_Struct {
   PJRT_Buffer *buffer;
 };
-struct PJRT_Buffer_DecreaseExternalReferenceCount_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Buffer_DecreaseExternalReferenceCount_Args : PJRT_Struct {
   PJRT_Buffer *buffer;
 };
-struct PJRT_Buffer_OpaqueDeviceMemoryDataPointer_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Buffer_OpaqueDeviceMemoryDataPointer_Args : PJRT_Struct {
   PJRT_Buffer *buffer;
   void *device_memory_ptr;
 };
-struct PJRT_TopologyDescription_PlatformVersion_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_TopologyDescription_PlatformVersion_Args : PJRT_Struct {
   PJRT_TopologyDescription *topology;
   const char *platform_version;
   size_t platform_version_size;
 };
-struct PJRT_TopologyDescription_PlatformName_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_TopologyDescription_PlatformName_Args : PJRT_Struct {
   const PJRT_TopologyDescription *topology;
   const char *platform_name;
   size_t platform_name_size;
 };
-struct PJRT_TopologyDescription_GetDeviceDescriptions_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_TopologyDescription_GetDeviceDescriptions_Args : PJRT_Struct {
   const PJRT_TopologyDescription *topology;
   PJRT_DeviceDescription *const *descriptions;
   size_t num_descriptions;
 };
-struct PJRT_TopologyDescription_Attributes_Args {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_TopologyDescription_Attributes_Args : PJRT_Struct {
   PJRT_TopologyDescription *topology;
   const PJRT_NamedValue *attributes;
   size_t num_attributes;
 };
 using Missing = PJRT_Error *(*)(void *);
-struct PJRT_Api {
-  size_t struct_size;
-  PJRT_Extension_Base *extension_start;
+struct PJRT_Api : PJRT_Struct {
   PJRT_Api_Version pjrt_api_version;
   void (*PJRT_Error_Destroy)(PJRT_Error_Destroy_Args *);
   void (*PJRT_Error_Message)(PJRT_Error_Message_Args *);

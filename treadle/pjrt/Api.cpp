@@ -124,7 +124,7 @@ TREADLE_PJRT_MISSING(TREADLE_PJRT_DEFINE)
 PJRT_Api makeApi() {
   PJRT_Api api{};
   api.struct_size = sizeof(api);
-  api.pjrt_api_version = {sizeof(PJRT_Api_Version), nullptr, 0, pjrtMinorVersion};
+  api.pjrt_api_version = {{sizeof(PJRT_Api_Version), nullptr}, 0, pjrtMinorVersion};
 #define TREADLE_PJRT_SET_MISSING(name) api.name = missing_##name;
   TREADLE_PJRT_MISSING(TREADLE_PJRT_SET_MISSING)
   api.PJRT_Error_Destroy = destroyError;

@@ -213,7 +213,7 @@ Expected<void> makeFromHost(PJRT_Client_BufferFromHostBuffer_Args &args) {
 Expected<void> makeView(PJRT_Client_CreateViewOfDeviceBuffer_Args &args) {
   DType dtype = TREADLE_TRY(dtypeOf(args.element_type));
   // NOLINTNEXTLINE(bugprone-sizeof-expression)
-  PJRT_Memory *stated = TREADLE_PJRT_HAS(args, memory) ? args.memory : nullptr;
+  PJRT_Memory *stated = knows(args, args.memory) ? args.memory : nullptr;
   PJRT_Memory *memory = TREADLE_TRY(memoryOf(stated, args.device));
   std::vector<int64_t> dims(args.dims, args.dims + args.num_dims);
   if (!isDense(dims, TREADLE_TRY(stridesOf(args.layout, dims, dtype)), dtype))

@@ -121,7 +121,7 @@ Expected<void> memoryStatistics(PJRT_Executable_GetCompiledMemoryStats_Args &arg
   args.argument_size_in_bytes = bytes(program.arguments);
   args.output_size_in_bytes = bytes(program.results);
   args.alias_size_in_bytes = args.temp_size_in_bytes = 0;
-  if (!TREADLE_PJRT_HAS(args, host_temp_size_in_bytes))
+  if (!knows(args, args.host_temp_size_in_bytes))
     return {};
   args.host_generated_code_size_in_bytes = args.host_argument_size_in_bytes = 0;
   args.host_output_size_in_bytes = args.host_alias_size_in_bytes = 0;
@@ -217,7 +217,7 @@ Expected<void> deserialize(PJRT_Executable_DeserializeAndLoad_Args &args) {
                        });
   if (!isGood)
     return Unexpected(invalidArgument("the serialized program is malformed"));
-  if (TREADLE_PJRT_HAS(args, overridden_serialized_compile_options_size) &&
+  if (knows(args, args.overridden_serialized_compile_options_size) &&
       args.overridden_serialized_compile_options_size)
     options.assign(args.overridden_serialized_compile_options,
                    args.overridden_serialized_compile_options_size);

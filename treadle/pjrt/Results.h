@@ -4,10 +4,8 @@
 #include "treadle/pjrt/Abi.h"
 #include "treadle/tensor/Error.h"
 
-#include <cstddef>
 #include <exception>
 #include <new>
-#include <type_traits>
 
 struct PJRT_Error {
   treadle::Error error;
@@ -35,12 +33,13 @@ inline void give(std::string_view text, const char *&data, size_t &size) {
   size = text.size();
 }
 
-} // namespace treadle::pjrt
-
 /// Whether the caller knows of a field: older ones have shorter arguments.
-#define TREADLE_PJRT_HAS(args, field)                                                              \
-  ((args).struct_size >=                                                                           \
-   offsetof(std::remove_cvref_t<decltype(args)>, field) + sizeof((args).field))
+template <typename Args, typename Field> bool knows(const Args &args, const Field &field) {
+  auto end = reinterpret_cast<const char *>(&field + 1);
+  return reinterpret_cast<const char *>(&args) + args.struct_size >= end;
+}
+
+} // namespace treadle::pjrt
 
 /// Puts `function`, which takes the arguments of the function `name`, into a table.
 #define TREADLE_PJRT_SET(api, name, function)                                                      \

@@ -22,6 +22,9 @@ HEAD = """\
 
 // NOLINTBEGIN
 """
+BASE = """\
+// What all other structs begin with.
+struct PJRT_Struct { size_t struct_size; PJRT_Extension_Base *extension_start; };"""
 
 
 def without_comments(text):
@@ -30,6 +33,12 @@ def without_comments(text):
 
 def squeezed(text):
     return re.sub(r"\s+", " ", text).strip()
+
+
+def derived(text):
+    """A struct without the fields that all of them begin with, which are those of its base."""
+    return re.sub(r"^(struct \w+) \{ size_t struct_size; PJRT_Extension_Base ?\* ?extension_start;",
+                  r"\1 : PJRT_Struct {", text)  # fmt: skip
 
 
 class Header:
@@ -69,8 +78,7 @@ class Header:
 
 def table(header, done):
     """The table of functions: those that are done have a type, others a place."""
-    yield "struct PJRT_Api { size_t struct_size; PJRT_Extension_Base *extension_start;"
-    yield "PJRT_Api_Version pjrt_api_version;"
+    yield "struct PJRT_Api : PJRT_Struct { PJRT_Api_Version pjrt_api_version;"
     for name in header.functions:
         result = "void" if name in ("PJRT_Error_Destroy", "PJRT_Error_Message") else "PJRT_Error *"
         yield f"{result} (*{name})({name}_Args *);" if name in done else f"Missing {name};"
@@ -95,7 +103,10 @@ def main():
     )
     lines = [HEAD, 'extern "C" {']
     lines += [f"struct {name};" for name in opaque]
-    lines += [declaration for _, declaration in used]
+    for name, declaration in used:
+        lines.append(derived(declaration))
+        if name == "PJRT_Extension_Base":
+            lines.append(BASE)
     lines += ["using Missing = PJRT_Error *(*)(void *);"]
     lines += table(header, done)
     lines += ["}", f"inline constexpr int pjrtMinorVersion = {header.minor};"]
