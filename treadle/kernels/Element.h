@@ -66,16 +66,29 @@ inline Unexpected unsupportedDType(const BindContext &node, DType dtype) {
   return Unexpected(unimplemented("op '", node.op, "' has no kernel for ", dtypeName(dtype)));
 }
 
-/// A bind function for a kernel that is a class template `Kernel<T>::run(OpContext &)`, chosen
-/// among `Types` by the dtype of input 0 (or of output 0 where there is no input). One line an op:
+/// The kernel that `kernel.template operator()<T>()` gives, for the type of `Types` whose dtype is
+/// `dtype`.
+template <typename Types, typename Kernel>
+Expected<BoundKernel> bindChosen(const BindContext &node, DType dtype, Kernel kernel) {
+  BoundKernel bound;
+  if (!visitType(dtype, Types(), [&]<typename T>() { bound.fn = kernel.template operator()<T>(); }))
+    return unsupportedDType(node, dtype);
+  return bound;
+}
+
+/// The same for a kernel that is a class template `Kernel<T>::run(OpContext &)`.
+template <template <typename> class Kernel, typename Types>
+Expected<BoundKernel> bindForType(const BindContext &node, DType dtype) {
+  return bindChosen<Types>(node, dtype, []<typename T>() { return Kernel<T>::run; });
+}
+
+/// A bind function for such a kernel, chosen by the dtype of input 0 (or of output 0 where there is
+/// no input). One line an op:
 ///     {"Neg", bindByType<NegKernel, NumericTypes>}
 template <template <typename> class Kernel, typename Types>
 Expected<BoundKernel> bindByType(const BindContext &node) {
-  DType dtype = node.inputTypes.empty() ? node.outputTypes[0] : node.inputTypes[0];
-  BoundKernel bound;
-  if (!visitType(dtype, Types(), [&]<typename T>() { bound.fn = Kernel<T>::run; }))
-    return unsupportedDType(node, dtype);
-  return bound;
+  return bindForType<Kernel, Types>(node, node.inputTypes.empty() ? node.outputTypes[0]
+                                                                  : node.inputTypes[0]);
 }
 
 /// A bind function for a kernel that is one function for all dtypes.

@@ -12,7 +12,7 @@ namespace {
 
 struct KernelLevel {
   InstructionSet set;
-  const std::span<const KernelFamily> *const *rooms;
+  const KernelFamily *const *families;
 };
 
 // The lowest first. (An array must have an element: the last one is none.)
@@ -25,25 +25,24 @@ constexpr KernelLevel kernelLevels[] = {
 /// Calls `visit(family, best, level)` for each family: as everybody has it, and as the highest
 /// level up to `highest` has one of its own. It runs no code of a level.
 template <typename Visit> void forEachFamily(InstructionSet highest, const Visit &visit) {
-  for (size_t room = 0; room < std::size(kernelRooms); ++room)
-    for (size_t i = 0; i < kernelRooms[room].size(); ++i) {
-      const KernelFamily &everybodys = kernelRooms[room][i];
-      const KernelFamily *best = &everybodys;
-      InstructionSet of = InstructionSet::X86_64_V2;
-      for (const KernelLevel &level : kernelLevels)
-        if (level.rooms && level.set <= highest)
-          if (const KernelFamily &own = (*level.rooms)[room][i]; own.table != everybodys.table) {
-            best = &own;
-            of = level.set;
-          }
-      visit(everybodys, *best, of);
-    }
+  for (size_t i = 0; i < std::size(compiledFamilies); ++i) {
+    const KernelFamily &everybodys = compiledFamilies[i];
+    const KernelFamily *best = &everybodys;
+    InstructionSet of = InstructionSet::X86_64_V2;
+    for (const KernelLevel &level : kernelLevels)
+      if (level.families && level.set <= highest)
+        if (const KernelFamily &own = (*level.families)[i]; own.table != everybodys.table) {
+          best = &own;
+          of = level.set;
+        }
+    visit(everybodys, *best, of);
+  }
 }
 
 } // namespace
 
-KernelFamilies kernelFamilies() {
-  KernelFamilies families;
+std::vector<std::span<const KernelEntry>> kernelFamilies() {
+  std::vector<std::span<const KernelEntry>> families;
   forEachFamily(instructionSet(), [&](const KernelFamily &, const KernelFamily &best,
                                       InstructionSet) { families.push_back(best.table()); });
   return families;

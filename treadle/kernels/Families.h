@@ -14,6 +14,16 @@ namespace treadle {
 /// The tables of all families, as this processor runs them, for those who look at the whole.
 std::vector<std::span<const KernelEntry>> kernelFamilies();
 
+// Kernels that call functions, of the rooms `functions` and `datasets`.
+
+/// Functions that are called with each row.
+std::span<const FunctionKernelEntry> rowFunctionKernels();
+/// Ops whose functions say what to do with two elements: reductions, windows, scatters, sorts, as
+/// XLA has them.
+std::span<const FunctionKernelEntry> tensorFunctionKernels();
+/// Datasets whose functions are called with elements, and what reduces a dataset.
+std::span<const FunctionKernelEntry> datasetFunctionKernels();
+
 /// What gives the family of this op, as a processor of that level runs it: the name by which the
 /// static library has it (see join_level.py). Empty where no family has the op.
 std::string kernelTableSymbol(std::string_view op, InstructionSet level);

@@ -12,6 +12,6 @@
 
 // TREADLE_KERNEL_LEVEL(LEVEL) for each level, the lowest first.
 #define TREADLE_KERNEL_LEVEL(level)                                                                \
-  extern "C" const std::span<const treadle::KernelFamily> *const treadleKernels_##level;
+  extern "C" const treadle::KernelFamily *const treadleKernels_##level;
 #include "treadle/kernels/Levels.inc"
 #undef TREADLE_KERNEL_LEVEL

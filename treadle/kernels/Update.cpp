@@ -4,7 +4,6 @@
 #include "treadle/kernels/Variants.h"
 
 #include <algorithm>
-#include <limits>
 #include <type_traits>
 
 namespace treadle {

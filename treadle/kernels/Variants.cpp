@@ -79,12 +79,10 @@ Tensor makeVariant(Ref<VariantObject> object) {
 }
 
 Expected<Tensor> zerosLikeVariants(const Tensor &like) {
-  Expected<Tensor> out = Tensor::make(DType::Variant, like.dims());
-  if (!out)
-    return out;
+  Tensor out = TREADLE_TRY(Tensor::make(DType::Variant, like.dims()));
   for (int64_t i = 0; i < like.count(); ++i) {
     Object zero = TREADLE_TRY(zerosLike(like.data<Variant>()[i].object.get()));
-    out->data<Variant>()[i].object = std::move(zero);
+    out.data<Variant>()[i].object = std::move(zero);
   }
   return out;
 }
@@ -93,13 +91,11 @@ Expected<Tensor> addVariantTensors(const Tensor &a, const Tensor &b) {
   if (!std::ranges::equal(a.dims(), b.dims()))
     return Unexpected(invalidArgument("cannot add ", tensorTypeText(b), " to ", tensorTypeText(a),
                                       ": expected the same shape"));
-  Expected<Tensor> out = Tensor::make(DType::Variant, a.dims());
-  if (!out)
-    return out;
+  Tensor out = TREADLE_TRY(Tensor::make(DType::Variant, a.dims()));
   for (int64_t i = 0; i < a.count(); ++i) {
     Object sum =
         TREADLE_TRY(add(a.data<Variant>()[i].object.get(), b.data<Variant>()[i].object.get()));
-    out->data<Variant>()[i].object = std::move(sum);
+    out.data<Variant>()[i].object = std::move(sum);
   }
   return out;
 }

@@ -91,11 +91,9 @@ Expected<WindowAttrs> WindowAttrs::of(const BindContext &node, int spatial) {
     attrs.channelStride = channels;
   }
   if (auto list = node.attrs.getOr("dilations", std::vector<int64_t>()); !list.empty()) {
-    Expected<int64_t> channels = attrs.split("dilations", list, attrs.dilations);
-    if (!channels)
-      return Unexpected(std::move(channels.error()));
-    if (*channels != 1)
-      return Unexpected(unimplemented("dilations of ", *channels, " along the channels"));
+    int64_t channels = TREADLE_TRY(attrs.split("dilations", list, attrs.dilations));
+    if (channels != 1)
+      return Unexpected(unimplemented("dilations of ", channels, " along the channels"));
   }
   std::string padding = node.attrs.getOr("padding", std::string("VALID"));
   attrs.padding = hasOneDnnPaddings(node) || padding == "EXPLICIT" ? Padding::Explicit

@@ -91,9 +91,7 @@ Expected<BoundKernel> bindCallback(const BindContext &node) {
       !std::ranges::all_of(state.shapes, &PartialShape::isFullyKnown))
     return Unexpected(invalidArgument("a callback needs an index and static shapes of results"));
   state.use = std::make_shared<const Use>(index);
-  BoundKernel bound = boundWith(callBack, std::move(state));
-  bound.isExpensive = true;
-  return bound;
+  return expensive(boundWith(callBack, std::move(state)));
 }
 
 } // namespace

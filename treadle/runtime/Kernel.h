@@ -182,6 +182,18 @@ template <typename State> BoundKernel boundWith(KernelFn fn, State state) {
   return bound;
 }
 
+template <typename State>
+Expected<BoundKernel> withState(Expected<BoundKernel> bound, State state) {
+  if (bound)
+    bound->state = std::make_shared<const State>(std::move(state));
+  return bound;
+}
+
+inline BoundKernel expensive(BoundKernel bound) {
+  bound.isExpensive = true;
+  return bound;
+}
+
 /// Errors of a bind are reported when the node is reached, with the node's name added.
 /// Unimplemented for a dtype or an attribute value that the kernel lacks.
 using BindFn = Expected<BoundKernel> (*)(const BindContext &);
@@ -200,8 +212,12 @@ struct KernelFamily {
   KernelTable table;
   std::string_view function;
 };
+// Declares it. The lists Families.h consist of these and may be included again, with another
+// meaning.
 #define TREADLE_FAMILY(function)                                                                   \
-  treadle::KernelFamily { function, #function }
+  namespace treadle {                                                                              \
+  std::span<const KernelEntry> function();                                                         \
+  }
 
 struct NodeSpec;
 class FunctionLibrary;

@@ -1,7 +1,6 @@
 // Joining tensors along an axis and taking them apart again.
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/ElementCopy.h"
-#include "treadle/kernels/Families.h"
 
 #include <algorithm>
 

@@ -1,7 +1,6 @@
 // Ops that make tensors out of a shape or a few numbers: constants, ranges, one-hot rows.
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/ElementCopy.h"
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/FilesOfRun.h"
 #include "treadle/kernels/Variants.h"
 

@@ -1,7 +1,6 @@
 // Reading rows by index.
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/ElementCopy.h"
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/arrays/Scatter.h"
 
 #include <algorithm>

@@ -1,6 +1,5 @@
 // Ops that hand a tensor on as it is, or do nothing at all.
 #include "treadle/kernels/Element.h"
-#include "treadle/kernels/Families.h"
 #include "treadle/runtime/Choice.h"
 
 #include <algorithm>

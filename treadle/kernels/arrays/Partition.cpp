@@ -1,7 +1,6 @@
 // Dealing rows out to several tensors, and putting them together again.
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/ElementCopy.h"
-#include "treadle/kernels/Families.h"
 
 #include <algorithm>
 

@@ -1,7 +1,6 @@
 #include "treadle/kernels/arrays/Rearrange.h"
 
 #include <algorithm>
-#include <numeric>
 
 namespace treadle::rearrange {
 namespace {
@@ -168,10 +167,8 @@ Expected<Tensor> along(const Tensor &x, int axis, int64_t start, int64_t count, 
 Expected<Tensor> stacked(const Tensor &a, const Tensor &b) {
   std::vector<int64_t> dims = dimsOf(a);
   dims[0] += b.dim(0);
-  Expected<Tensor> out = Tensor::make(a.dtype(), dims);
-  if (!out)
-    return out;
-  auto *to = static_cast<char *>(out->raw());
+  Tensor out = TREADLE_TRY(Tensor::make(a.dtype(), dims));
+  auto *to = static_cast<char *>(out.raw());
   if (a.count())
     std::memcpy(to, a.raw(), a.bytes());
   if (b.count())

@@ -1,7 +1,6 @@
 // Turning elements round along dimensions: whole, by sequence, or as a ring.
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/ElementCopy.h"
-#include "treadle/kernels/Families.h"
 
 #include <algorithm>
 

@@ -2,7 +2,6 @@
 #include "treadle/kernels/arrays/Scatter.h"
 
 #include "treadle/kernels/ElementCopy.h"
-#include "treadle/kernels/Families.h"
 
 #include <algorithm>
 

@@ -1,7 +1,6 @@
 // Whether and where elements are not zero, and where values belong in sorted lists.
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/ElementCopy.h"
-#include "treadle/kernels/Families.h"
 
 #include <algorithm>
 #include <ranges>

@@ -1,7 +1,6 @@
 // Moving blocks of space into the batch or the depth, and back; and orders of dimensions by name.
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/ElementCopy.h"
-#include "treadle/kernels/Families.h"
 
 #include <algorithm>
 #include <limits>

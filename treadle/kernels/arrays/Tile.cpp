@@ -1,7 +1,6 @@
 // Repeating elements: tiles and broadcasts; and surrounding them: pads.
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/ElementCopy.h"
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/elementwise/Wrapping.h"
 
 #include <algorithm>
@@ -247,12 +246,10 @@ template <typename T> struct MirrorPadGrad {
 };
 
 Expected<MirrorOffset> mirrorOffset(const BindContext &node) {
-  auto mode = node.attrs.get<std::string>("mode");
-  if (!mode)
-    return Unexpected(std::move(mode.error()));
-  if (*mode != "REFLECT" && *mode != "SYMMETRIC")
-    return Unexpected(invalidArgument("mode is '", *mode, "', expected 'REFLECT' or 'SYMMETRIC'"));
-  return *mode == "REFLECT" ? 1 : 0;
+  auto mode = TREADLE_TRY(node.attrs.get<std::string>("mode"));
+  if (mode != "REFLECT" && mode != "SYMMETRIC")
+    return Unexpected(invalidArgument("mode is '", mode, "', expected 'REFLECT' or 'SYMMETRIC'"));
+  return mode == "REFLECT" ? 1 : 0;
 }
 
 Expected<BoundKernel> bindMirrorPad(const BindContext &node) {
@@ -261,10 +258,7 @@ Expected<BoundKernel> bindMirrorPad(const BindContext &node) {
 
 Expected<BoundKernel> bindMirrorPadGrad(const BindContext &node) {
   MirrorOffset offset = TREADLE_TRY(mirrorOffset(node));
-  Expected<BoundKernel> bound = bindByType<MirrorPadGrad, NumericTypes>(node);
-  if (bound)
-    bound->state = std::make_shared<const MirrorOffset>(offset);
-  return bound;
+  return withState(bindByType<MirrorPadGrad, NumericTypes>(node), offset);
 }
 
 const KernelEntry tileTable[] = {

@@ -1,7 +1,6 @@
 // Permuting dimensions, and permutations themselves.
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/ElementCopy.h"
-#include "treadle/kernels/Families.h"
 
 #include <algorithm>
 

@@ -2,7 +2,6 @@
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/ElementCopy.h"
 #include "treadle/kernels/ElementKeys.h"
-#include "treadle/kernels/Families.h"
 
 #include <algorithm>
 #include <unordered_set>

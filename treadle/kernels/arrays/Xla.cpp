@@ -2,7 +2,6 @@
 // aren't), gather, padding between elements; and rounding to fewer bits.
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/ElementCopy.h"
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/arrays/DimensionNumbers.h"
 #include "treadle/kernels/arrays/Rearrange.h"
 

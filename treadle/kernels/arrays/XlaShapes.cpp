@@ -3,7 +3,6 @@
 // device needs nothing.
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/ElementCopy.h"
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/arrays/DimensionNumbers.h"
 #include "treadle/kernels/arrays/Rearrange.h"
 

@@ -1,5 +1,4 @@
 // Activation functions; their gradients are with the other elementwise gradients.
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/elementwise/Elementwise.h"
 #include "treadle/kernels/elementwise/VectorMath.h"
 
@@ -84,10 +83,8 @@ template <typename T> struct LeakyReluKernel {
 };
 
 Expected<BoundKernel> bindLeakyRelu(const BindContext &node) {
-  Expected<BoundKernel> bound = bindByType<LeakyReluKernel, FloatTypes>(node);
-  if (bound)
-    bound->state = std::make_shared<const float>(node.attrs.getOr<float>("alpha", 0.2f));
-  return bound;
+  return withState(bindByType<LeakyReluKernel, FloatTypes>(node),
+                   node.attrs.getOr<float>("alpha", 0.2f));
 }
 
 // --- L2Loss --------------------------------------------------------------------------------------

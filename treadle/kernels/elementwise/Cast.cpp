@@ -1,5 +1,4 @@
 // Cast between all pairs of plain dtypes, quantized ones and some of small numbers, and Bitcast.
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/elementwise/Conversion.h"
 #include "treadle/kernels/elementwise/Elementwise.h"
 

@@ -167,29 +167,20 @@ template <typename Op, typename T> struct BinaryKernel {
 
 /// {"Maximum", bindBinary<MaximumOp, RealTypes>}
 template <typename Op, typename Types> Expected<BoundKernel> bindBinary(const BindContext &node) {
-  BoundKernel bound;
-  if (!visitType(node.inputTypes[0], Types(),
-                 [&]<typename T>() { bound.fn = BinaryKernel<Op, T>::run; }))
-    return unsupportedDType(node, node.inputTypes[0]);
-  return bound;
+  return bindChosen<Types>(node, node.inputTypes[0],
+                           []<typename T>() { return BinaryKernel<Op, T>::run; });
 }
 
 /// The same for ops that are right modulo 2^n: integers of one size share one kernel.
 template <typename Op, typename Types> Expected<BoundKernel> bindWrapping(const BindContext &node) {
-  BoundKernel bound;
-  if (!visitType(node.inputTypes[0], Types(),
-                 [&]<typename T>() { bound.fn = BinaryKernel<Op, Wrapping<T>>::run; }))
-    return unsupportedDType(node, node.inputTypes[0]);
-  return bound;
+  return bindChosen<Types>(node, node.inputTypes[0],
+                           []<typename T>() { return BinaryKernel<Op, Wrapping<T>>::run; });
 }
 
 /// The same for ops whose inputs must have one shape (`XGrad(y, dy)`).
 template <typename Op, typename Types> Expected<BoundKernel> bindPairwise(const BindContext &node) {
-  BoundKernel bound;
-  if (!visitType(node.inputTypes[0], Types(),
-                 [&]<typename T>() { bound.fn = BinaryKernel<Op, T>::runSameShape; }))
-    return unsupportedDType(node, node.inputTypes[0]);
-  return bound;
+  return bindChosen<Types>(node, node.inputTypes[0],
+                           []<typename T>() { return BinaryKernel<Op, T>::runSameShape; });
 }
 
 // --- one operand -------------------------------------------------------------------------------
@@ -228,11 +219,8 @@ template <typename Op, typename T> struct UnaryKernel {
 };
 
 template <typename Op, typename Types> Expected<BoundKernel> bindUnary(const BindContext &node) {
-  BoundKernel bound;
-  if (!visitType(node.inputTypes[0], Types(),
-                 [&]<typename T>() { bound.fn = UnaryKernel<Op, T>::run; }))
-    return unsupportedDType(node, node.inputTypes[0]);
-  return bound;
+  return bindChosen<Types>(node, node.inputTypes[0],
+                           []<typename T>() { return UnaryKernel<Op, T>::run; });
 }
 
 } // namespace treadle

@@ -1,5 +1,4 @@
 // Sums, differences, products, extremes, and the string sum.
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/elementwise/Elementwise.h"
 
 namespace treadle {

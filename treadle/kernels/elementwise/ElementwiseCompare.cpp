@@ -1,5 +1,4 @@
 // Comparisons and logic.
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/elementwise/Elementwise.h"
 #include "treadle/kernels/elementwise/Quantized.h"
 
@@ -83,10 +82,8 @@ template <typename T> struct ApproximateEqualKernel {
 };
 
 Expected<BoundKernel> bindApproximateEqual(const BindContext &node) {
-  Expected<BoundKernel> bound = bindByType<ApproximateEqualKernel, TypeList<float, double>>(node);
-  if (bound)
-    bound->state = std::make_shared<const float>(node.attrs.getOr<float>("tolerance", 1e-5f));
-  return bound;
+  return withState(bindByType<ApproximateEqualKernel, TypeList<float, double>>(node),
+                   node.attrs.getOr<float>("tolerance", 1e-5f));
 }
 
 const KernelEntry elementwiseCompareTable[] = {

@@ -1,5 +1,4 @@
 // Quotients and remainders, powers.
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/elementwise/Elementwise.h"
 
 #include <cmath>

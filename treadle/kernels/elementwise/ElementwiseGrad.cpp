@@ -1,6 +1,5 @@
 // Gradients of elementwise functions: `XGrad(y, dy)` in terms of the function's result, and those
 // of the activations, in terms of (gradients, features) or (gradients, outputs).
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/elementwise/Elementwise.h"
 
 #include <cmath>
@@ -96,10 +95,8 @@ template <typename T> struct LeakyReluGradKernel {
 };
 
 Expected<BoundKernel> bindLeakyReluGrad(const BindContext &node) {
-  Expected<BoundKernel> bound = bindByType<LeakyReluGradKernel, FloatTypes>(node);
-  if (bound)
-    bound->state = std::make_shared<const float>(node.attrs.getOr<float>("alpha", 0.2f));
-  return bound;
+  return withState(bindByType<LeakyReluGradKernel, FloatTypes>(node),
+                   node.attrs.getOr<float>("alpha", 0.2f));
 }
 
 using FloatAndComplexTypes = Join<FloatTypes, ComplexTypes>;

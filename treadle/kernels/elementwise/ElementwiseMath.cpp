@@ -1,6 +1,5 @@
 // Exponentials, logarithms, trigonometric and hyperbolic functions and their kin. Arrays of float
 // and double go through Eigen's vectorised forms where there are any.
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/elementwise/Elementwise.h"
 #include "treadle/kernels/elementwise/VectorMath.h"
 

@@ -1,6 +1,5 @@
 // Select, SelectV2, ClipByValue and AddN: elementwise over more than two operands. Select moves
 // elements without looking at them, so its loops are chosen by size.
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/Variants.h"
 #include "treadle/kernels/elementwise/Elementwise.h"
 

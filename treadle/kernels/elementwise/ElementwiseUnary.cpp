@@ -1,6 +1,5 @@
 // Cheap functions of one operand: signs, rounding, squares and roots, tests, parts of complex
 // numbers, bits.
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/elementwise/Elementwise.h"
 
 #include <bit>

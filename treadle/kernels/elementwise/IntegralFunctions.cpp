@@ -1,7 +1,6 @@
 // Integrals that have no closed form: Dawson's, the exponential one, Fresnel's and Spence's. The
 // rational approximations are those of Moshier's Cephes library (dawsn, ei, fresnl, spence), which
 // TensorFlow's results come from too.
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/elementwise/Elementwise.h"
 
 #include <cmath>

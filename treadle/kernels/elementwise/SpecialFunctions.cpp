@@ -1,5 +1,4 @@
 // Gamma, beta, Bessel and error functions: Eigen's, which TensorFlow's results come from too.
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/elementwise/Elementwise.h"
 
 #include <unsupported/Eigen/SpecialFunctions>

@@ -95,10 +95,8 @@ Error unfit(const Tensor &gradient, const PartialShape &expected) {
 Expected<Tensor> meanOf(Tensor sum, int64_t count) {
   if (count <= 1)
     return sum;
-  Expected<Tensor> own = sum.isUnique() ? std::move(sum) : sum.clone();
-  if (!own)
-    return own;
-  TREADLE_TRY(divide(*own, count));
+  Tensor own = TREADLE_TRY(sum.isUnique() ? std::move(sum) : sum.clone());
+  TREADLE_TRY(divide(own, count));
   return own;
 }
 

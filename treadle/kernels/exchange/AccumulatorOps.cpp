@@ -1,6 +1,5 @@
 // Ops on accumulators of gradients, dense and sparse, behind references to strings and resources.
 #include "treadle/kernels/ElementCopy.h"
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/Handles.h"
 #include "treadle/kernels/exchange/Accumulator.h"
 

@@ -1,6 +1,5 @@
 // Barriers: elements whose components come one by one, under a key, and which can be taken, oldest
 // key first, once they are complete.
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/Handles.h"
 #include "treadle/kernels/exchange/Queue.h"
 

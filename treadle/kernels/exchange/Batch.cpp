@@ -1,7 +1,6 @@
 // Batch and Unbatch: TensorFlow joins what concurrent runs pass to one Batch op. Here each run is a
 // batch of its own, so its tensors go through as they are.
 #include "treadle/kernels/ElementShapes.h"
-#include "treadle/kernels/Families.h"
 
 #include <algorithm>
 #include <array>

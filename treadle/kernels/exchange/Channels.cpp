@@ -2,7 +2,6 @@
 // in the order in which they were sent.
 #include "treadle/collective/Communicator.h"
 #include "treadle/kernels/Element.h"
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/exchange/Rendezvous.h"
 #include "treadle/runtime/Run.h"
 

@@ -4,7 +4,6 @@
 #include "treadle/collective/Communicator.h"
 #include "treadle/collective/ExchangeLog.h"
 #include "treadle/kernels/Element.h"
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/Handles.h"
 #include "treadle/runtime/Run.h"
 
@@ -222,17 +221,14 @@ Expected<BoundKernel> bindCollective(const BindContext &node) {
   if (kind == Collective::AllReduce || kind == Collective::ReduceScatter) {
     std::string_view attr =
         keys == Keys::Communicator || keys == Keys::Rows ? "reduction" : "merge_op";
-    Expected<Reduction> reduction = reductionOf(attr, node.attrs.getOr<std::string>(attr, "Add"));
-    if (!reduction)
-      return Unexpected(std::move(reduction.error()));
-    state.call.reduction = *reduction;
+    Reduction reduction =
+        TREADLE_TRY(reductionOf(attr, node.attrs.getOr<std::string>(attr, "Add")));
+    state.call.reduction = reduction;
     state.call.isMean = node.attrs.getOr<std::string>("final_op", "Id") == "Div";
   }
   if (keys == Keys::Rows) {
-    Expected<std::vector<std::vector<int>>> rows = rowsOf(node);
-    if (!rows)
-      return Unexpected(std::move(rows.error()));
-    state.rows = std::move(*rows);
+    std::vector<std::vector<int>> rows = TREADLE_TRY(rowsOf(node));
+    state.rows = std::move(rows);
   }
   if (DType dtype = node.outputTypes[0]; !isPlain(dtype))
     return unsupportedDType(node, dtype);

@@ -1,5 +1,4 @@
 // Staging areas whose tuples have keys: parts of a tuple may come and go one by one.
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/exchange/Staging.h"
 
 #include "treadle/kernels/ElementCopy.h"

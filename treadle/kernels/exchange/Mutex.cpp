@@ -1,6 +1,5 @@
 // Mutexes: MutexLock gives a variant, and the mutex is free again when the last reference to that
 // variant goes.
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/Handles.h"
 #include "treadle/kernels/Variants.h"
 

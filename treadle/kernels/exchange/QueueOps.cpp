@@ -1,11 +1,8 @@
 // The queue ops: queues are made once by name and session; elements are checked before they go in.
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/Handles.h"
 #include "treadle/kernels/exchange/Queue.h"
 
 #include "treadle/kernels/ElementShapes.h"
-
-#include <algorithm>
 
 namespace treadle {
 namespace {

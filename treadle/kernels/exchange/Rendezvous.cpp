@@ -4,8 +4,6 @@
 
 #include "treadle/collective/Communicator.h"
 #include "treadle/collective/ExchangeLog.h"
-#include "treadle/kernels/Element.h"
-#include "treadle/kernels/Families.h"
 #include "treadle/runtime/Run.h"
 
 #include <charconv>

@@ -1,7 +1,6 @@
 // Staging areas: tuples in order of coming, taken out from the front.
 #include "treadle/kernels/exchange/Staging.h"
 
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/exchange/Queue.h"
 
 #include <deque>

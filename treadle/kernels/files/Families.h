@@ -1,39 +1,24 @@
 // Files: checkpoints, records and examples, lines and whole files, summaries of events.
-#pragma once
-
 #include "treadle/runtime/Kernel.h"
 
-#include <span>
-
-namespace treadle {
-
 /// Saving to and restoring from checkpoints.
-std::span<const KernelEntry> checkpointKernels();
+TREADLE_FAMILY(checkpointKernels)
 /// DecodeJSONExample: texts in JSON as serialized tf.Example messages.
-std::span<const KernelEntry> exampleJsonKernels();
+TREADLE_FAMILY(exampleJsonKernels)
 /// Files as wholes: reading, writing, and finding them by pattern; and the time of day.
-std::span<const KernelEntry> fileKernels();
+TREADLE_FAMILY(fileKernels)
 /// Summaries of images.
-std::span<const KernelEntry> imageSummaryKernels();
+TREADLE_FAMILY(imageSummaryKernels)
 /// Ops that read serialized tf.Example and tf.SequenceExample messages.
-std::span<const KernelEntry> parseExampleKernels();
+TREADLE_FAMILY(parseExampleKernels)
 /// DecodeProtoV2 and EncodeProto: fields of protocol buffers' messages, by a FileDescriptorSet.
-std::span<const KernelEntry> protoKernels();
+TREADLE_FAMILY(protoKernels)
 /// The kinds of readers, and the ops on them.
-std::span<const KernelEntry> readerKernels();
+TREADLE_FAMILY(readerKernels)
 /// Save and Restore, the ops of the first format of checkpoints.
-std::span<const KernelEntry> sliceFileKernels();
+TREADLE_FAMILY(sliceFileKernels)
 /// Summaries, as TensorBoard reads them: bytes of a protocol buffer `Summary`, which ops exchange
 /// as strings.
-std::span<const KernelEntry> summaryKernels();
+TREADLE_FAMILY(summaryKernels)
 /// Ops that write summaries to a file of events.
-std::span<const KernelEntry> summaryWriterKernels();
-
-inline constexpr KernelFamily filesFamilies[] = {
-    TREADLE_FAMILY(checkpointKernels),   TREADLE_FAMILY(exampleJsonKernels),
-    TREADLE_FAMILY(fileKernels),         TREADLE_FAMILY(imageSummaryKernels),
-    TREADLE_FAMILY(parseExampleKernels), TREADLE_FAMILY(protoKernels),
-    TREADLE_FAMILY(readerKernels),       TREADLE_FAMILY(sliceFileKernels),
-    TREADLE_FAMILY(summaryKernels),      TREADLE_FAMILY(summaryWriterKernels)};
-
-} // namespace treadle
+TREADLE_FAMILY(summaryWriterKernels)

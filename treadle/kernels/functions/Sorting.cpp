@@ -23,12 +23,10 @@ namespace {
 
 /// `t` (one dimension) in another order.
 Expected<Tensor> reordered(const Tensor &t, const std::vector<int64_t> &order) {
-  Expected<Tensor> out = Tensor::make(t.dtype(), {std::ssize(order)});
-  if (!out)
-    return out;
+  Tensor out = TREADLE_TRY(Tensor::make(t.dtype(), {std::ssize(order)}));
   auto take = [&]<typename T>(T) {
     const T *from = t.data<T>();
-    T *to = out->data<T>();
+    T *to = out.data<T>();
     for (size_t i = 0; i < order.size(); ++i)
       to[i] = from[order[i]];
   };

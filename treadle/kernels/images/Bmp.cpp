@@ -48,11 +48,9 @@ Expected<Tensor> decodeBmp(std::string_view file, int64_t channels) {
                                       offset + rowSize * height, " for ", height, " by ", width,
                                       " pixels"));
   channels = channels ? channels : stored;
-  Expected<Tensor> image = Tensor::make(DType::UInt8, {height, width, channels});
-  if (!image)
-    return image;
+  Tensor image = TREADLE_TRY(Tensor::make(DType::UInt8, {height, width, channels}));
   const auto *pixels = reinterpret_cast<const uint8_t *>(file.data()) + offset;
-  uint8_t *to = image->data<uint8_t>();
+  uint8_t *to = image.data<uint8_t>();
   for (int64_t y = 0; y < height; ++y) {
     const uint8_t *row = pixels + (isTopDown ? y : height - 1 - y) * rowSize;
     for (int64_t x = 0; x < width; ++x, to += channels)

@@ -1,6 +1,4 @@
 // Non-maximum suppression for each class of each image of a batch, and the best of all classes.
-#include "treadle/kernels/Element.h"
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/images/Overlap.h"
 
 #include <algorithm>

@@ -1,8 +1,6 @@
 // Boxes cut out of images and brought to one size, and the gradients with respect to the images and
 // to the boxes.
 #include "treadle/kernels/ElementCopy.h"
-#include "treadle/kernels/Families.h"
-#include "treadle/kernels/elementwise/Elementwise.h"
 #include "treadle/kernels/images/Image.h"
 
 #include <string>
@@ -295,11 +293,9 @@ Expected<BoundKernel> bindCrop(const BindContext &node) {
   DType dtype = by == TypeOf::Output0  ? node.outputTypes[0]
                 : by == TypeOf::Input1 ? node.inputTypes[1]
                                        : node.inputTypes[0];
-  KernelFn fn = nullptr;
-  if (!visitType(dtype, Types(), [&]<typename T>() { fn = Kernel<T>::run; }))
-    return unsupportedDType(node, dtype);
-  return boundWith(
-      fn, CropState{method == "nearest", node.attrs.getOr("extrapolation_value", 0.0f), dtype});
+  return withState(
+      bindForType<Kernel, Types>(node, dtype),
+      CropState{method == "nearest", node.attrs.getOr("extrapolation_value", 0.0f), dtype});
 }
 
 using GradTypes = TypeList<float, double, Half>;

@@ -1,7 +1,6 @@
 // Image files as tensors. Each op reads the files of most formats, whatever its name; which ones,
 // and of which rank the result is, follows TensorFlow.
 #include "treadle/kernels/ElementCopy.h"
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/images/ImageCodecs.h"
 
 #include <algorithm>
@@ -211,9 +210,7 @@ template <Op op> Expected<BoundKernel> bindDecode(const BindContext &node) {
   if (how.channels < 0 || how.channels > 4 || how.channels == 2)
     return Unexpected(
         invalidArgument("attribute 'channels' is ", how.channels, ", expected 0, 1, 3 or 4"));
-  BoundKernel bound = boundWith(decode, std::move(how));
-  bound.isExpensive = true;
-  return bound;
+  return expensive(boundWith(decode, std::move(how)));
 }
 
 template <typename T> void extractShape(OpContext &ctx) {

@@ -1,5 +1,4 @@
 // DrawBoundingBoxes: the outlines of boxes, drawn on images.
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/images/Image.h"
 
 #include <algorithm>

@@ -1,5 +1,4 @@
 // Tensors as image files: PNG and JPEG.
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/images/ImageCodecs.h"
 
 #include <limits>
@@ -44,9 +43,7 @@ Expected<BoundKernel> bindEncodePng(const BindContext &node) {
         invalidArgument("attribute 'compression' is ", compression, ", expected -1 to 9"));
   if (node.inputTypes[0] != DType::UInt8 && node.inputTypes[0] != DType::UInt16)
     return unsupportedDType(node, node.inputTypes[0]);
-  BoundKernel bound = boundWith(encodePngs, compression);
-  bound.isExpensive = true;
-  return bound;
+  return expensive(boundWith(encodePngs, compression));
 }
 
 // --- JPEG ----------------------------------------------------------------------------------------
@@ -100,9 +97,7 @@ Expected<BoundKernel> bindEncodeJpeg(const BindContext &node) {
       attrs.getOr<int64_t>("y_density", 300),     attrs.getOr("xmp_metadata", std::string())};
   if (how.options.quality < 0 || how.options.quality > 100)
     return Unexpected(wrongQuality(how.options.quality));
-  BoundKernel bound = boundWith(encodeJpegs, std::move(how));
-  bound.isExpensive = true;
-  return bound;
+  return expensive(boundWith(encodeJpegs, std::move(how)));
 }
 
 void encodeJpegOfQuality(OpContext &ctx) {

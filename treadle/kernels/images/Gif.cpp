@@ -166,11 +166,9 @@ Expected<Tensor> decodeGif(std::string_view bytes, bool onlyFirstFrame, bool ref
     return Unexpected(invalidArgument("the GIF file of ", bytes.size(), " bytes has ", count,
                                       " frames of ", height, " by ", width,
                                       " pixels, implausibly many"));
-  Expected<Tensor> image = Tensor::make(DType::UInt8, {count, height, width, 3});
-  if (!image)
-    return image;
+  Tensor image = TREADLE_TRY(Tensor::make(DType::UInt8, {count, height, width, 3}));
   int64_t frameSize = 3 * height * width;
-  uint8_t *canvas = image->data<uint8_t>();
+  uint8_t *canvas = image.data<uint8_t>();
   std::fill_n(canvas, frameSize, uint8_t{0});
   for (int64_t k = 0; k < count; ++k, canvas += frameSize) {
     if (k)

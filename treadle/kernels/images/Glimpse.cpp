@@ -1,7 +1,6 @@
 // ExtractGlimpse: a window on each image of a batch; what lies outside of an image is noise or
 // zero.
 #include "treadle/kernels/ElementCopy.h"
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/images/Image.h"
 
 #include <algorithm>

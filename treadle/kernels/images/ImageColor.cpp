@@ -1,9 +1,7 @@
 // Colours: contrast, hue and saturation, and RGB to HSV and back. Hue is in [0, 1).
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/elementwise/Elementwise.h"
 
 #include <algorithm>
-#include <array>
 #include <vector>
 
 namespace treadle {

@@ -4,7 +4,6 @@
 // All but area are separable: each row (and column) of the result is a weighted sum of at most four
 // of the image's, found once; the gradient spreads by the same weights.
 #include "treadle/kernels/ElementCopy.h"
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/elementwise/Wrapping.h"
 #include "treadle/kernels/images/Image.h"
 
@@ -335,9 +334,7 @@ Expected<BoundKernel> bindState(const BindContext &node, KernelFn fn) {
   if (s.alignsCorners && s.usesPixelCentres)
     return Unexpected(
         invalidArgument("align_corners and half_pixel_centers are both true; only one may be"));
-  BoundKernel bound = boundWith(fn, s);
-  bound.isExpensive = true;
-  return bound;
+  return expensive(boundWith(fn, s));
 }
 
 template <KernelFn fn, typename Types> Expected<BoundKernel> bindResize(const BindContext &node) {

@@ -1,7 +1,6 @@
 // Images seen through a projection (eight numbers of a 3 x 3 matrix whose last is 1), and the
 // patches under a sliding window as channels.
 #include "treadle/kernels/ElementCopy.h"
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/Window.h"
 #include "treadle/kernels/elementwise/Conversion.h"
 #include "treadle/kernels/images/Image.h"
@@ -149,12 +148,9 @@ Expected<BoundKernel> bindProject(const BindContext &node) {
   if (method != "NEAREST" && method != "BILINEAR")
     return Unexpected(
         invalidArgument("interpolation '", method, "' is unknown; expected NEAREST or BILINEAR"));
-  KernelFn fn = nullptr;
-  if (!visitType(node.inputTypes[0],
-                 TypeList<uint8_t, int32_t, int64_t, Half, BFloat16, float, double>(),
-                 [&]<typename T>() { fn = Project<T>::run; }))
-    return unsupportedDType(node, node.inputTypes[0]);
-  return boundWith(fn, ProjectState{mode->fill, method == "BILINEAR"});
+  using Types = TypeList<uint8_t, int32_t, int64_t, Half, BFloat16, float, double>;
+  return withState(bindForType<Project, Types>(node, node.inputTypes[0]),
+                   ProjectState{mode->fill, method == "BILINEAR"});
 }
 
 // --- patches -------------------------------------------------------------------------------------

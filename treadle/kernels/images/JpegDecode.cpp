@@ -226,23 +226,19 @@ void repeatLine(uint8_t *pixels, int64_t rowSize, int64_t read, int64_t height) 
 Expected<Tensor> decodeJpeg(std::string_view file, const JpegReadOptions &options) {
   JpegReader reader(file, options.recoversTruncated);
   jpeg_decompress_struct &info = reader.info;
-  Expected<Lines> lines = startLines(reader, options);
-  if (!lines)
-    return Unexpected(std::move(lines.error()));
-  Expected<Tensor> image =
-      Tensor::make(DType::UInt8, {lines->height, lines->width, lines->channels});
-  if (!image)
-    return image;
-  uint8_t *pixels = image->data<uint8_t>();
-  int64_t rowSize = lines->width * lines->channels;
+  Lines lines = TREADLE_TRY(startLines(reader, options));
+  Tensor image =
+      TREADLE_TRY(Tensor::make(DType::UInt8, {lines.height, lines.width, lines.channels}));
+  uint8_t *pixels = image.data<uint8_t>();
+  int64_t rowSize = lines.width * lines.channels;
   std::vector<JSAMPLE> line(static_cast<size_t>(info.output_width) * 4);
   volatile int64_t read = 0;
   bool isRead = reader.guarded([&] {
-    read = readLines(info, *lines, line.data(), pixels);
-    if (read < lines->height && !options.recoversTruncated)
+    read = readLines(info, lines, line.data(), pixels);
+    if (read < lines.height && !options.recoversTruncated)
       return jpeg_abort_decompress(&info);
-    if (read < lines->height)
-      info.output_scanline = static_cast<JDIMENSION>(lines->skipped + lines->height);
+    if (read < lines.height)
+      info.output_scanline = static_cast<JDIMENSION>(lines.skipped + lines.height);
     if (options.crop && info.output_scanline < info.output_height)
       jpeg_skip_scanlines(&info, info.output_height - info.output_scanline);
     jpeg_finish_decompress(&info);
@@ -250,13 +246,13 @@ Expected<Tensor> decodeJpeg(std::string_view file, const JpegReadOptions &option
   if (!isRead)
     return reader.failure();
   if (options.recoversTruncated)
-    repeatLine(pixels, rowSize, read, lines->height);
-  else if (static_cast<float>(read) / static_cast<float>(lines->height) <
+    repeatLine(pixels, rowSize, read, lines.height);
+  else if (static_cast<float>(read) / static_cast<float>(lines.height) <
            std::min(1.0f, options.acceptableFraction))
     return Unexpected(invalidArgument("the JPEG file of ", file.size(), " bytes ends after ",
-                                      int64_t{read}, " of ", lines->height, " lines"));
+                                      int64_t{read}, " of ", lines.height, " lines"));
   else
-    std::fill(pixels + read * rowSize, pixels + image->count(), uint8_t{0});
+    std::fill(pixels + read * rowSize, pixels + image.count(), uint8_t{0});
   return image;
 }
 

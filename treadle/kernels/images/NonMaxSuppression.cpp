@@ -1,6 +1,5 @@
 // The best boxes of many: greedily by score, without those that overlap a better one too much.
 // With a sigma ("soft"), an overlap lowers a score instead (Bodla et al., "Soft-NMS", 2017).
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/elementwise/Elementwise.h"
 #include "treadle/kernels/images/Overlap.h"
 
@@ -208,11 +207,7 @@ void runWithOverlaps(OpContext &ctx) {
 Expected<BoundKernel> bindSuppress(const BindContext &node, int version) {
   SuppressState s{version, node.attrs.getOr("iou_threshold", 0.5f),
                   node.attrs.getOr("pad_to_max_output_size", false)};
-  KernelFn fn = nullptr;
-  if (!visitType(node.inputTypes[0], TypeList<float, Half>(),
-                 [&]<typename T>() { fn = Suppress<T>::run; }))
-    return unsupportedDType(node, node.inputTypes[0]);
-  return boundWith(fn, s);
+  return withState(bindForType<Suppress, TypeList<float, Half>>(node, node.inputTypes[0]), s);
 }
 template <int version> Expected<BoundKernel> bindVersion(const BindContext &node) {
   return bindSuppress(node, version);

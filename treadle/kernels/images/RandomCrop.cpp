@@ -1,7 +1,6 @@
 // Random parts of an image: RandomCrop, and SampleDistortedBoundingBox, which finds one that shows
 // enough of an object.
 #include "treadle/kernels/ElementCopy.h"
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/random/RandomDraws.h"
 #include "treadle/kernels/random/RandomStream.h"
 
@@ -41,10 +40,7 @@ template <typename T> struct RandomCrop {
 };
 
 Expected<BoundKernel> bindRandomCrop(const BindContext &node) {
-  auto bound = bindByType<RandomCrop, RealTypes>(node);
-  if (bound)
-    bound->state = std::make_shared<const NodeStream>(NodeStream::of(node));
-  return bound;
+  return withState(bindByType<RandomCrop, RealTypes>(node), NodeStream::of(node));
 }
 
 // --- SampleDistortedBoundingBox ------------------------------------------------------------------
@@ -229,10 +225,9 @@ template <bool isStateless> Expected<BoundKernel> bindSampling(const BindContext
                                       areas[0], ",", areas[1], "] and ", how.attempts));
   if (!isStateless)
     how.stream.emplace(NodeStream::of(node));
-  auto bound = bindByType<SampleBox, TypeList<int32_t, int64_t, int16_t, int8_t, uint8_t>>(node);
-  if (bound)
-    bound->state = std::make_shared<const Sampling>(std::move(how));
-  return bound;
+  return withState(
+      bindByType<SampleBox, TypeList<int32_t, int64_t, int16_t, int8_t, uint8_t>>(node),
+      std::move(how));
 }
 
 const KernelEntry randomCropTable[] = {

@@ -1,6 +1,5 @@
 // Images scaled and moved by any amount, with a choice of kernels, and the gradient of that.
 #include "treadle/kernels/ElementCopy.h"
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/images/Image.h"
 
 #include <numbers>

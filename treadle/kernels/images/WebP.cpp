@@ -31,11 +31,9 @@ Expected<Tensor> makeFrames(std::string_view file, int64_t count, int64_t height
 
 Expected<Tensor> decodeStill(std::string_view file, const WebPBitstreamFeatures &features,
                              int64_t channels) {
-  Expected<Tensor> image = makeFrames(file, 1, features.height, features.width, channels);
-  if (!image)
-    return image;
+  Tensor image = TREADLE_TRY(makeFrames(file, 1, features.height, features.width, channels));
   auto *decode = channels == 4 ? WebPDecodeRGBAInto : WebPDecodeRGBInto;
-  if (!decode(bytesOf(file), file.size(), image->data<uint8_t>(), image->bytes(),
+  if (!decode(bytesOf(file), file.size(), image.data<uint8_t>(), image.bytes(),
               static_cast<int>(features.width * channels)))
     return unreadable(file);
   return image;
@@ -59,16 +57,14 @@ Expected<Tensor> decodeAnimation(std::string_view file, bool onlyFirstFrame) {
   if (!decoder || !WebPAnimDecoderGetInfo(decoder.get(), &info))
     return unreadable(file);
   int64_t count = onlyFirstFrame ? 1 : info.frame_count;
-  Expected<Tensor> image = makeFrames(file, count, info.canvas_height, info.canvas_width, 4);
-  if (!image)
-    return image;
+  Tensor image = TREADLE_TRY(makeFrames(file, count, info.canvas_height, info.canvas_width, 4));
   int64_t frameSize = int64_t{info.canvas_height} * info.canvas_width * 4;
   for (int64_t k = 0; k < count; ++k) {
     uint8_t *frame = nullptr;
     int time = 0;
     if (!WebPAnimDecoderGetNext(decoder.get(), &frame, &time))
       return unreadable(file);
-    std::copy_n(frame, frameSize, image->data<uint8_t>() + k * frameSize);
+    std::copy_n(frame, frameSize, image.data<uint8_t>() + k * frameSize);
   }
   return image;
 }

@@ -1,6 +1,5 @@
 // Matrices with few diagonals: equations with tridiagonal and with banded triangular matrices, and
 // products with tridiagonal ones.
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/elementwise/Broadcast.h"
 #include "treadle/kernels/linear_algebra/LinearAlgebra.h"
 

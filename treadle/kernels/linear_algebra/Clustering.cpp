@@ -1,7 +1,6 @@
 // Centers that clustering begins with (D. Arthur and S. Vassilvitskii, "k-means++", 2007; O. Bachem
 // et al., "Approximate k-means++ in sublinear time", 2016), drawn as TensorFlow draws them.
 #include "treadle/kernels/Element.h"
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/random/Philox.h"
 
 #include <algorithm>

@@ -1,6 +1,5 @@
 // Cross: products of vectors of three, along the last dimension.
 #include "treadle/kernels/Element.h"
-#include "treadle/kernels/Families.h"
 
 #include <algorithm>
 

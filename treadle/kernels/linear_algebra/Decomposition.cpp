@@ -1,5 +1,4 @@
 // Matrices as products: Qr and Svd.
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/linear_algebra/LapackLibrary.h"
 #include "treadle/kernels/linear_algebra/LinearAlgebra.h"
 #include "treadle/kernels/linear_algebra/Spectra.h"
@@ -142,14 +141,11 @@ template <typename T> struct SvdKernel {
 
 template <template <typename> class Kernel>
 Expected<BoundKernel> bindDecomposition(const BindContext &node) {
-  Expected<BoundKernel> bound = bindByType<Kernel, MatrixTypes>(node);
-  if (bound) {
-    bool hasVectors =
-        node.attrs.getOr<bool>(node.op.ends_with("Svd") ? "compute_uv" : "compute_v", true);
-    bound->state = std::make_shared<const DecompositionState>(DecompositionState{
-        node.attrs.getOr<bool>("full_matrices", node.op == "XlaSvd"), hasVectors});
-  }
-  return bound;
+  bool hasVectors =
+      node.attrs.getOr<bool>(node.op.ends_with("Svd") ? "compute_uv" : "compute_v", true);
+  return withState(
+      bindByType<Kernel, MatrixTypes>(node),
+      DecompositionState{node.attrs.getOr<bool>("full_matrices", node.op == "XlaSvd"), hasVectors});
 }
 
 const KernelEntry decompositionTable[] = {

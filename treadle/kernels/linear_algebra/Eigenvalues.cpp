@@ -1,5 +1,4 @@
 // Eigenvalues and eigenvectors, of self-adjoint matrices and of any.
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/linear_algebra/LapackLibrary.h"
 #include "treadle/kernels/linear_algebra/LinearAlgebra.h"
 #include "treadle/kernels/linear_algebra/Spectra.h"

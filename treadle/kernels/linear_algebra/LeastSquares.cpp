@@ -1,5 +1,4 @@
 // Least squares, and the gradient of Cholesky's decomposition.
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/linear_algebra/LinearAlgebra.h"
 
 #include <Eigen/Cholesky>

@@ -1,6 +1,5 @@
 // Cholesky factors, inverses, determinants and solutions of linear equations.
 #include "treadle/kernels/linear_algebra/LinearAlgebra.h"
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/elementwise/Broadcast.h"
 #include "treadle/kernels/linear_algebra/LapackLibrary.h"
 
@@ -276,18 +275,13 @@ template <typename T> struct TriangularSolveKernel {
 
 template <template <typename> class Kernel>
 Expected<BoundKernel> bindMatrixOp(const BindContext &node) {
-  Expected<BoundKernel> bound = bindByType<Kernel, MatrixTypes>(node);
-  if (bound)
-    bound->state = std::make_shared<const bool>(node.attrs.getOr<bool>("adjoint", false));
-  return bound;
+  return withState(bindByType<Kernel, MatrixTypes>(node), node.attrs.getOr<bool>("adjoint", false));
 }
 
 Expected<BoundKernel> bindTriangularSolve(const BindContext &node) {
-  Expected<BoundKernel> bound = bindByType<TriangularSolveKernel, MatrixTypes>(node);
-  if (bound)
-    bound->state = std::make_shared<const TriangularState>(TriangularState{
-        node.attrs.getOr<bool>("lower", true), node.attrs.getOr<bool>("adjoint", false)});
-  return bound;
+  return withState(bindByType<TriangularSolveKernel, MatrixTypes>(node),
+                   TriangularState{node.attrs.getOr<bool>("lower", true),
+                                   node.attrs.getOr<bool>("adjoint", false)});
 }
 
 const KernelEntry linearAlgebraTable[] = {

@@ -1,7 +1,6 @@
 // Diagonals and bands of matrices in batches, and diagonals of whole tensors.
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/ElementCopy.h"
-#include "treadle/kernels/Families.h"
 
 #include <algorithm>
 

@@ -1,5 +1,4 @@
 // Square roots, logarithms and exponentials of matrices.
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/linear_algebra/LinearAlgebra.h"
 
 #include <Eigen/LU>

@@ -2,7 +2,6 @@
 // them on CPUs: `lapack_spotrf_ffi` is `potrf` of matrices of type s. The matrices are the last two
 // dimensions; those before them count matrices. What a routine gives and when `info` isn't 0 is as
 // in the LAPACK Users' Guide; eigenvectors may differ by factors of size 1.
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/linear_algebra/LapackCalls.h"
 
 #include <algorithm>
@@ -244,10 +243,7 @@ Expected<BoundKernel> bindCustomCall(const BindContext &node) {
                                       node.outputTypes.size(), " results, expected ",
                                       routine->operands.size(), " of ", dtypeName(target->type),
                                       " and ", state.results().size()));
-  BoundKernel bound =
-      boundWith(isComplex ? runCall<Complex128> : runCall<double>, std::move(state));
-  bound.isExpensive = true;
-  return bound;
+  return expensive(boundWith(isComplex ? runCall<Complex128> : runCall<double>, std::move(state)));
 }
 
 /// The first form of the op, which LAPACK's routines aren't called by.

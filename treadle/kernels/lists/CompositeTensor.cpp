@@ -1,7 +1,6 @@
 // Composite tensors (a ragged tensor, a sparse one, a class of one's own) packed into a variant,
 // part by part.
 #include "treadle/kernels/Element.h"
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/Variants.h"
 
 namespace treadle {

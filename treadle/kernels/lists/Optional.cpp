@@ -2,9 +2,6 @@
 #include "treadle/kernels/lists/Optional.h"
 
 #include "treadle/kernels/Element.h"
-#include "treadle/kernels/Families.h"
-
-#include <algorithm>
 
 namespace treadle {
 namespace {

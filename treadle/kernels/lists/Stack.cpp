@@ -1,6 +1,5 @@
 // Stacks: where v1 loops leave values for their gradients. StackV2 and the ops before it.
 #include "treadle/kernels/ElementCopy.h"
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/Handles.h"
 #include "treadle/tensor/KeptMemory.h"
 
@@ -75,13 +74,11 @@ void makeStack(OpContext &ctx) {
 }
 
 Expected<BoundKernel> bindMake(const BindContext &node) {
-  Expected<DType> dtype = node.attrs.get<DType>("elem_type");
-  if (!dtype)
-    return Unexpected(std::move(dtype.error()));
+  DType dtype = TREADLE_TRY(node.attrs.get<DType>("elem_type"));
   std::string name = node.attrs.getOr("stack_name", std::string());
   bool isNew = node.op == "StackV2";
   return boundWith(makeStack,
-                   MakeState{.dtype = *dtype,
+                   MakeState{.dtype = dtype,
                              .handleDType = isNew ? DType::Resource : DType::String,
                              .isRef = !isNew,
                              .takesLimit = isNew,

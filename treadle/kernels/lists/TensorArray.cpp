@@ -3,8 +3,6 @@
 
 #include "treadle/kernels/Update.h"
 
-#include <algorithm>
-
 namespace treadle {
 namespace {
 
@@ -137,10 +135,8 @@ Expected<Tensor> TensorArray::read(int64_t index) {
                                       " again: it was cleared after "
                                       "the first time; set clear_after_read to false to keep it"));
   if (!element.value) {
-    Expected<Tensor> zeros = zerosOf(traits.dtype, element.shape.dims);
-    if (!zeros)
-      return zeros;
-    element.value = std::move(*zeros);
+    Tensor zeros = TREADLE_TRY(zerosOf(traits.dtype, element.shape.dims));
+    element.value = std::move(zeros);
   }
   element.isRead = true;
   if (!traits.clearsAfterRead)

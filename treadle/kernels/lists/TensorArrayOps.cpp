@@ -1,8 +1,6 @@
 // The kernels of TensorArrayV3, V2 and the first: the same ops with three forms of handle, and with
 // or without a flow value to order them by.
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/Handles.h"
-#include "treadle/kernels/Update.h"
 #include "treadle/kernels/lists/TensorArray.h"
 
 #include <algorithm>
@@ -96,11 +94,9 @@ void makeArray(OpContext &ctx) {
 
 Expected<BoundKernel> bindMake(const BindContext &node) {
   const AttrMap &attrs = node.attrs;
-  Expected<DType> dtype = attrs.get<DType>("dtype");
-  if (!dtype)
-    return Unexpected(std::move(dtype.error()));
+  DType dtype = TREADLE_TRY(attrs.get<DType>("dtype"));
   TensorArrayTraits traits{
-      .dtype = *dtype,
+      .dtype = dtype,
       .elementShape = attrs.getOr(elementShape, PartialShape()),
       .isDynamic = attrs.getOr("dynamic_size", false),
       .clearsAfterRead = attrs.getOr("clear_after_read", true),

@@ -2,7 +2,6 @@
 // take lists apart or put them together as a whole stand in TensorListWhole.cpp.
 #include "treadle/kernels/lists/TensorListOps.h"
 
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/Update.h"
 
 #include <algorithm>

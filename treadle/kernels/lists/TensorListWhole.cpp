@@ -1,9 +1,6 @@
 // TensorList ops on whole lists: between a list and one tensor, and between lists.
 #include "treadle/kernels/lists/TensorListOps.h"
 
-#include "treadle/kernels/Families.h"
-#include "treadle/kernels/Update.h"
-
 #include <algorithm>
 
 namespace treadle {

@@ -1,7 +1,6 @@
 #include "treadle/kernels/lists/TensorMap.h"
 
 #include "treadle/kernels/ElementShapes.h"
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/Update.h"
 
 #include <algorithm>

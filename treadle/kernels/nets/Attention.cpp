@@ -432,11 +432,9 @@ void runAttentionGrad(OpContext &ctx) {
 template <KernelFn fn> Expected<BoundKernel> bind(const BindContext &node) {
   if (node.inputTypes[0] != DType::Float32)
     return unsupportedDType(node, node.inputTypes[0]);
-  BoundKernel bound = boundWith(fn, AttentionState{node.attrs.getOr("scale", 1.0F),
-                                                   node.attrs.getOr("causal", false),
-                                                   node.attrs.getOr("zero_if_masked", false)});
-  bound.isExpensive = true;
-  return bound;
+  return expensive(boundWith(fn, AttentionState{node.attrs.getOr("scale", 1.0F),
+                                                node.attrs.getOr("causal", false),
+                                                node.attrs.getOr("zero_if_masked", false)}));
 }
 
 const KernelEntry attentionTable[] = {

@@ -1,5 +1,4 @@
 // BiasAdd adds a vector along the channels of a tensor; BiasAddGrad sums over everything else.
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/elementwise/Wrapping.h"
 
 #include <vector>
@@ -92,13 +91,10 @@ template <typename T> struct BiasAddGradKernel {
 
 template <template <typename> class Kernel>
 Expected<BoundKernel> bindBias(const BindContext &node) {
-  BoundKernel bound;
-  if (!visitType(node.inputTypes[0], NumericTypes(),
-                 [&]<typename T>() { bound.fn = Kernel<Wrapping<T>>::run; }))
-    return unsupportedDType(node, node.inputTypes[0]);
+  BoundKernel bound = TREADLE_TRY(bindChosen<NumericTypes>(
+      node, node.inputTypes[0], []<typename T>() { return Kernel<Wrapping<T>>::run; }));
   std::string format = node.attrs.getOr("data_format", std::string("NHWC"));
-  bound.state = std::make_shared<const BiasState>(BiasState{format.starts_with("NC")});
-  return bound;
+  return boundWith(bound.fn, BiasState{format.starts_with("NC")});
 }
 
 const KernelEntry biasTable[] = {

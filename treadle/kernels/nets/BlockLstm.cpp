@@ -1,9 +1,6 @@
 // BlockLSTM: a long short-term memory over all steps of a sequence at once, and its gradient.
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/InputDims.h"
 #include "treadle/kernels/nets/LstmStep.h"
-
-#include <ranges>
 
 namespace treadle {
 namespace {
@@ -180,16 +177,11 @@ private:
 
 template <template <typename> class Kernel, bool isV2>
 Expected<BoundKernel> bindBlock(const BindContext &node) {
-  auto bound = bindByType<Kernel, TypeList<float, Half>>(BindContext{
-      node.node, node.op, node.attrs, node.inputTypes.subspan(1), node.outputTypes, node.device});
-  if (bound) {
-    bound->state = std::make_shared<const LstmOptions>(
-        LstmOptions{isV2 ? 0 : node.attrs.getOr<float>("forget_bias", 1),
-                    node.attrs.getOr<float>("cell_clip", isV2 ? 0 : 3),
-                    node.attrs.getOr("use_peephole", false), isV2});
-    bound->isExpensive = true;
-  }
-  return bound;
+  LstmOptions options{isV2 ? 0 : node.attrs.getOr<float>("forget_bias", 1),
+                      node.attrs.getOr<float>("cell_clip", isV2 ? 0 : 3),
+                      node.attrs.getOr("use_peephole", false), isV2};
+  return withState(bindForType<Kernel, TypeList<float, Half>>(node, node.inputTypes[1]), options)
+      .map(expensive);
 }
 
 const KernelEntry blockLstmTable[] = {

@@ -1,7 +1,6 @@
 // Decoders of connectionist temporal classification: the best class of each step, and a search with
 // a beam (A. Graves, "Supervised sequence labelling with recurrent neural networks", section 7.5).
 #include "treadle/kernels/Element.h"
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/nets/Ctc.h"
 
 #include <algorithm>
@@ -244,10 +243,7 @@ template <typename T> struct BeamDecoder {
 
 template <template <typename> class Kernel, typename State>
 Expected<BoundKernel> bindDecoder(const BindContext &node, State state) {
-  auto bound = bindByType<Kernel, TypeList<float, double>>(node);
-  if (bound)
-    bound->state = std::make_shared<const State>(state);
-  return bound;
+  return withState(bindByType<Kernel, TypeList<float, double>>(node), state);
 }
 
 Expected<BoundKernel> bindGreedy(const BindContext &node) {

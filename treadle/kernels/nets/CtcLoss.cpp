@@ -1,9 +1,7 @@
 // CTCLoss: how unlikely a sequence of labels is, summed over all its alignments with the inputs,
 // and the slope of that (A. Graves, "Supervised sequence labelling with recurrent neural networks",
 // chapter 7, whose names the variables have). The last class is the blank; of CTCLossV2 the first.
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/nets/Ctc.h"
-#include "treadle/kernels/sparse/Sparse.h"
 
 #include <algorithm>
 
@@ -251,13 +249,11 @@ template <typename T> struct CtcLoss {
 };
 
 template <bool isBlankFirst> Expected<BoundKernel> bindLoss(const BindContext &node) {
-  auto bound = bindByType<CtcLoss, TypeList<float, double>>(node);
-  if (bound)
-    bound->state = std::make_shared<const LossOptions>(
-        LossOptions{node.attrs.getOr("preprocess_collapse_repeated", false),
-                    node.attrs.getOr("ctc_merge_repeated", true),
-                    node.attrs.getOr("ignore_longer_outputs_than_inputs", false), isBlankFirst});
-  return bound;
+  return withState(bindByType<CtcLoss, TypeList<float, double>>(node),
+                   LossOptions{node.attrs.getOr("preprocess_collapse_repeated", false),
+                               node.attrs.getOr("ctc_merge_repeated", true),
+                               node.attrs.getOr("ignore_longer_outputs_than_inputs", false),
+                               isBlankFirst});
 }
 
 const KernelEntry ctcLossTable[] = {

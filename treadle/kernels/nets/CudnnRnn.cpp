@@ -2,7 +2,6 @@
 // one vector, laid out as cuDNN does: the weights of all layers, then their biases. Each layer (and
 // direction) has its input weights gate by gate, then the recurrent ones; so have biases.
 #include "treadle/kernels/ElementCopy.h"
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/arrays/Rearrange.h"
 #include "treadle/kernels/elementwise/Families.h"
 #include "treadle/kernels/products/MatMul.h"
@@ -294,9 +293,7 @@ template <bool hasLengths> Expected<BoundKernel> bindRnn(const BindContext &node
     s.computed = s.dtype;
   else if (s.dtype != DType::Float32 && s.dtype != DType::Float16 && s.dtype != DType::BFloat16)
     return unsupportedDType(node, s.dtype);
-  BoundKernel bound = boundWith(runRnn, std::move(s));
-  bound.isExpensive = true;
-  return bound;
+  return expensive(boundWith(runRnn, std::move(s)));
 }
 
 // --- parameters --------------------------------------------------------------------------------

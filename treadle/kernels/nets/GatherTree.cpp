@@ -1,7 +1,6 @@
 // GatherTree: the sequences that a search with a beam found. Each step has an id and a parent for
 // each beam; a sequence is read from its last step back, and ends at its first end token.
 #include "treadle/kernels/Element.h"
-#include "treadle/kernels/Families.h"
 
 #include <algorithm>
 

@@ -1,10 +1,8 @@
 // BatchNormWithGlobalNormalization, the first batch normalization, and its gradient: mean and
 // variance of each channel are given.
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/elementwise/Elementwise.h"
 
 #include <cmath>
-#include <vector>
 
 namespace treadle {
 namespace {
@@ -94,12 +92,9 @@ template <typename T> struct NormalizeGrad {
 
 template <template <typename> class Kernel>
 Expected<BoundKernel> bindNormalization(const BindContext &node) {
-  auto bound = bindByType<Kernel, TypeList<float, double, Half>>(node);
-  if (bound)
-    bound->state = std::make_shared<const Options>(
-        Options{node.attrs.getOr("variance_epsilon", 0.0f),
-                node.attrs.getOr("scale_after_normalization", false)});
-  return bound;
+  return withState(bindByType<Kernel, TypeList<float, double, Half>>(node),
+                   Options{node.attrs.getOr("variance_epsilon", 0.0f),
+                           node.attrs.getOr("scale_after_normalization", false)});
 }
 
 const KernelEntry globalNormalizationTable[] = {

@@ -1,7 +1,6 @@
 // _GroupNorm: normalisation of each image over the positions and channels of a group of channels
 // (Y. Wu and K. He, "Group normalization", arXiv 1803.08494).
 #include "treadle/kernels/Element.h"
-#include "treadle/kernels/Families.h"
 
 #include <cmath>
 #include <vector>

@@ -1,7 +1,6 @@
 // GRUBlockCell: one step of a gated recurrent unit, and its gradient. Reset and update gates lie
 // side by side.
 #include "treadle/kernels/Element.h"
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/InputDims.h"
 
 #include <Eigen/Core>

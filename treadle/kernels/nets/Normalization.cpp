@@ -1,7 +1,6 @@
 // Normalisation across channels (LRN) and over batches (FusedBatchNorm, and with a summand and an
 // activation _FusedBatchNormEx), with their gradients.
 #include "treadle/kernels/ElementCopy.h"
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/Window.h"
 #include "treadle/kernels/elementwise/Elementwise.h"
 #include "treadle/kernels/products/Epilogue.h"
@@ -102,12 +101,10 @@ template <template <typename> class Kernel> Expected<BoundKernel> bindLrn(const 
   auto radius = node.attrs.getOr<int64_t>("depth_radius", 5);
   if (radius < 0)
     return Unexpected(invalidArgument("depth_radius is ", radius, ", expected 0 or more"));
-  Expected<BoundKernel> bound = bindByType<Kernel, TypeList<float, Half, BFloat16>>(node);
-  if (bound)
-    bound->state = std::make_shared<const LrnState>(
-        LrnState{radius, node.attrs.getOr<float>("bias", 1), node.attrs.getOr<float>("alpha", 1),
-                 node.attrs.getOr<float>("beta", 0.5)});
-  return bound;
+  return withState(bindByType<Kernel, TypeList<float, Half, BFloat16>>(node),
+                   LrnState{radius, node.attrs.getOr<float>("bias", 1),
+                            node.attrs.getOr<float>("alpha", 1),
+                            node.attrs.getOr<float>("beta", 0.5)});
 }
 
 // --- FusedBatchNorm ------------------------------------------------------------------------------
@@ -311,14 +308,12 @@ template <typename T> struct BatchNormGradKernel {
 
 template <template <typename> class Kernel>
 Expected<BoundKernel> bindBatchNorm(const BindContext &node) {
-  Expected<BoundKernel> bound = bindByType<Kernel, TypeList<float, Half, BFloat16>>(node);
   std::string format = node.attrs.getOr("data_format", std::string("NHWC"));
-  if (bound)
-    bound->state = std::make_shared<const BatchNormState>(
-        BatchNormState{node.attrs.getOr<float>("epsilon", 0.0001f),
-                       node.attrs.getOr<float>("exponential_avg_factor", 1),
-                       node.attrs.getOr<bool>("is_training", true), format.starts_with("NC")});
-  return bound;
+  return withState(bindByType<Kernel, TypeList<float, Half, BFloat16>>(node),
+                   BatchNormState{node.attrs.getOr<float>("epsilon", 0.0001f),
+                                  node.attrs.getOr<float>("exponential_avg_factor", 1),
+                                  node.attrs.getOr<bool>("is_training", true),
+                                  format.starts_with("NC")});
 }
 
 Expected<BoundKernel> bindBatchNormEx(const BindContext &node) {

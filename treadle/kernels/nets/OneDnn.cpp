@@ -62,9 +62,7 @@ template <Compute compute> Expected<BoundKernel> bindFloats(const BindContext &n
   DType dtype = node.outputTypes[0];
   if (dtype != DType::Float32)
     return unsupportedDType(node, dtype);
-  BoundKernel bound = boundWith(runComposed<compute>, Composed{dtype, node.attrs});
-  bound.isExpensive = true;
-  return bound;
+  return expensive(boundWith(runComposed<compute>, Composed{dtype, node.attrs}));
 }
 
 template <Compute compute> constexpr BindFn bindComposed = bindAlsoHalves<bindFloats<compute>>;

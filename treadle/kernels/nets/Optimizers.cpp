@@ -1,7 +1,6 @@
 // Steps of gradient descent in all its forms: a rule each, and one line for each op that applies
 // it.
 #include "treadle/kernels/ElementCopy.h"
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/nets/Optimizer.h"
 
 namespace treadle {

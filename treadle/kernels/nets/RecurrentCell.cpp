@@ -1,6 +1,5 @@
 // LSTMBlockCell: one step of a long short-term memory, and its gradient. Gates lie in the order
 // input, cell, forget, output.
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/InputDims.h"
 #include "treadle/kernels/nets/LstmStep.h"
 
@@ -105,12 +104,10 @@ template <typename T> struct LstmCellGradKernel {
 
 template <template <typename> class Kernel>
 Expected<BoundKernel> bindCell(const BindContext &node) {
-  Expected<BoundKernel> bound = bindByType<Kernel, TypeList<float, Half>>(node);
-  if (bound)
-    bound->state = std::make_shared<const LstmOptions>(LstmOptions{
-        node.attrs.getOr<float>("forget_bias", 1), node.attrs.getOr<float>("cell_clip", 3),
-        node.attrs.getOr<bool>("use_peephole", false)});
-  return bound;
+  return withState(bindByType<Kernel, TypeList<float, Half>>(node),
+                   LstmOptions{node.attrs.getOr<float>("forget_bias", 1),
+                               node.attrs.getOr<float>("cell_clip", 3),
+                               node.attrs.getOr<bool>("use_peephole", false)});
 }
 
 const KernelEntry lstmTable[] = {

@@ -1,7 +1,6 @@
 // _FusedScale: what epilogues of convolutions do, with no convolution before it.
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/ElementCopy.h"
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/products/Epilogue.h"
 
 #include <algorithm>
@@ -47,10 +46,7 @@ template <typename T> struct ScaleKernel {
 
 Expected<BoundKernel> bindScale(const BindContext &node) {
   EpilogueSpec spec = TREADLE_TRY(EpilogueSpec::of(node));
-  Expected<BoundKernel> bound = bindByType<ScaleKernel, TypeList<float, double>>(node);
-  if (bound)
-    bound->state = std::make_shared<const EpilogueSpec>(std::move(spec));
-  return bound;
+  return withState(bindByType<ScaleKernel, TypeList<float, double>>(node), std::move(spec));
 }
 
 const KernelEntry scaleTable[] = {{"_FusedScale", bindScale}};

@@ -1,5 +1,4 @@
 // Softmax and the cross entropies of logits.
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/RunningTotal.h"
 #include "treadle/kernels/elementwise/Broadcast.h"
 #include "treadle/kernels/elementwise/Elementwise.h"

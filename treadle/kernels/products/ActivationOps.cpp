@@ -1,6 +1,5 @@
 // The activations that epilogues know and TensorFlow has no op for, as ops of their own, and
 // gradients of those that take more than a few operations.
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/Widened.h"
 #include "treadle/kernels/products/Epilogue.h"
 
@@ -37,11 +36,8 @@ template <typename T> struct ActivationKernel {
 
 /// Of an op whose name is the activation's behind a line.
 Expected<BoundKernel> bindActivation(const BindContext &node) {
-  Expected<BoundKernel> bound = bindByType<ActivationKernel, TypeList<float, double>>(node);
-  if (bound)
-    bound->state = std::make_shared<const Activation>(
-        findActivation(node.op.substr(1)).value_or(Activation()));
-  return bound;
+  return withState(bindByType<ActivationKernel, TypeList<float, double>>(node),
+                   findActivation(node.op.substr(1)).value_or(Activation()));
 }
 
 // --- gradients: what flows to the result, times the slope at x -----------------------------------

@@ -1,9 +1,7 @@
 // Einsum and XlaDot: the operands are copied into the form [batch, free, summed], multiplied as
 // matrices, and the product copied into the order that the equation asks for.
 #include "treadle/kernels/ElementCopy.h"
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/arrays/DimensionNumbers.h"
-#include "treadle/kernels/elementwise/Elementwise.h"
 #include "treadle/kernels/elementwise/Families.h"
 #include "treadle/kernels/products/EinsumAxes.h"
 #include "treadle/kernels/products/MatMul.h"
@@ -61,10 +59,8 @@ Expected<EinsumState> parseEquation(std::string_view equation) {
       break;
     rest.remove_prefix(comma + 1);
   }
-  Expected<std::string> output = parseLabels(equation.substr(arrow + 2));
-  if (!output)
-    return Unexpected(std::move(output.error()));
-  s.output = *output;
+  std::string output = TREADLE_TRY(parseLabels(equation.substr(arrow + 2)));
+  s.output = output;
   if (s.inputs.size() > 2)
     return Unexpected(invalidArgument("equation '", equation, "' has ", s.inputs.size(),
                                       " operands, but 1 or 2 are expected"));
@@ -182,22 +178,16 @@ void runEinsum(OpContext &ctx) {
 }
 
 Expected<BoundKernel> bindEinsum(const BindContext &node) {
-  Expected<std::string> equation = node.attrs.get<std::string>("equation");
-  if (!equation)
-    return Unexpected(std::move(equation.error()));
-  Expected<EinsumState> s = parseEquation(*equation);
-  if (!s)
-    return Unexpected(std::move(s.error()));
-  if (s->inputs.size() != node.inputTypes.size())
-    return Unexpected(invalidArgument("equation '", *equation, "' has ", s->inputs.size(),
+  std::string equation = TREADLE_TRY(node.attrs.get<std::string>("equation"));
+  EinsumState s = TREADLE_TRY(parseEquation(equation));
+  if (s.inputs.size() != node.inputTypes.size())
+    return Unexpected(invalidArgument("equation '", equation, "' has ", s.inputs.size(),
                                       " operands, but the node has ", node.inputTypes.size()));
   DType dtype = node.outputTypes[0];
-  s->multiply = findMultiply(dtype, dtype, dtype);
-  if (!s->multiply)
+  s.multiply = findMultiply(dtype, dtype, dtype);
+  if (!s.multiply)
     return unsupportedDType(node, dtype);
-  BoundKernel bound = boundWith(runEinsum, std::move(*s));
-  bound.isExpensive = true;
-  return bound;
+  return expensive(boundWith(runEinsum, std::move(s)));
 }
 
 // --- XlaDot ------------------------------------------------------------------------------------
@@ -284,9 +274,7 @@ Expected<BoundKernel> bindDot(const BindContext &node) {
   s.product.multiply = findMultiply(s.computed, s.computed, s.computed);
   if (!s.product.multiply)
     return unsupportedDType(node, out);
-  BoundKernel bound = boundWith(runDot, std::move(s));
-  bound.isExpensive = true;
-  return bound;
+  return expensive(boundWith(runDot, std::move(s)));
 }
 
 const KernelEntry einsumTable[] = {

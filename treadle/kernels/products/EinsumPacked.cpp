@@ -9,7 +9,6 @@
 #include <atomic>
 #include <functional>
 #include <numeric>
-#include <optional>
 
 namespace treadle::einsum {
 namespace {

@@ -3,7 +3,6 @@
 // as float.
 #include "treadle/kernels/products/MatMul.h"
 #include "treadle/kernels/Element.h"
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/RunningTotal.h"
 #include "treadle/kernels/Widened.h"
 #include "treadle/kernels/elementwise/Broadcast.h"
@@ -13,7 +12,6 @@
 #include "treadle/kernels/products/FloatProduct.h"
 #include "treadle/kernels/products/ProductAhead.h"
 #include "treadle/kernels/products/VectorProduct.h"
-#include "treadle/runtime/ThreadPool.h"
 
 #include <algorithm>
 #include <functional>
@@ -383,11 +381,9 @@ Expected<BoundKernel> bindProduct(const BindContext &node, const char *aFlag, co
                                   bool conjugates, bool broadcasts) {
   DType a = node.inputTypes[0], b = node.inputTypes[1], out = node.outputTypes[0];
   if (MultiplyFn multiply = findMultiply(a, b, out)) {
-    BoundKernel bound =
+    return expensive(
         boundWith(fn, MatMulState{multiply, out, node.attrs.getOr<bool>(aFlag, false),
-                                  node.attrs.getOr<bool>(bFlag, false), conjugates, broadcasts});
-    bound.isExpensive = true;
-    return bound;
+                                  node.attrs.getOr<bool>(bFlag, false), conjugates, broadcasts}));
   }
   return unsupportedDType(node, a);
 }
@@ -402,11 +398,10 @@ Expected<BoundKernel> bindFusedMatMul(const BindContext &node) {
   if (!multiply || (dtype != DType::Float32 && dtype != DType::Float64))
     return unsupportedDType(node, dtype);
   EpilogueSpec epilogue = TREADLE_TRY(EpilogueSpec::of(node));
-  BoundKernel bound = boundWith(
-      runMatMul, MatMulState{multiply, dtype, node.attrs.getOr<bool>("transpose_a", false),
-                             node.attrs.getOr<bool>("transpose_b", false), false, false, epilogue});
-  bound.isExpensive = true;
-  return bound;
+  return expensive(
+      boundWith(runMatMul,
+                MatMulState{multiply, dtype, node.attrs.getOr<bool>("transpose_a", false),
+                            node.attrs.getOr<bool>("transpose_b", false), false, false, epilogue}));
 }
 
 template <bool broadcasts> Expected<BoundKernel> bindBatchMatMul(const BindContext &node) {

@@ -1,7 +1,5 @@
 // Floats rounded to what an integer of a few bits could say of a range, and the gradients of that:
 // by attributes, by inputs, or by inputs for each channel.
-#include "treadle/kernels/Families.h"
-#include "treadle/kernels/elementwise/Elementwise.h"
 
 #include <cmath>
 #include <vector>

@@ -308,9 +308,7 @@ template <Form form> Expected<BoundKernel> bindConvolution(const BindContext &no
   auto attrs = TREADLE_TRY(WindowAttrs::of(node, 2));
   if (attrs.channelsFirst)
     return Unexpected(unimplemented("op '", node.op, "' with data_format = NCHW"));
-  BoundKernel bound = boundWith(convolve<form>, ConvolutionState{attrs, node.outputTypes[0]});
-  bound.isExpensive = true;
-  return bound;
+  return expensive(boundWith(convolve<form>, ConvolutionState{attrs, node.outputTypes[0]}));
 }
 
 // --- products ------------------------------------------------------------------------------------
@@ -358,10 +356,8 @@ template <Form form> void multiply(OpContext &ctx) {
 template <Form form> Expected<BoundKernel> bindProduct(const BindContext &node) {
   TREADLE_TRY(checkTypes(node, form));
   bool isShifted = node.attrs.getOr("input_quant_mode", std::string("MIN_FIRST")) == "MIN_FIRST";
-  BoundKernel bound = boundWith(
-      multiply<form>, ProductState{Transpositions::of(node.attrs), isShifted, node.outputTypes[0]});
-  bound.isExpensive = true;
-  return bound;
+  return expensive(boundWith(multiply<form>, ProductState{Transpositions::of(node.attrs), isShifted,
+                                                          node.outputTypes[0]}));
 }
 
 constexpr Form plain{}, biased{.hasBias = true};

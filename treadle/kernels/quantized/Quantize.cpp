@@ -1,6 +1,5 @@
 // Floats to integers of quantized dtypes and back, with one range for all or one for each slice.
 #include "treadle/kernels/ElementCopy.h"
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/elementwise/Conversion.h"
 #include "treadle/kernels/elementwise/Quantized.h"
 

@@ -2,7 +2,6 @@
 // of that. Unlike FakeQuant, zero keeps its place without moving the range.
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/ElementCopy.h"
-#include "treadle/kernels/Families.h"
 
 #include <cmath>
 #include <limits>

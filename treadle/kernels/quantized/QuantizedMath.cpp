@@ -1,7 +1,6 @@
 // Sums, products and convolutions of quantized tensors. Products are exact: the integers less those
 // that stand for zero are multiplied and added up in 32 bits.
 #include "treadle/kernels/ElementCopy.h"
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/Window.h"
 #include "treadle/kernels/elementwise/Broadcast.h"
 #include "treadle/kernels/elementwise/Elementwise.h"

@@ -1,7 +1,6 @@
 // Quantized tensors whose range changes or whose shape does: requantization, joining, reshaping,
 // rectifying, pooling.
 #include "treadle/kernels/ElementCopy.h"
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/Window.h"
 #include "treadle/kernels/elementwise/Quantized.h"
 
@@ -267,10 +266,9 @@ template <bool isMean> void poolQuantized(OpContext &ctx) {
 template <bool isMean> Expected<BoundKernel> bindPooling(const BindContext &node) {
   auto attrs = TREADLE_TRY(WindowAttrs::of(node, 2));
   PoolingState s{attrs, {1, 1, 1}};
-  auto channels = attrs.split("ksize", node.attrs.getOr("ksize", std::vector<int64_t>()), s.size);
-  if (!channels)
-    return Unexpected(std::move(channels.error()));
-  if (*channels != 1)
+  auto channels =
+      TREADLE_TRY(attrs.split("ksize", node.attrs.getOr("ksize", std::vector<int64_t>()), s.size));
+  if (channels != 1)
     return Unexpected(unimplemented("op '", node.op, "' with a window over channels"));
   return boundWith(poolQuantized<isMean>, s);
 }

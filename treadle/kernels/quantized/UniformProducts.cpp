@@ -2,7 +2,6 @@
 // zero points, brought to the scale of the result. The hybrid ones quantize their left operand, a
 // batch of floats, row by row, and give floats.
 #include "treadle/kernels/ElementCopy.h"
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/arrays/DimensionNumbers.h"
 #include "treadle/kernels/products/Families.h"
 #include "treadle/kernels/quantized/UniformParameters.h"
@@ -368,10 +367,8 @@ Expected<BoundKernel> bindProduct(const BindContext &node) {
     return Unexpected(invalidArgument("lhs_quantization_axis is ", s.lhs->axis, ", expected -1"));
   if (isConvolution)
     s.window = TREADLE_TRY(readWindow(node));
-  BoundKernel bound = boundWith(
-      isHybrid ? runComputing<computeHybrid> : runComputing<computeProduct>, std::move(s));
-  bound.isExpensive = true;
-  return bound;
+  return expensive(boundWith(isHybrid ? runComputing<computeHybrid> : runComputing<computeProduct>,
+                             std::move(s)));
 }
 
 const KernelEntry uniformProductTable[] = {

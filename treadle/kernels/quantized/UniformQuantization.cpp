@@ -1,6 +1,5 @@
 // TensorFlow's Uniform ops of single elements: floats to integers and back, from one scale to
 // another, sums, and bounds.
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/elementwise/Broadcast.h"
 #include "treadle/kernels/elementwise/Quantized.h"
 #include "treadle/kernels/quantized/UniformParameters.h"

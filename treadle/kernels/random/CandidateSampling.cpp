@@ -1,7 +1,5 @@
 // Ops that draw classes for sampled losses, with how often each was to be expected; and which of
 // them are true classes by accident.
-#include "treadle/kernels/Element.h"
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/FilesOfRun.h"
 #include "treadle/kernels/random/CandidateSampler.h"
 #include "treadle/kernels/random/RandomStream.h"

@@ -1,6 +1,5 @@
 // Classes drawn by their unnormalised log probabilities.
 #include "treadle/kernels/Element.h"
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/random/RandomNumbers.h"
 #include "treadle/kernels/random/RandomStream.h"
 

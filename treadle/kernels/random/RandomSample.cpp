@@ -1,7 +1,6 @@
 // Samples from gamma, Poisson and binomial distributions whose parameters are tensors. Every sample
 // has a part of the stream to itself, so that none depends on how long another took.
 #include "treadle/kernels/ElementCopy.h"
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/elementwise/Broadcast.h"
 #include "treadle/kernels/elementwise/Conversion.h"
 #include "treadle/kernels/random/RandomNumbers.h"

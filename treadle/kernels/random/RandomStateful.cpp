@@ -2,7 +2,6 @@
 // takes its numbers from the state and moves it on. And integers by chance, indices in an order
 // that looks like chance.
 #include "treadle/kernels/ElementCopy.h"
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/random/RandomFill.h"
 #include "treadle/kernels/random/RandomStream.h"
 
@@ -82,11 +81,8 @@ template <typename T> struct NonDeterministicIntegers {
 };
 
 Expected<BoundKernel> bindNonDeterministic(const BindContext &node) {
-  BoundKernel bound;
-  if (!visitType(node.outputTypes[0], TypeList<int32_t, int64_t, uint32_t, uint64_t>(),
-                 [&]<typename T>() { bound.fn = NonDeterministicIntegers<T>::run; }))
-    return unsupportedDType(node, node.outputTypes[0]);
-  return bound;
+  return bindForType<NonDeterministicIntegers, TypeList<int32_t, int64_t, uint32_t, uint64_t>>(
+      node, node.outputTypes[0]);
 }
 
 // --- RandomIndexShuffle --------------------------------------------------------------------------

@@ -1,6 +1,5 @@
 // Random numbers as a pure function of a seed: the Stateless ops, which take the seed itself, and
 // their V2 forms, which take the key and the counter that StatelessRandomGetKeyCounter makes of it.
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/random/RandomFill.h"
 #include "treadle/kernels/random/RandomStream.h"
 

@@ -1,8 +1,6 @@
 // Normal numbers between bounds, with the mean, the deviation and the bounds as tensors.
 #include "treadle/kernels/ElementCopy.h"
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/elementwise/Broadcast.h"
-#include "treadle/kernels/elementwise/Elementwise.h"
 #include "treadle/kernels/random/RandomNumbers.h"
 #include "treadle/kernels/random/RandomStream.h"
 
@@ -224,19 +222,12 @@ template <typename T> struct StatelessTruncatedKernel {
 using TruncatedTypes = TypeList<float, double, Half>;
 
 Expected<BoundKernel> bindTruncated(const BindContext &node) {
-  BoundKernel bound;
-  if (!visitType(node.outputTypes[0], TruncatedTypes(),
-                 [&]<typename T>() { bound.fn = TruncatedKernel<T>::run; }))
-    return unsupportedDType(node, node.outputTypes[0]);
-  return boundWith(bound.fn, TruncatedState{NodeStream::of(node)});
+  return withState(bindForType<TruncatedKernel, TruncatedTypes>(node, node.outputTypes[0]),
+                   TruncatedState{NodeStream::of(node)});
 }
 
 Expected<BoundKernel> bindStatelessTruncated(const BindContext &node) {
-  BoundKernel bound;
-  if (!visitType(node.outputTypes[0], TruncatedTypes(),
-                 [&]<typename T>() { bound.fn = StatelessTruncatedKernel<T>::run; }))
-    return unsupportedDType(node, node.outputTypes[0]);
-  return bound;
+  return bindForType<StatelessTruncatedKernel, TruncatedTypes>(node, node.outputTypes[0]);
 }
 
 const KernelEntry randomTruncatedTable[] = {

@@ -1,7 +1,6 @@
 // SobolSample: points of the Sobol sequence, by the direction numbers of S. Joe and F. Y. Kuo
 // ("Constructing Sobol sequences with better two-dimensional projections", 2008).
 #include "treadle/kernels/Element.h"
-#include "treadle/kernels/Families.h"
 
 #include <array>
 #include <bit>
@@ -106,11 +105,7 @@ template <typename T> struct Sobol {
 };
 
 Expected<BoundKernel> bindSobol(const BindContext &node) {
-  BoundKernel bound;
-  if (!visitType(node.outputTypes[0], TypeList<float, double>(),
-                 [&]<typename T>() { bound.fn = Sobol<T>::run; }))
-    return unsupportedDType(node, node.outputTypes[0]);
-  return bound;
+  return bindForType<Sobol, TypeList<float, double>>(node, node.outputTypes[0]);
 }
 
 const KernelEntry sobolTable[] = {

@@ -1,10 +1,7 @@
 // XlaRngBitGenerator: bits of Philox 4x32 and ThreeFry 2x32, from a state that goes on.
-#include "treadle/kernels/Element.h"
 #include "treadle/kernels/ElementCopy.h"
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/random/Philox.h"
 
-#include <algorithm>
 #include <bit>
 #include <cstring>
 

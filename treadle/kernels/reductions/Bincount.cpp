@@ -1,6 +1,4 @@
 // Counts of small integers: Bincount and its dense, sparse and ragged forms; and Bucketize.
-#include "treadle/kernels/Families.h"
-#include "treadle/kernels/elementwise/Elementwise.h"
 #include "treadle/kernels/reductions/SegmentRows.h"
 
 #include <algorithm>
@@ -156,13 +154,9 @@ template <typename T> struct RaggedBincount {
 
 template <template <typename> class Kernel>
 Expected<BoundKernel> bindBincount(const BindContext &node) {
-  BoundKernel bound;
-  if (!visitType(node.outputTypes[0], TypeList<int32_t, int64_t, float, double>(),
-                 [&]<typename T>() { bound.fn = Kernel<T>::run; }))
-    return unsupportedDType(node, node.outputTypes[0]);
-  bound.state = std::make_shared<const BincountState>(
+  return withState(
+      bindForType<Kernel, TypeList<int32_t, int64_t, float, double>>(node, node.outputTypes[0]),
       BincountState{node.attrs.getOr<bool>("binary_output", false)});
-  return bound;
 }
 
 // --- Bucketize -----------------------------------------------------------------------------------
@@ -190,13 +184,10 @@ template <typename T> struct BucketizeKernel {
 
 Expected<BoundKernel> bindBucketize(const BindContext &node) {
   using Types = TypeList<int32_t, int64_t, float, double>;
-  Expected<BoundKernel> bound = bindByType<BucketizeKernel, Types>(node);
   Boundaries boundaries{node.attrs.getOr("boundaries", std::vector<float>())};
   if (!std::ranges::is_sorted(boundaries.limits))
     return Unexpected(invalidArgument("boundaries must be sorted"));
-  if (bound)
-    bound->state = std::make_shared<const Boundaries>(std::move(boundaries));
-  return bound;
+  return withState(bindByType<BucketizeKernel, Types>(node), std::move(boundaries));
 }
 
 const KernelEntry bincountTable[] = {

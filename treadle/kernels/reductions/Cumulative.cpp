@@ -1,6 +1,5 @@
 // Running sums, products and log-sums along an axis.
 #include "treadle/kernels/ElementCopy.h"
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/RunningTotal.h"
 #include "treadle/kernels/elementwise/Elementwise.h"
 
@@ -128,14 +127,11 @@ template <template <typename> class Op> struct CumulativeOf {
 
 template <template <typename> class Op, typename Types>
 Expected<BoundKernel> bindCumulative(const BindContext &node) {
-  BoundKernel bound;
-  if (!visitType(node.inputTypes[0], Types(), [&]<typename T>() {
-        bound.fn = CumulativeOf<Op>::template Kernel<Wrapping<T>>::run;
-      }))
-    return unsupportedDType(node, node.inputTypes[0]);
-  bound.state = std::make_shared<const CumulativeState>(CumulativeState{
-      node.attrs.getOr<bool>("exclusive", false), node.attrs.getOr<bool>("reverse", false)});
-  return bound;
+  BoundKernel bound = TREADLE_TRY(bindChosen<Types>(node, node.inputTypes[0], []<typename T>() {
+    return CumulativeOf<Op>::template Kernel<Wrapping<T>>::run;
+  }));
+  return boundWith(bound.fn, CumulativeState{node.attrs.getOr<bool>("exclusive", false),
+                                             node.attrs.getOr<bool>("reverse", false)});
 }
 
 const KernelEntry cumulativeTable[] = {

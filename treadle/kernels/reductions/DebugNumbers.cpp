@@ -1,6 +1,4 @@
 // What debuggers want to know of a tensor: how many elements are odd, and where they range.
-#include "treadle/kernels/Families.h"
-#include "treadle/kernels/elementwise/Elementwise.h"
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,5 @@
 // CheckNumerics, and counts and places: histograms of values, and flat indices as coordinates.
 #include "treadle/kernels/ElementCopy.h"
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/elementwise/Elementwise.h"
 
 #include <cmath>

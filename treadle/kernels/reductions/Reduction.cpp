@@ -1,6 +1,5 @@
 // Reductions over axes. The dimensions are merged into groups that are alternately kept and
 // reduced; the input is then read once, in order, a run of the innermost group at a time.
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/elementwise/Elementwise.h"
 
 #include <algorithm>

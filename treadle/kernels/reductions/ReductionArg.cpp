@@ -1,7 +1,6 @@
 // Where along an axis the first extreme element is: ArgMax and ArgMin of TensorFlow, which skip
 // NaN, and _ArgMax and _ArgMin of PyTorch, where the first NaN is the extreme one.
 #include "treadle/kernels/Element.h"
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/elementwise/Elementwise.h"
 
 #include <algorithm>

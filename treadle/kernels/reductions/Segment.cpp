@@ -1,6 +1,5 @@
 // Sums, products and extremes of the rows of a tensor that share a segment id: SegmentX with sorted
 // ids, UnsortedSegmentX with ids in any order and of any rank.
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/reductions/SegmentRows.h"
 
 #include <algorithm>

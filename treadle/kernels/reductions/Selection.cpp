@@ -1,8 +1,6 @@
 // Elements of rows by their order: the nth, approximately the largest (which are the largest here),
 // the nearest points; and the falling sequence that is nearest to a row.
 #include "treadle/kernels/ElementCopy.h"
-#include "treadle/kernels/Families.h"
-#include "treadle/kernels/elementwise/Elementwise.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,5 @@
 // The largest elements of rows, and whether a target is among them.
 #include "treadle/kernels/ElementCopy.h"
-#include "treadle/kernels/Families.h"
-#include "treadle/kernels/elementwise/Elementwise.h"
 #include "treadle/kernels/reductions/SegmentRows.h"
 
 #include <cmath>
@@ -112,12 +110,9 @@ template <typename Order> struct TopKBy {
 };
 
 template <typename Order> Expected<BoundKernel> bindTopKBy(const BindContext &node) {
-  Expected<BoundKernel> bound = bindByType<TopKBy<Order>::template Kernel, RealTypes>(node);
-  if (bound)
-    bound->state = std::make_shared<const TopKState>(
-        TopKState{node.attrs.getOr<int64_t>("k", 0), node.attrs.getOr<bool>("sorted", true),
-                  node.outputTypes[1]});
-  return bound;
+  return withState(bindByType<TopKBy<Order>::template Kernel, RealTypes>(node),
+                   TopKState{node.attrs.getOr<int64_t>("k", 0),
+                             node.attrs.getOr<bool>("sorted", true), node.outputTypes[1]});
 }
 
 Expected<BoundKernel> bindOwnTopK(const BindContext &node) {

@@ -1,8 +1,6 @@
 // Discrete Fourier transforms of the last one, two or three dimensions, or of those that the node
 // names, of complex and of real data.
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/arrays/Rearrange.h"
-#include "treadle/kernels/elementwise/Elementwise.h"
 #include "treadle/kernels/signals/FourierPlan.h"
 #include "treadle/kernels/signals/KeptPlans.h"
 

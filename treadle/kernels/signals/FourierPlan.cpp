@@ -1,7 +1,6 @@
 // Lines are transformed side by side in vectors, by pocketfft. A line that is alone, or so long
 // that several don't fit into the cache, is a matrix whose columns and rows are such lines.
 #include "treadle/kernels/signals/FourierPlan.h"
-#include "treadle/kernels/Element.h"
 #include "treadle/kernels/signals/VectorLines.h"
 
 #define POCKETFFT_NO_MULTITHREADING
@@ -12,7 +11,6 @@
 #undef _LIBCPP_HAS_NO_ALIGNED_ALLOCATION
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <optional>
 

@@ -1,7 +1,5 @@
 // What speech is recognised by: AudioSpectrogram, and Mfcc, the cepstral coefficients of one on the
 // mel scale (S. B. Davis and P. Mermelstein, 1980).
-#include "treadle/kernels/Element.h"
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/signals/FourierPlan.h"
 
 #include <algorithm>

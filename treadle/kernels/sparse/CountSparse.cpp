@@ -1,6 +1,5 @@
 // How often each number occurs in each row, as a sparse tensor: of dense, sparse and ragged values.
 #include "treadle/kernels/Element.h"
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/elementwise/Wrapping.h"
 #include "treadle/kernels/reductions/SegmentRows.h"
 #include "treadle/kernels/sparse/Sparse.h"
@@ -136,13 +135,11 @@ template <typename T> struct RaggedRows {
 
 template <template <typename> class Kernel>
 Expected<BoundKernel> bindCount(const BindContext &node) {
-  BoundKernel bound;
-  if (!visitType(node.outputTypes[1], TypeList<int32_t, int64_t, float, double>(),
-                 [&]<typename T>() { bound.fn = Kernel<T>::run; }))
-    return unsupportedDType(node, node.outputTypes[1]);
-  return boundWith(bound.fn, CountState{node.attrs.getOr<int64_t>("minlength", -1),
-                                        node.attrs.getOr<int64_t>("maxlength", -1),
-                                        node.attrs.getOr("binary_output", false)});
+  return withState(
+      bindForType<Kernel, TypeList<int32_t, int64_t, float, double>>(node, node.outputTypes[1]),
+      CountState{node.attrs.getOr<int64_t>("minlength", -1),
+                 node.attrs.getOr<int64_t>("maxlength", -1),
+                 node.attrs.getOr("binary_output", false)});
 }
 
 const KernelEntry countSparseTable[] = {

@@ -1,5 +1,4 @@
 // Ops on the entries of compressed sparse matrices: sums, products with a scalar, softmaxes.
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/sparse/CsrMatrix.h"
 
 #include <algorithm>
@@ -125,11 +124,7 @@ template <typename T> struct SoftmaxGradKernel {
 
 template <template <typename> class Kernel>
 Expected<BoundKernel> bindByOperand(const BindContext &node) {
-  DType dtype = node.attrs.getOr("T", DType::Invalid);
-  BoundKernel bound;
-  if (!visitType(dtype, MatrixTypes(), [&]<typename T>() { bound.fn = Kernel<T>::run; }))
-    return unsupportedDType(node, dtype);
-  return bound;
+  return bindForType<Kernel, MatrixTypes>(node, node.attrs.getOr("T", DType::Invalid));
 }
 
 using RealMatrixTypes = TypeList<float, double>;

@@ -51,11 +51,7 @@ const CsrObject *csrInput(OpContext &ctx, int i, DType dtype);
 /// A bind function for `Kernel<T>::run`, by the attribute `type`.
 template <template <typename> class Kernel, typename Types = MatrixTypes>
 Expected<BoundKernel> bindCsr(const BindContext &node) {
-  DType dtype = node.attrs.getOr("type", DType::Invalid);
-  BoundKernel bound;
-  if (!visitType(dtype, Types(), [&]<typename T>() { bound.fn = Kernel<T>::run; }))
-    return unsupportedDType(node, dtype);
-  return bound;
+  return bindForType<Kernel, Types>(node, node.attrs.getOr("type", DType::Invalid));
 }
 
 /// Entries as indices [n, rank] in row-major order. Nothing, having failed, where they aren't that

@@ -1,5 +1,4 @@
 // Products with compressed sparse matrices, their transposes, orderings and Cholesky factors.
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/sparse/CsrMatrix.h"
 
 #include <Eigen/OrderingMethods>
@@ -107,15 +106,8 @@ template <typename T> struct DenseProduct {
 };
 
 Expected<BoundKernel> bindDenseProduct(const BindContext &node) {
-  DType dtype = node.inputTypes[1];
-  KernelFn fn = nullptr;
-  if (!visitType(dtype, MatrixTypes(), [&]<typename T>() { fn = DenseProduct<T>::run; }))
-    return unsupportedDType(node, dtype);
-  return productState(node).map([&](const ProductState &state) {
-    BoundKernel bound = boundWith(fn, state);
-    bound.isExpensive = true;
-    return bound;
-  });
+  BoundKernel bound = TREADLE_TRY(bindForType<DenseProduct, MatrixTypes>(node, node.inputTypes[1]));
+  return expensive(boundWith(bound.fn, TREADLE_TRY(productState(node))));
 }
 
 // --- times a sparse matrix ---------------------------------------------------------------------
@@ -148,14 +140,8 @@ template <typename T> struct SparseProduct {
 };
 
 Expected<BoundKernel> bindSparseProduct(const BindContext &node) {
-  Expected<BoundKernel> bound = bindCsr<SparseProduct>(node);
-  if (!bound)
-    return bound;
-  return productState(node).map([&](const ProductState &state) {
-    BoundKernel with = boundWith(bound->fn, state);
-    with.isExpensive = true;
-    return with;
-  });
+  BoundKernel bound = TREADLE_TRY(bindCsr<SparseProduct>(node));
+  return expensive(boundWith(bound.fn, TREADLE_TRY(productState(node))));
 }
 
 // --- transposes --------------------------------------------------------------------------------

@@ -1,6 +1,5 @@
 // EditDistance: how many insertions, deletions and replacements make one sequence into another, for
 // each pair of sequences of two sparse tensors.
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/sparse/Sparse.h"
 
 #include <algorithm>
@@ -118,11 +117,9 @@ template <typename T> struct EditDistance {
 };
 
 Expected<BoundKernel> bindEditDistance(const BindContext &node) {
-  auto bound = bindByType<EditDistance, Join<PlainTypes, TypeList<std::string>>>(BindContext{
-      node.node, node.op, node.attrs, node.inputTypes.subspan(1), node.outputTypes, node.device});
-  if (bound)
-    bound->state = std::make_shared<const bool>(node.attrs.getOr("normalize", true));
-  return bound;
+  using Types = Join<PlainTypes, TypeList<std::string>>;
+  return withState(bindForType<EditDistance, Types>(node, node.inputTypes[1]),
+                   node.attrs.getOr("normalize", true));
 }
 
 const KernelEntry editDistanceTable[] = {

@@ -2,7 +2,6 @@
 // text or hashed. Columns are sparse, ragged or dense matrices of strings or int64.
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/ElementCopy.h"
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/sparse/Ragged.h"
 #include "treadle/kernels/text/StringHash.h"
 

@@ -2,7 +2,6 @@
 #include "treadle/kernels/sparse/Ragged.h"
 
 #include "treadle/kernels/ElementShapes.h"
-#include "treadle/kernels/Families.h"
 
 #include <algorithm>
 

@@ -1,7 +1,6 @@
 // Ragged tensors given by splits and values: ranges as rows, rows gathered, conversion to sparse.
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/ElementCopy.h"
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/sparse/Ragged.h"
 
 #include <algorithm>

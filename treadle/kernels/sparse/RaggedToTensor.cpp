@@ -1,6 +1,5 @@
 // RaggedTensorToTensor: rows of different lengths become a tensor, filled up with a default.
 #include "treadle/kernels/Element.h"
-#include "treadle/kernels/Families.h"
 
 #include <algorithm>
 
@@ -159,17 +158,15 @@ template <typename T> void fill(OpContext &ctx) {
 }
 
 Expected<BoundKernel> bindFill(const BindContext &node) {
-  auto types = node.attrs.get<std::vector<std::string>>("row_partition_types");
-  if (!types)
-    return Unexpected(std::move(types.error()));
-  bool hasRowIds = !types->empty() && types->front() == "FIRST_DIM_SIZE";
-  for (size_t i = hasRowIds; i < types->size(); ++i)
-    if ((*types)[i] != (hasRowIds ? "VALUE_ROWIDS" : "ROW_SPLITS"))
-      return Unexpected(unimplemented("row partition ", i, " is ", (*types)[i],
+  auto types = TREADLE_TRY(node.attrs.get<std::vector<std::string>>("row_partition_types"));
+  bool hasRowIds = !types.empty() && types.front() == "FIRST_DIM_SIZE";
+  for (size_t i = hasRowIds; i < types.size(); ++i)
+    if (types[i] != (hasRowIds ? "VALUE_ROWIDS" : "ROW_SPLITS"))
+      return Unexpected(unimplemented("row partition ", i, " is ", types[i],
                                       "; expected ROW_SPLITS alone, or FIRST_DIM_SIZE and then "
                                       "VALUE_ROWIDS"));
-  if (std::ssize(*types) + firstPartition != std::ssize(node.inputTypes))
-    return Unexpected(invalidArgument("there are ", types->size(), " row_partition_types for ",
+  if (std::ssize(types) + firstPartition != std::ssize(node.inputTypes))
+    return Unexpected(invalidArgument("there are ", types.size(), " row_partition_types for ",
                                       node.inputTypes.size() - firstPartition, " partitions"));
   BoundKernel bound;
   bool isKnown = visitType(node.outputTypes[0], AllTypes(), [&]<typename T>() {

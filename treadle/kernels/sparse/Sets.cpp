@@ -1,7 +1,6 @@
 // Sets kept in the last dimension of dense or sparse tensors: their unions, differences and sizes.
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/ElementCopy.h"
-#include "treadle/kernels/Families.h"
 
 #include <algorithm>
 
@@ -221,11 +220,8 @@ using SetTypes = Join<SignedTypes, TypeList<uint8_t, uint16_t, std::string>>;
 
 template <template <typename> class Kernel>
 Expected<BoundKernel> bindByValues(const BindContext &node) {
-  DType dtype = node.inputTypes[static_cast<size_t>(Kernel<int32_t>::values)];
-  BoundKernel bound;
-  if (!visitType(dtype, SetTypes(), [&]<typename T>() { bound.fn = Kernel<T>::run; }))
-    return unsupportedDType(node, dtype);
-  return bound;
+  return bindForType<Kernel, SetTypes>(
+      node, node.inputTypes[static_cast<size_t>(Kernel<int32_t>::values)]);
 }
 
 template <template <typename> class Kernel>

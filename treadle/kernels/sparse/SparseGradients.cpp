@@ -2,9 +2,7 @@
 // the result that has its index, or zero where there is none.
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/ElementCopy.h"
-#include "treadle/kernels/Families.h"
 
-#include <algorithm>
 #include <compare>
 
 namespace treadle {

@@ -1,5 +1,4 @@
 // Arithmetic on sparse tensors: products, sums and maxima, softmax, and with dense ones.
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/elementwise/Wrapping.h"
 #include "treadle/kernels/sparse/Sparse.h"
 
@@ -23,11 +22,7 @@ template <> struct SumOf<BFloat16> {
 
 template <template <typename> class Kernel, typename Types, int valuesInput>
 Expected<BoundKernel> bindByValues(const BindContext &node) {
-  DType dtype = node.inputTypes[static_cast<size_t>(valuesInput)];
-  BoundKernel bound;
-  if (!visitType(dtype, Types(), [&]<typename T>() { bound.fn = Kernel<T>::run; }))
-    return unsupportedDType(node, dtype);
-  return bound;
+  return bindForType<Kernel, Types>(node, node.inputTypes[static_cast<size_t>(valuesInput)]);
 }
 
 // --- SparseTensorDenseMatMul -------------------------------------------------------------------

@@ -1,6 +1,5 @@
 // Ops on two sparse tensors of one shape, entry by entry: SparseAdd, the sparse maximum and
 // minimum.
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/elementwise/Wrapping.h"
 #include "treadle/kernels/sparse/Sparse.h"
 
@@ -130,11 +129,7 @@ template <bool isMaximum> struct Extreme {
 
 template <template <typename> class Kernel, typename Types>
 Expected<BoundKernel> bindMerge(const BindContext &node) {
-  DType dtype = node.inputTypes[1];
-  BoundKernel bound;
-  if (!visitType(dtype, Types(), [&]<typename T>() { bound.fn = Kernel<T>::run; }))
-    return unsupportedDType(node, dtype);
-  return bound;
+  return bindForType<Kernel, Types>(node, node.inputTypes[1]);
 }
 
 const KernelEntry sparseMergeTable[] = {

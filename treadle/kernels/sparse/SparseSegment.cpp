@@ -1,6 +1,5 @@
 // Sums and means of chosen rows of a tensor by sorted segment ids (the heart of embedding lookups),
 // and their gradients.
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/reductions/SegmentRows.h"
 
 #include <algorithm>

@@ -1,11 +1,8 @@
 // Sparse tensors packed into elements of one tensor, as maps over sparse tensors pass them: an
 // element each for indices, values and shape. The elements are variants or texts.
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/SerializedTensor.h"
 #include "treadle/kernels/Variants.h"
 #include "treadle/kernels/sparse/SparseBatch.h"
-
-#include <algorithm>
 
 namespace treadle {
 namespace {

@@ -1,10 +1,8 @@
 // Sparse tensors put in order, reshaped, cut and joined.
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/elementwise/Wrapping.h"
 #include "treadle/kernels/sparse/Sparse.h"
 
 #include <algorithm>
-#include <numeric>
 
 namespace treadle {
 namespace {
@@ -182,12 +180,7 @@ template <typename T> struct FillEmptyRowsGrad {
 };
 
 Expected<BoundKernel> bindFillEmptyRowsGrad(const BindContext &node) {
-  BoundKernel bound;
-  DType dtype = node.inputTypes[1];
-  if (!visitType(dtype, NumericTypes(),
-                 [&]<typename T>() { bound.fn = FillEmptyRowsGrad<T>::run; }))
-    return unsupportedDType(node, dtype);
-  return bound;
+  return bindForType<FillEmptyRowsGrad, NumericTypes>(node, node.inputTypes[1]);
 }
 
 // --- SparseConcat, SparseSplit, SparseSlice ----------------------------------------------------

@@ -1,5 +1,4 @@
 // Maps that keep sparse tensors under numbers, so that queues and batches may pass numbers on.
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/Handles.h"
 #include "treadle/kernels/sparse/SparseBatch.h"
 #include "treadle/tensor/KeptMemory.h"

@@ -42,9 +42,7 @@ Expected<int64_t> LookupTable::countKeys(const Tensor &keys) const {
 }
 
 Expected<int64_t> LookupTable::countPairs(const Tensor &keys, const Tensor &values) const {
-  Expected<int64_t> count = countKeys(keys);
-  if (!count)
-    return count;
+  int64_t count = TREADLE_TRY(countKeys(keys));
   if (values.dtype() != type.value)
     return Unexpected(wrongType("values", values.dtype(), type.value));
   std::vector<int64_t> expected(keys.dims().begin(), keys.dims().end() - std::ssize(type.keyDims));
@@ -158,9 +156,7 @@ Expected<Tensor> LookupTable::find(const Tensor &keys, const Tensor &fallback) c
     return Unexpected(invalidArgument("the default's shape is ", dimsText(fallback.dims()),
                                       ", expected ", dimsText(type.valueDims),
                                       ", or one for each key: ", dimsText(dims)));
-  Expected<Tensor> out = Tensor::make(type.value, dims);
-  if (!out)
-    return out;
+  Tensor out = TREADLE_TRY(Tensor::make(type.value, dims));
   std::shared_lock lock(mutex);
   if (!type.isMutable && !isFilled)
     return Unexpected(failedPrecondition("the table is not initialized"));
@@ -168,15 +164,15 @@ Expected<Tensor> LookupTable::find(const Tensor &keys, const Tensor &fallback) c
     if (isReserved(keyAt(keys, i)))
       return Unexpected(reservedKey(i));
     if (auto it = rows.find(keyAt(keys, i)); it != rows.end()) {
-      loadValue(it->second, *out, i);
+      loadValue(it->second, out, i);
       continue;
     }
     int64_t from = isForEach ? i * valueCount() : 0;
     if (type.value == DType::String)
       std::copy_n(fallback.data<std::string>() + from, valueCount(),
-                  out->data<std::string>() + i * valueCount());
+                  out.data<std::string>() + i * valueCount());
     else
-      std::memcpy(out->data<char>() + static_cast<size_t>(i) * valueBytes(),
+      std::memcpy(out.data<char>() + static_cast<size_t>(i) * valueBytes(),
                   fallback.data<char>() + static_cast<size_t>(from) * dtypeSize(type.value),
                   valueBytes());
   }

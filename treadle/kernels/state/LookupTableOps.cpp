@@ -1,5 +1,4 @@
 // The ops on lookup tables.
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/FilesOfRun.h"
 #include "treadle/kernels/Handles.h"
 #include "treadle/kernels/state/LookupTable.h"

@@ -1,7 +1,6 @@
 // v1 variables, which pass references about: making them, assigning, and asking whether they have
 // a value. Ops that add to either kind of variable stand in Variables.cpp.
 #include "treadle/kernels/ElementCopy.h"
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/Update.h"
 #include "treadle/kernels/state/Variables.h"
 

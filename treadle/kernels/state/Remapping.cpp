@@ -1,7 +1,6 @@
 // Vocabularies that change between trainings: GenerateVocabRemapping says where the words of a new
 // one were in the old, LoadAndRemapMatrix reads a checkpoint's matrix in that order.
 #include "treadle/checkpoint/BundleReader.h"
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/FilesOfRun.h"
 #include "treadle/kernels/TextInput.h"
 #include "treadle/kernels/state/VocabularyFile.h"
@@ -155,10 +154,8 @@ void remapMatrix(OpContext &ctx) {
 }
 
 Expected<BoundKernel> bindMatrix(const BindContext &node) {
-  BoundKernel bound = boundWith(remapMatrix, MatrixSize{node.attrs.getOr<int64_t>("num_rows", 0),
-                                                        node.attrs.getOr<int64_t>("num_cols", 1)});
-  bound.isExpensive = true;
-  return bound;
+  return expensive(boundWith(remapMatrix, MatrixSize{node.attrs.getOr<int64_t>("num_rows", 0),
+                                                     node.attrs.getOr<int64_t>("num_cols", 1)}));
 }
 
 const KernelEntry remappingTable[] = {

@@ -1,6 +1,5 @@
 // Handles of odd kinds: tensors that a session keeps between runs under text handles, stubs, and
 // what handles say of themselves.
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/Handles.h"
 #include "treadle/tensor/KeptMemory.h"
 

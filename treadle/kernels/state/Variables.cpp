@@ -2,11 +2,9 @@
 #include "treadle/kernels/state/Variables.h"
 
 #include "treadle/kernels/ElementCopy.h"
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/Update.h"
 
 #include <algorithm>
-#include <limits>
 
 namespace treadle {
 

@@ -74,12 +74,10 @@ Expected<Tensor> readColumn(const std::string &path, const std::vector<std::stri
   if (column == VocabularyFormat::lineNumber && dtype != DType::Int64)
     return Unexpected(
         invalidArgument("line numbers are int64, but the table wants ", dtypeName(dtype)));
-  Expected<Tensor> out = Tensor::make(dtype, {count});
-  if (!out)
-    return out;
+  Tensor out = TREADLE_TRY(Tensor::make(dtype, {count}));
   Expected<void> done;
   bool isKnown = visitType(dtype, CellTypes(), [&]<typename T>() {
-    done = fillColumn<T>(path, lines, first, column, delimiter, *out);
+    done = fillColumn<T>(path, lines, first, column, delimiter, out);
   });
   if (!isKnown)
     return Unexpected(unimplemented("tables of ", dtypeName(dtype), " from text files"));

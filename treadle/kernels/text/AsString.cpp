@@ -1,6 +1,5 @@
 // Numbers as strings, in printf's formats.
 #include "treadle/kernels/Element.h"
-#include "treadle/kernels/Families.h"
 #include "treadle/runtime/PlainLocale.h"
 
 #include <cstdio>

@@ -1,6 +1,4 @@
 // Assert: ends the run, and says with which values, where a condition doesn't hold.
-#include "treadle/kernels/Element.h"
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/text/TensorText.h"
 
 namespace treadle {

@@ -2,7 +2,6 @@
 #include "treadle/kernels/Compression.h"
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/ElementCopy.h"
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/SerializedTensor.h"
 
 #include <zlib.h>

@@ -1,5 +1,4 @@
 // Print and PrintV2: text on a stream, through the run's own printer where it has one.
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/FilesOfRun.h"
 #include "treadle/kernels/Handles.h"
 #include "treadle/kernels/text/TensorText.h"
@@ -8,7 +7,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
-#include <memory>
 
 namespace treadle {
 namespace {

@@ -1,6 +1,5 @@
 // Matching and replacing by regular expressions, in RE2's syntax.
 #include "treadle/kernels/Element.h"
-#include "treadle/kernels/Families.h"
 
 #include <re2/re2.h>
 

@@ -2,7 +2,6 @@
 #include "treadle/kernels/text/StringHash.h"
 
 #include "treadle/kernels/Element.h"
-#include "treadle/kernels/Families.h"
 
 #include <farmhash.h>
 #include <highwayhash/sip_hash.h>

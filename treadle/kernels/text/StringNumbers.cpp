@@ -3,7 +3,6 @@
 
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/ElementCopy.h"
-#include "treadle/kernels/Families.h"
 
 #include <algorithm>
 #include <charconv>
@@ -82,10 +81,8 @@ template <typename T> void toNumber(OpContext &ctx) {
 }
 
 Expected<BoundKernel> bindToNumber(const BindContext &node) {
-  BoundKernel bound;
-  if (!visitType(node.outputTypes[0], NumberTypes(), [&]<typename T>() { bound.fn = toNumber<T>; }))
-    return unsupportedDType(node, node.outputTypes[0]);
-  return bound;
+  return bindChosen<NumberTypes>(node, node.outputTypes[0],
+                                 []<typename T>() { return toNumber<T>; });
 }
 
 // --- comma-separated values --------------------------------------------------------------------

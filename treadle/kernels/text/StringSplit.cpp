@@ -1,6 +1,4 @@
 // Strings taken apart: StringSplit and StringSplitV2, whose results are sparse tensors.
-#include "treadle/kernels/Element.h"
-#include "treadle/kernels/Families.h"
 
 #include <algorithm>
 

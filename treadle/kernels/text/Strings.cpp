@@ -1,7 +1,6 @@
 // Strings: their case, length and joining, and texts with values in them.
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/ElementCopy.h"
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/text/TensorText.h"
 
 #include <unicode/locid.h>

@@ -1,7 +1,5 @@
 // Parts of strings, runs of them, and those of one segment joined.
-#include "treadle/kernels/Element.h"
 #include "treadle/kernels/ElementCopy.h"
-#include "treadle/kernels/Families.h"
 
 #include <unicode/utf8.h>
 

@@ -2,7 +2,6 @@
 // reads the encodings.
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/ElementCopy.h"
-#include "treadle/kernels/Families.h"
 
 #include <unicode/uchar.h>
 #include <unicode/ucnv.h>

@@ -3,7 +3,6 @@
 // products. All others are one loop over the elements of windows; what happens at each is a row
 // operation on channels.
 #include "treadle/kernels/ElementCopy.h"
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/Widened.h"
 #include "treadle/kernels/Window.h"
 #include "treadle/kernels/elementwise/Elementwise.h"
@@ -535,19 +534,15 @@ Expected<BoundKernel> bindConvolution(const BindContext &node) {
     s.convolve = convolve<uint32_t, uint32_t>; // wraps around
   if (!s.convolve)
     return unsupportedDType(node, dtype);
-  BoundKernel bound = boundWith(runs[static_cast<int>(wanted)], s);
-  bound.isExpensive = true;
-  return bound;
+  return expensive(boundWith(runs[static_cast<int>(wanted)], s));
 }
 
 template <int spatial, Wanted wanted>
 Expected<BoundKernel> bindWithTensors(const BindContext &node) {
-  Expected<BoundKernel> bound = bindConvolution<spatial, wanted>(node);
-  if (!bound)
-    return bound;
-  ConvolutionState s = *static_cast<const ConvolutionState *>(bound->state.get());
+  BoundKernel bound = TREADLE_TRY(bindConvolution<spatial, wanted>(node));
+  ConvolutionState s = *static_cast<const ConvolutionState *>(bound.state.get());
   s.shapesAreTensors = true;
-  bound->state = std::make_shared<const ConvolutionState>(std::move(s));
+  bound.state = std::make_shared<const ConvolutionState>(std::move(s));
   return bound;
 }
 

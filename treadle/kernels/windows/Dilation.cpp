@@ -1,6 +1,5 @@
 // Dilation2D: the maximum of sums of an image and a filter under a sliding window (grey-scale
 // morphology), and its gradients, which go to where the maximum is.
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/Window.h"
 #include "treadle/kernels/elementwise/Wrapping.h"
 
@@ -121,10 +120,7 @@ Expected<BoundKernel> bindDilation(const BindContext &node) {
   int64_t channelRate = TREADLE_TRY(attrs.split("rates", rates, attrs.dilations));
   if (attrs.channelStride != 1 || channelRate != 1)
     return Unexpected(unimplemented("strides and rates along the channels"));
-  auto bound = bindByType<Kernel, RealTypes>(node);
-  if (bound)
-    bound->state = std::make_shared<const WindowAttrs>(attrs);
-  return bound;
+  return withState(bindByType<Kernel, RealTypes>(node), attrs);
 }
 
 const KernelEntry dilationTable[] = {

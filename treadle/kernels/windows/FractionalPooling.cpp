@@ -1,7 +1,6 @@
 // Pooling by a ratio that is no whole number: windows of two sizes in a random order (B. Graham,
 // "Fractional max-pooling", 2014), and the gradients.
 #include "treadle/kernels/ElementCopy.h"
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/elementwise/Conversion.h"
 #include "treadle/kernels/elementwise/Wrapping.h"
 #include "treadle/kernels/images/Image.h"
@@ -179,11 +178,9 @@ template <template <typename> class Pool> Expected<BoundKernel> bindPool(const B
   if (hasSeeds && !options.isFixed)
     return Unexpected(invalidArgument("attributes 'seed' and 'seed2' must be 0 unless "
                                       "'deterministic' is set"));
-  auto bound =
-      bindByType<ForwardOf<Pool>::template Run, TypeList<float, double, int32_t, int64_t>>(node);
-  if (bound)
-    bound->state = std::make_shared<const Options>(std::move(options));
-  return bound;
+  return withState(
+      bindByType<ForwardOf<Pool>::template Run, TypeList<float, double, int32_t, int64_t>>(node),
+      std::move(options));
 }
 
 // --- gradients -----------------------------------------------------------------------------------
@@ -275,12 +272,9 @@ template <typename T> struct AvgPoolGrad {
 
 template <template <typename> class Kernel>
 Expected<BoundKernel> bindGrad(const BindContext &node) {
-  DType dtype = node.outputTypes[0];
-  BoundKernel bound = boundWith(nullptr, node.attrs.getOr("overlapping", false));
-  if (!visitType(dtype, TypeList<float, double, int32_t, int64_t>(),
-                 [&]<typename T>() { bound.fn = Kernel<T>::run; }))
-    return unsupportedDType(node, dtype);
-  return bound;
+  return withState(
+      bindForType<Kernel, TypeList<float, double, int32_t, int64_t>>(node, node.outputTypes[0]),
+      node.attrs.getOr("overlapping", false));
 }
 
 const KernelEntry fractionalPoolingTable[] = {

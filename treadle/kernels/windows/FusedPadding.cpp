@@ -61,9 +61,7 @@ template <bool resizes> Expected<BoundKernel> bindFused(const BindContext &node)
   for (std::string_view name : {"strides", "padding"})
     if (const AttrValue *value = node.attrs.find(name))
       fused.convolve.attrs.set(name, *value);
-  BoundKernel bound = boundWith(runFused, std::move(fused));
-  bound.isExpensive = true;
-  return bound;
+  return expensive(boundWith(runFused, std::move(fused)));
 }
 
 const KernelEntry fusedPaddingTable[] = {

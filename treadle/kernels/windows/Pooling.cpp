@@ -1,6 +1,5 @@
 // Maxima and means under a sliding window, and their gradients.
 #include "treadle/kernels/ElementCopy.h"
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/RunningTotal.h"
 #include "treadle/kernels/Window.h"
 #include "treadle/kernels/elementwise/Wrapping.h"
@@ -483,24 +482,18 @@ template <typename T> struct AvgPoolGradKernel {
 
 template <template <typename> class Kernel, typename Types, int spatial>
 Expected<BoundKernel> bindPool(const BindContext &node) {
-  Expected<WindowAttrs> attrs = WindowAttrs::of(node, spatial);
-  if (!attrs)
-    return Unexpected(std::move(attrs.error()));
-  PoolState s{.attrs = *attrs};
+  WindowAttrs attrs = TREADLE_TRY(WindowAttrs::of(node, spatial));
+  PoolState s{.attrs = attrs};
   s.includesBatch = node.attrs.getOr<bool>("include_batch_in_index", false);
   auto size = node.attrs.getOr("ksize", std::vector<int64_t>());
   s.hasSizeInputs = node.op.ends_with("V2");
   if (!s.hasSizeInputs) {
-    int64_t channels = TREADLE_TRY(attrs->split("ksize", size, s.window));
+    int64_t channels = TREADLE_TRY(attrs.split("ksize", size, s.window));
     s.channelWindow = channels;
   }
-  BoundKernel bound;
-  if (!visitType(node.outputTypes[0], Types(), [&]<typename T>() { bound.fn = Kernel<T>::run; }))
-    return unsupportedDType(node, node.outputTypes[0]);
   if (node.outputTypes.size() > 1)
     s.indexType = node.outputTypes[1];
-  bound.state = std::make_shared<const PoolState>(s);
-  return bound;
+  return withState(bindForType<Kernel, Types>(node, node.outputTypes[0]), s);
 }
 
 /// Of images, or of volumes, as long as `ksize` is.

@@ -11,7 +11,6 @@
 #include "treadle/kernels/windows/OrderedFilter.h"
 
 #include <algorithm>
-#include <numeric>
 
 namespace treadle {
 namespace {

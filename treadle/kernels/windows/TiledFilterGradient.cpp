@@ -9,7 +9,6 @@
 #include "treadle/kernels/products/TurnedMatrix.h"
 
 #include <algorithm>
-#include <numeric>
 
 namespace treadle {
 namespace {

@@ -2,10 +2,8 @@
 // filter, in groups of the features or of the batch. The operands are brought to channels last, and
 // holes in the input and padding that cuts off are made by copying.
 #include "treadle/kernels/ElementCopy.h"
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/arrays/DimensionNumbers.h"
 #include "treadle/kernels/arrays/Rearrange.h"
-#include "treadle/kernels/elementwise/Elementwise.h"
 #include "treadle/kernels/elementwise/Families.h"
 #include "treadle/kernels/products/MatMul.h"
 #include "treadle/kernels/windows/ConvolutionPlan.h"
@@ -324,9 +322,7 @@ Expected<BoundKernel> bindConvolution(const BindContext &node) {
   DType computed = productDType(node.inputTypes[0], node.inputTypes[1], s.out);
   bool isSmall = computed == DType::Float16 || computed == DType::BFloat16;
   s.computed = isSmall ? DType::Float32 : wrapping(computed);
-  BoundKernel bound = boundWith(runConvolution, std::move(s));
-  bound.isExpensive = true;
-  return bound;
+  return expensive(boundWith(runConvolution, std::move(s)));
 }
 
 const KernelEntry xlaConvolutionTable[] = {
