@@ -1,9 +1,9 @@
 #include "treadle/checkpoint/BundleReader.h"
 
 #include "treadle/checkpoint/Crc32c.h"
-#include "treadle/checkpoint/Wire.h"
 #include "treadle/tensor/MemoryBudget.h"
 #include "treadle/tensor/TensorInFile.h"
+#include "treadle/tensor/Wire.h"
 
 #include <algorithm>
 
@@ -188,12 +188,10 @@ Expected<Tensor> BundleReader::readEntry(std::string_view name, const BundleEntr
     if (mapped)
       return mapped;
   }
-  Expected<Tensor> out = Tensor::make(entry.dtype, entry.dims);
-  if (!out)
-    return out;
+  Tensor out = TREADLE_TRY(Tensor::make(entry.dtype, entry.dims));
   bool isString = entry.dtype == DType::String;
   Expected<void> done =
-      isString ? readStrings(*file, name, entry, *out) : readPlain(*file, name, entry, *out);
+      isString ? readStrings(*file, name, entry, out) : readPlain(*file, name, entry, out);
   if (!done)
     return Unexpected(std::move(done.error()));
   return out;
@@ -236,10 +234,8 @@ Expected<Tensor> BundleReader::readParts(std::string_view name, const BundleEntr
                                "' hold ", covered, " of the ", count, " elements that are wanted"));
   Expected<Tensor> out = Tensor::make(entry.dtype, dims);
   for (size_t i = 0; out && i < parts.size(); ++i) {
-    Expected<Tensor> value = readEntry(name, *parts[i].stored);
-    if (!value)
-      return value;
-    copyRegion(parts[i].shared, *value, parts[i].slice, *out, wanted);
+    Tensor value = TREADLE_TRY(readEntry(name, *parts[i].stored));
+    copyRegion(parts[i].shared, value, parts[i].slice, *out, wanted);
   }
   return out;
 }

@@ -1,7 +1,7 @@
 #include "treadle/checkpoint/BundleWriter.h"
 
 #include "treadle/checkpoint/Crc32c.h"
-#include "treadle/checkpoint/Wire.h"
+#include "treadle/tensor/Wire.h"
 
 #include <algorithm>
 #include <set>

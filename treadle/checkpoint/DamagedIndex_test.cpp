@@ -2,7 +2,7 @@
 #include "treadle/checkpoint/BundleReader.h"
 #include "treadle/checkpoint/Crc32c.h"
 #include "treadle/checkpoint/Table.h"
-#include "treadle/checkpoint/Wire.h"
+#include "treadle/tensor/Wire.h"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,9 @@
 #include "treadle/checkpoint/Index.h"
 
 #include "treadle/checkpoint/Files.h"
+#include "treadle/checkpoint/ShapeMessages.h"
 #include "treadle/checkpoint/Table.h"
-#include "treadle/checkpoint/Wire.h"
+#include "treadle/tensor/Wire.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -28,52 +29,11 @@ enum Field : uint32_t {
   Slices = 7
 };
 }
-namespace shape {
-enum Field : uint32_t { Dim = 2, UnknownRank = 3 };
-}
-namespace dim {
-enum Field : uint32_t { Size = 1 };
-}
-namespace slice {
-enum Field : uint32_t { Extent = 1 };
-}
-namespace extent {
-enum Field : uint32_t { Start = 1, Length = 2 };
-}
 
 /// The format's version: its writer, and the oldest reader that understands it.
 constexpr uint64_t formatVersion = 1;
 
 // --- reading -----------------------------------------------------------------------------------
-
-bool readDims(std::string_view message, std::vector<int64_t> &dims) {
-  bool isGood = forEachField(message, [&](const WireReader::Field &field) {
-    if (field.number != shape::Dim)
-      return field.number != shape::UnknownRank || !field.value;
-    dims.push_back(0);
-    return forEachField(field.bytes, [&](const WireReader::Field &inner) {
-      if (inner.number == dim::Size)
-        dims.back() = static_cast<int64_t>(inner.value);
-      return true;
-    });
-  });
-  return isGood && countElements(dims);
-}
-
-bool readSlice(std::string_view message, TensorSlice &read) {
-  return forEachField(message, [&](const WireReader::Field &field) {
-    if (field.number != slice::Extent)
-      return true;
-    TensorSlice::Extent &added = read.extents.emplace_back();
-    return forEachField(field.bytes, [&](const WireReader::Field &inner) {
-      if (inner.number == extent::Start)
-        added.start = static_cast<int64_t>(inner.value);
-      if (inner.number == extent::Length)
-        added.length = static_cast<int64_t>(inner.value);
-      return added.start >= 0 && added.length >= -1;
-    });
-  });
-}
 
 bool isBase(uint64_t dtype) { return dtype && dtype < numDTypes; }
 
@@ -83,7 +43,7 @@ bool setField(BundleEntry &entry, const WireReader::Field &field) {
     entry.dtype = static_cast<DType>(isBase(field.value) ? field.value : 0);
     return isBase(field.value);
   case entry::Shape:
-    return readDims(field.bytes, entry.dims);
+    return readShape(field.bytes, entry.dims);
   case entry::Shard:
     entry.shard = static_cast<int32_t>(field.value);
     return true;
@@ -183,34 +143,10 @@ std::string headerBytes(int32_t numShards) {
   return out;
 }
 
-std::string shapeBytes(Dims dims) {
-  std::string out;
-  for (int64_t size : dims) {
-    std::string dim;
-    putNumber(dim, dim::Size, static_cast<uint64_t>(size));
-    putBytes(out, shape::Dim, dim);
-  }
-  return out;
-}
-
-std::string sliceBytes(const TensorSlice &slice) {
-  std::string out;
-  for (const TensorSlice::Extent &extent : slice.extents) {
-    std::string one;
-    if (!extent.isFull()) {
-      putNumber(one, extent::Start, static_cast<uint64_t>(extent.start));
-      putTag(one, extent::Length, WireType::Varint); // present even where it is 0
-      putVarint(one, static_cast<uint64_t>(extent.length));
-    }
-    putBytes(out, slice::Extent, one);
-  }
-  return out;
-}
-
 std::string entryBytes(const BundleEntry &entry) {
   std::string out;
   putNumber(out, entry::DataType, static_cast<uint64_t>(entry.dtype));
-  putBytes(out, entry::Shape, shapeBytes(entry.dims));
+  putBytes(out, entry::Shape, shapeMessage(entry.dims));
   putNumber(out, entry::Shard, static_cast<uint64_t>(entry.shard));
   putNumber(out, entry::Offset, static_cast<uint64_t>(entry.offset));
   putNumber(out, entry::Size, static_cast<uint64_t>(entry.size));
@@ -219,23 +155,19 @@ std::string entryBytes(const BundleEntry &entry) {
     putFixed(out, entry.crc);
   }
   for (const TensorSlice &slice : entry.slices)
-    putBytes(out, entry::Slices, sliceBytes(slice));
+    putBytes(out, entry::Slices, sliceMessage(slice));
   return out;
 }
 
 Expected<BundleIndex> parse(std::string_view bytes) {
-  Expected<TableRows> rows = readTable(bytes);
-  if (!rows)
-    return Unexpected(std::move(rows.error()));
-  if (rows->empty() || !rows->front().first.empty())
+  TableRows rows = TREADLE_TRY(readTable(bytes));
+  if (rows.empty() || !rows.front().first.empty())
     return Unexpected(dataLoss("there is no header"));
   BundleIndex index;
-  Expected<int32_t> numShards = readHeader(rows->front().second);
-  if (!numShards)
-    return Unexpected(std::move(numShards.error()));
-  index.numShards = *numShards;
-  for (size_t i = 1; i < rows->size(); ++i) {
-    auto &[name, message] = (*rows)[i];
+  int32_t numShards = TREADLE_TRY(readHeader(rows.front().second));
+  index.numShards = numShards;
+  for (size_t i = 1; i < rows.size(); ++i) {
+    auto &[name, message] = rows[i];
     BundleEntry entry = TREADLE_TRY(readEntry(name, message, index.numShards));
     index.entries.emplace_hint(index.entries.end(), std::move(name), std::move(entry));
   }

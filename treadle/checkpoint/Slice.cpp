@@ -190,11 +190,9 @@ Expected<ShapeAndSlice> ShapeAndSlice::parse(std::string_view text) {
                                         "' is no dimension; expected such as '10 20 0,5:-'"));
     parsed.dims.push_back(*dim);
   }
-  Expected<TensorSlice> slice = TensorSlice::parse(parts.back());
-  if (!slice)
-    return Unexpected(std::move(slice.error()));
-  std::vector<int64_t> dims = TREADLE_TRY(slice->dimsIn(parsed.dims));
-  parsed.slice = std::move(*slice);
+  TensorSlice slice = TREADLE_TRY(TensorSlice::parse(parts.back()));
+  std::vector<int64_t> dims = TREADLE_TRY(slice.dimsIn(parsed.dims));
+  parsed.slice = std::move(slice);
   parsed.sliceDims = std::move(dims);
   return parsed;
 }

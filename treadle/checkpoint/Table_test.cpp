@@ -1,7 +1,7 @@
 // Tables: what is written is read, and damage is found.
 #include "treadle/checkpoint/Crc32c.h"
 #include "treadle/checkpoint/Table.h"
-#include "treadle/checkpoint/Wire.h"
+#include "treadle/tensor/Wire.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,8 @@
 #include "treadle/kernels/SerializedTensor.h"
 
+#include "treadle/checkpoint/ShapeMessages.h"
 #include "treadle/kernels/ElementCopy.h"
-#include "treadle/kernels/WireFormat.h"
+#include "treadle/tensor/Wire.h"
 
 #include <algorithm>
 #include <vector>
@@ -9,24 +10,10 @@
 namespace treadle {
 namespace {
 
-using namespace wire;
-
-// Numbers of the fields of TensorProto, of its shape, and of a dimension.
+// Numbers of the fields of TensorProto.
 constexpr uint64_t dtypeField = 1, shapeField = 2, contentField = 4;
-constexpr uint64_t dimField = 2, sizeField = 1;
 
 // --- writing -----------------------------------------------------------------------------------
-
-std::string shapeBytes(Dims dims) {
-  std::string shape;
-  for (int64_t d : dims) {
-    std::string dim;
-    if (d) // a zero is not written
-      putNumber(dim, sizeField, static_cast<uint64_t>(d));
-    putBytes(shape, dimField, dim);
-  }
-  return shape;
-}
 
 // Strings: all lengths, then all texts.
 std::string stringContent(const Tensor &tensor) {
@@ -80,28 +67,9 @@ void putVarints(const Tensor &tensor, std::string &packed) {
 
 // --- reading -----------------------------------------------------------------------------------
 
-bool readShape(std::string_view bytes, DimVector &dims) {
-  bool isGood = true;
-  return readFields(bytes,
-                    [&](uint64_t field, uint64_t wire, Reader &reader) {
-                      if (field != dimField || wire != Bytes)
-                        return reader.skip(wire);
-                      uint64_t size = 0;
-                      isGood &= readFields(reader.bytes(reader.varint()),
-                                           [&](uint64_t inner, uint64_t wire, Reader &reader) {
-                                             if (inner == sizeField && wire == Varint)
-                                               size = reader.varint();
-                                             else
-                                               reader.skip(wire);
-                                           });
-                      dims.push(static_cast<int64_t>(size));
-                    }) &&
-         isGood && dims.size() < 255;
-}
-
 struct Fields {
   DType dtype = DType::Invalid;
-  DimVector dims;
+  std::vector<int64_t> dims;
   std::string_view content;
   std::vector<std::string_view> texts;
   std::string elements; // listed ones, as they lie in memory
@@ -109,35 +77,25 @@ struct Fields {
 };
 
 // One listed element, or many packed into one field.
-void readListed(Reader &reader, uint64_t wire, const Listed &listed, std::string &out) {
-  size_t size = dtypeSize(listed.dtype);
-  auto readOne = [&](Reader &from) {
-    if (listed.width) {
-      out += from.bytes(listed.width);
-      return;
-    }
-    uint64_t value = from.varint(); // little-endian: the low bytes come first
+bool readListed(const WireReader::Field &field, const Listed &listed, std::string &out) {
+  WireType type = listed.width == 4   ? WireType::Fixed32
+                  : listed.width == 8 ? WireType::Fixed64
+                                      : WireType::Varint;
+  size_t size = listed.width ? listed.width : dtypeSize(listed.dtype);
+  return forEachNumber(field, type, [&](uint64_t value) {
     if (listed.dtype == DType::Bool)
       value = value != 0;
-    out.append(reinterpret_cast<const char *>(&value), size);
-  };
-  if (wire != Bytes)
-    return readOne(reader);
-  Reader packed(reader.delimited());
-  while (!packed.isAtEnd())
-    readOne(packed);
-  if (!packed.isGood())
-    reader.fail();
+    out.append(reinterpret_cast<const char *>(&value), size); // little-endian: the low bytes first
+  });
 }
 
 // A first pass, since elements may stand before their dtype.
 DType readDType(std::string_view bytes) {
   DType dtype = DType::Invalid;
-  readFields(bytes, [&](uint64_t field, uint64_t wire, Reader &reader) {
-    if (field != dtypeField || wire != Varint)
-      return reader.skip(wire);
-    uint64_t number = reader.varint();
-    dtype = number < numDTypes ? static_cast<DType>(number) : DType::Invalid;
+  forEachField(bytes, [&](const WireReader::Field &field) {
+    if (field.number == dtypeField && field.isVarint())
+      dtype = field.value < numDTypes ? static_cast<DType>(field.value) : DType::Invalid;
+    return true;
   });
   return dtype;
 }
@@ -147,32 +105,31 @@ Fields readTensorFields(std::string_view bytes) {
   found.dtype = readDType(bytes);
   auto listed = std::ranges::find(listedElements, found.dtype, &Listed::dtype);
   uint64_t listedField = listed == std::end(listedElements) ? 0 : listed->field;
-  bool isGood = readFields(bytes, [&](uint64_t field, uint64_t wire, Reader &reader) {
-    if (field == shapeField && wire == Bytes)
-      found.isGood &= readShape(reader.bytes(reader.varint()), found.dims);
-    else if (field == contentField && wire == Bytes)
-      found.content = reader.bytes(reader.varint());
-    else if (field == textField && wire == Bytes && found.dtype == DType::String)
-      found.texts.push_back(reader.delimited());
-    else if (listedField && field == listedField)
-      readListed(reader, wire, *listed, found.elements);
-    else
-      reader.skip(wire);
+  bool isGood = forEachField(bytes, [&](const WireReader::Field &field) {
+    if (field.number == shapeField && field.isBytes())
+      return readShape(field.bytes, found.dims) && found.dims.size() < 255;
+    if (field.number == contentField && field.isBytes())
+      found.content = field.bytes;
+    else if (field.number == textField && field.isBytes() && found.dtype == DType::String)
+      found.texts.push_back(field.bytes);
+    else if (listedField && field.number == listedField)
+      return readListed(field, *listed, found.elements);
+    return true;
   });
-  found.isGood &= isGood && found.dtype != DType::Invalid && found.dtype != DType::Resource &&
-                  found.dtype != DType::Variant;
+  found.isGood = isGood && found.dtype != DType::Invalid && found.dtype != DType::Resource &&
+                 found.dtype != DType::Variant;
   return found;
 }
 
 bool readStrings(std::string_view content, Tensor &out) {
-  Reader lengths(content);
+  WireReader lengths(content);
   uint64_t total = 0;
   for (int64_t i = 0; i < out.count() && lengths.isGood(); ++i)
     if (__builtin_add_overflow(total, lengths.varint(), &total))
       return false;
   if (!lengths.isGood() || total > content.size())
     return false;
-  Reader again(content), texts(content.substr(content.size() - total));
+  WireReader again(content), texts(content.substr(content.size() - total));
   for (std::string &s : std::span(out.data<std::string>(), static_cast<size_t>(out.count())))
     s = texts.bytes(again.varint());
   return texts.isGood();
@@ -209,7 +166,7 @@ Unexpected malformed() {
 std::string serializedTensor(const Tensor &tensor, TextPlace place) {
   std::string out;
   putNumber(out, dtypeField, static_cast<uint64_t>(tensor.dtype()));
-  putBytes(out, shapeField, shapeBytes(tensor.dims()));
+  putBytes(out, shapeField, shapeMessage(tensor.dims()));
   if (tensor.dtype() == DType::String && place == TextPlace::Listed)
     for (const std::string &text : tensor.values<std::string>())
       putBytes(out, textField, text);

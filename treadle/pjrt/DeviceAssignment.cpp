@@ -1,10 +1,10 @@
 #include "treadle/pjrt/DeviceAssignment.h"
 
-#include "treadle/kernels/WireFormat.h"
+#include "treadle/tensor/Wire.h"
 
 namespace treadle::pjrt {
 
-using wire::Reader;
+using Field = WireReader::Field;
 
 namespace {
 
@@ -12,19 +12,6 @@ constexpr int64_t mostDevices = 1 << 16;
 
 Error malformed(std::string_view what) {
   return invalidArgument("the ", what, " of the program are malformed");
-}
-
-/// Numbers of a repeated field, packed or not.
-void readNumbers(uint64_t type, Reader &from, std::vector<uint64_t> &into) {
-  if (type == wire::Varint)
-    return into.push_back(from.varint());
-  if (type != wire::Bytes)
-    return from.fail();
-  Reader packed(from.delimited());
-  while (!packed.isAtEnd())
-    into.push_back(packed.varint());
-  if (!packed.isGood())
-    from.fail();
 }
 
 } // namespace
@@ -41,25 +28,23 @@ Expected<DeviceAssignment> DeviceAssignment::inOrder(int64_t replicas, int64_t p
 }
 
 Expected<DeviceAssignment> DeviceAssignment::parse(std::string_view message) {
-  enum Field : uint64_t { ReplicaCount = 1, ComputationCount = 2, Computations = 3 };
+  enum : uint64_t { ReplicaCount = 1, ComputationCount = 2, Computations = 3 };
   uint64_t replicas = 0, partitions = 0;
   std::vector<std::vector<uint64_t>> computations;
-  bool isGood = wire::readFields(message, [&](uint64_t field, uint64_t type, Reader &from) {
-    if (field == ReplicaCount && type == wire::Varint)
-      replicas = from.varint();
-    else if (field == ComputationCount && type == wire::Varint)
-      partitions = from.varint();
-    else if (field == Computations && type == wire::Bytes) {
-      std::vector<uint64_t> &ids = computations.emplace_back();
-      bool isRead = wire::readFields(
-          from.delimited(), [&](uint64_t inner, uint64_t innerType, Reader &innerFrom) {
-            inner == 1 ? readNumbers(innerType, innerFrom, ids) : innerFrom.skip(innerType);
-          });
-      if (!isRead)
-        from.fail();
-    } else {
-      from.skip(type);
+  auto readIds = [&](const Field &field) {
+    auto add = [&](uint64_t id) { computations.back().push_back(id); };
+    return field.number != 1 || forEachNumber(field, WireType::Varint, add);
+  };
+  bool isGood = forEachField(message, [&](const Field &field) {
+    if (field.number == ReplicaCount && field.isVarint())
+      replicas = field.value;
+    else if (field.number == ComputationCount && field.isVarint())
+      partitions = field.value;
+    else if (field.number == Computations && field.isBytes()) {
+      computations.emplace_back();
+      return forEachField(field.bytes, readIds);
     }
+    return true;
   });
   DeviceAssignment made =
       TREADLE_TRY(inOrder(static_cast<int64_t>(std::min<uint64_t>(replicas, mostDevices + 1)),
@@ -78,53 +63,47 @@ Expected<DeviceAssignment> DeviceAssignment::parse(std::string_view message) {
 
 std::string DeviceAssignment::serialize() const {
   std::string out;
-  wire::putNumber(out, 1, static_cast<uint64_t>(replicas));
-  wire::putNumber(out, 2, static_cast<uint64_t>(partitions));
+  putStatedNumber(out, 1, static_cast<uint64_t>(replicas));
+  putStatedNumber(out, 2, static_cast<uint64_t>(partitions));
   for (int partition = 0; partition < partitions; ++partition) {
     std::string ids, computation;
     for (int replica = 0; replica < replicas; ++replica)
-      wire::putVarint(ids, static_cast<uint64_t>(devices[replica * partitions + partition]));
-    wire::putBytes(computation, 1, ids);
-    wire::putBytes(out, 3, computation);
+      putVarint(ids, static_cast<uint64_t>(devices[replica * partitions + partition]));
+    putBytes(computation, 1, ids);
+    putBytes(out, 3, computation);
   }
   return out;
 }
 
 Expected<CompileOptions> CompileOptions::parse(std::string_view message) {
-  enum Field : uint64_t { IsTupled = 2, BuildOptions = 3, Overrides = 7 };
-  enum BuildField : uint64_t { Replicas = 4, Partitions = 5, Assignment = 9 };
+  enum : uint64_t { IsTupled = 2, BuildOptions = 3, Overrides = 7 };
+  enum : uint64_t { Replicas = 4, Partitions = 5, Assignment = 9 };
   CompileOptions made;
   uint64_t replicas = 1, partitions = 1;
   std::string_view assignment, unknown;
-  auto readOverride = [&](uint64_t field, uint64_t type, Reader &from) {
+  auto readOverride = [&](const Field &field) {
     constexpr uint64_t key = 1;
-    if (field != key || type != wire::Bytes)
-      return from.skip(type);
-    if (std::string_view name = from.delimited(); !name.starts_with("xla_"))
-      unknown = name;
+    if (field.number == key && field.isBytes() && !field.bytes.starts_with("xla_"))
+      unknown = field.bytes;
+    return true;
   };
-  auto readBuild = [&](uint64_t field, uint64_t type, Reader &from) {
-    if (field == Replicas && type == wire::Varint)
-      replicas = from.varint();
-    else if (field == Partitions && type == wire::Varint)
-      partitions = from.varint();
-    else if (field == Assignment && type == wire::Bytes)
-      assignment = from.delimited();
-    else
-      from.skip(type);
+  auto readBuild = [&](const Field &field) {
+    if (field.number == Replicas && field.isVarint())
+      replicas = field.value;
+    else if (field.number == Partitions && field.isVarint())
+      partitions = field.value;
+    else if (field.number == Assignment && field.isBytes())
+      assignment = field.bytes;
+    return true;
   };
-  bool isGood = wire::readFields(message, [&](uint64_t field, uint64_t type, Reader &from) {
-    if (field == IsTupled && type == wire::Varint)
-      made.isTupled = from.varint() != 0;
-    else if (field == BuildOptions && type == wire::Bytes) {
-      if (!wire::readFields(from.delimited(), readBuild))
-        from.fail();
-    } else if (field == Overrides && type == wire::Bytes) {
-      if (!wire::readFields(from.delimited(), readOverride))
-        from.fail();
-    } else {
-      from.skip(type);
-    }
+  bool isGood = forEachField(message, [&](const Field &field) {
+    if (field.number == IsTupled && field.isVarint())
+      made.isTupled = field.value != 0;
+    else if (field.number == BuildOptions && field.isBytes())
+      return forEachField(field.bytes, readBuild);
+    else if (field.number == Overrides && field.isBytes())
+      return forEachField(field.bytes, readOverride);
+    return true;
   });
   if (!isGood)
     return Unexpected(malformed("compile options"));

@@ -1,7 +1,7 @@
 #include "treadle/pjrt/Executable.h"
 
-#include "treadle/kernels/WireFormat.h"
 #include "treadle/pjrt/Launch.h"
+#include "treadle/tensor/Wire.h"
 
 using namespace treadle;
 using namespace treadle::pjrt;
@@ -195,8 +195,8 @@ enum SerializedField : uint32_t { Code = 1, Options = 2 };
 
 Expected<void> serialize(PJRT_Executable_Serialize_Args &args) {
   auto *made = new PJRT_SerializedExecutable;
-  wire::putBytes(made->text, SerializedField::Code, args.executable->compiled->code);
-  wire::putBytes(made->text, SerializedField::Options, args.executable->compiled->options);
+  putBytes(made->text, SerializedField::Code, args.executable->compiled->code);
+  putBytes(made->text, SerializedField::Options, args.executable->compiled->options);
   args.serialized_executable = made;
   args.serialized_executable_deleter = removeText;
   give(made->text, args.serialized_bytes, args.serialized_bytes_size);
@@ -205,16 +205,14 @@ Expected<void> serialize(PJRT_Executable_Serialize_Args &args) {
 
 Expected<void> deserialize(PJRT_Executable_DeserializeAndLoad_Args &args) {
   std::string code, options;
-  bool isGood =
-      wire::readFields({args.serialized_executable, args.serialized_executable_size},
-                       [&](uint64_t field, uint64_t type, wire::Reader &from) {
-                         if (type == wire::Bytes && field == SerializedField::Code)
-                           code = from.delimited();
-                         else if (type == wire::Bytes && field == SerializedField::Options)
-                           options = from.delimited();
-                         else
-                           from.skip(type);
-                       });
+  bool isGood = forEachField({args.serialized_executable, args.serialized_executable_size},
+                             [&](const WireReader::Field &field) {
+                               if (field.isBytes() && field.number == SerializedField::Code)
+                                 code = field.bytes;
+                               if (field.isBytes() && field.number == SerializedField::Options)
+                                 options = field.bytes;
+                               return true;
+                             });
   if (!isGood)
     return Unexpected(invalidArgument("the serialized program is malformed"));
   if (knows(args, args.overridden_serialized_compile_options_size) &&

@@ -2,6 +2,7 @@
 
 #include "treadle/riegeli/Format.h"
 #include "treadle/riegeli/HighwayHash.h"
+#include "treadle/tensor/Wire.h"
 
 #include <algorithm>
 #include <brotli/decode.h>
@@ -14,22 +15,12 @@
 namespace treadle::riegeli {
 namespace {
 
-uint64_t load(const char *at) {
-  uint64_t value;
-  std::memcpy(&value, at, sizeof value);
-  return value;
-}
-
-std::optional<uint64_t> readVarint(std::string_view &bytes) {
-  uint64_t value = 0;
-  for (unsigned shift = 0; shift < 64 && !bytes.empty(); shift += 7) {
-    auto byte = static_cast<unsigned char>(bytes.front());
-    bytes.remove_prefix(1);
-    value |= static_cast<uint64_t>(byte & 0x7f) << shift;
-    if (byte < 0x80)
-      return value;
-  }
-  return std::nullopt;
+/// A number off the front of some bytes.
+std::optional<uint64_t> takeNumber(std::string_view &bytes) {
+  WireReader reader(bytes);
+  uint64_t number = reader.varint();
+  bytes = reader.left();
+  return reader.isGood() ? std::optional(number) : std::nullopt;
 }
 
 /// Streams that are decompressed piece by piece: `take` is false where one is damaged or ends.
@@ -102,7 +93,7 @@ Unexpected damaged(uint64_t begin, std::string_view what) {
 Expected<uint64_t> takeSize(std::string_view &part, uint64_t most, uint64_t begin) {
   // No message is longer.
   constexpr uint64_t longest = INT32_MAX;
-  std::optional<uint64_t> size = readVarint(part);
+  std::optional<uint64_t> size = takeNumber(part);
   if (!size || *size > std::min(most, longest))
     return damaged(begin, "the size of its compressed data makes no sense");
   return *size;
@@ -123,7 +114,7 @@ Expected<std::vector<uint64_t>> readEnds(std::string_view sizes, uint64_t numRec
   std::vector<uint64_t> ends;
   uint64_t end = 0;
   while (!sizes.empty()) {
-    std::optional<uint64_t> size = readVarint(sizes);
+    std::optional<uint64_t> size = takeNumber(sizes);
     if (!size || *size > valuesSize - end)
       return damaged(begin, "its records are longer than it is");
     ends.push_back(end += *size);
@@ -176,33 +167,29 @@ Expected<RecordReader::Chunk> RecordReader::readHeader(uint64_t begin) const {
   char header[chunkHeaderSize];
   if (!copy(begin, sizeof header, header))
     return damaged(begin, "the file ends in its header");
-  if (load(header) != hashOf({std::string_view(header + 8, sizeof header - 8)}))
+  std::string_view numbers(header, sizeof header);
+  auto load = [&](size_t i) { return fixedAt<uint64_t>(numbers, 8 * i); };
+  if (load(0) != hashOf({numbers.substr(8)}))
     return damaged(begin, "its header doesn't match the header's hash");
-  uint64_t typeAndNumber = load(header + 24);
-  return Chunk{begin,
-               load(header + 8),
-               load(header + 16),
-               typeAndNumber >> 8,
-               load(header + 32),
-               static_cast<char>(typeAndNumber)};
+  uint64_t typeAndNumber = load(3);
+  return Chunk{
+      begin, load(1), load(2), typeAndNumber >> 8, load(4), static_cast<char>(typeAndNumber)};
 }
 
 Expected<void> RecordReader::findChunks() {
   for (uint64_t begin = 0; begin < bytes.size();) {
-    Expected<Chunk> chunk = readHeader(begin);
-    if (!chunk)
-      return Unexpected(chunk.error());
-    if (chunk->dataSize > bytes.size())
+    Chunk chunk = TREADLE_TRY(readHeader(begin));
+    if (chunk.dataSize > bytes.size())
       return damaged(begin, "the file ends in its data");
-    uint64_t end = advance(begin, chunkHeaderSize + chunk->dataSize);
+    uint64_t end = advance(begin, chunkHeaderSize + chunk.dataSize);
     if (end > bytes.size())
       return damaged(begin, "the file ends in its data");
-    auto type = static_cast<ChunkType>(chunk->type);
+    auto type = static_cast<ChunkType>(chunk.type);
     if (type == ChunkType::Simple || type == ChunkType::Transposed)
-      chunks.push_back(*chunk);
+      chunks.push_back(chunk);
     // Every record has a position of its own, so a chunk is at least as long as it has records.
-    if (chunk->numRecords > end - begin) {
-      end = begin + chunk->numRecords;
+    if (chunk.numRecords > end - begin) {
+      end = begin + chunk.numRecords;
       if (end % blockSize != 0 && end % blockSize < blockHeaderSize)
         end += blockHeaderSize - end % blockSize;
     }
@@ -248,7 +235,7 @@ Expected<void> RecordReader::decode(const Chunk &chunk) {
     return damaged(chunk.begin, "it has no data");
   auto compression = static_cast<Compression>(rest.front());
   rest.remove_prefix(1);
-  std::optional<uint64_t> sizesSize = readVarint(rest);
+  std::optional<uint64_t> sizesSize = takeNumber(rest);
   if (!sizesSize || *sizesSize > rest.size())
     return damaged(chunk.begin, "its records' sizes are longer than it is");
   std::string sizes(rest.substr(0, *sizesSize));
@@ -264,11 +251,9 @@ Expected<void> RecordReader::decode(const Chunk &chunk) {
                                     compression == Compression::Snappy ? "Snappy" : "another way",
                                     ", which can't be read; write the file uncompressed"));
   }
-  auto ends =
-      readEnds(sizes, chunk.numRecords, decoded.values.size() - decoded.valuesBegin, chunk.begin);
-  if (!ends)
-    return Unexpected(ends.error());
-  decoded.ends = std::move(*ends);
+  auto ends = TREADLE_TRY(
+      readEnds(sizes, chunk.numRecords, decoded.values.size() - decoded.valuesBegin, chunk.begin));
+  decoded.ends = std::move(ends);
   decodedChunk = &chunk;
   return {};
 }

@@ -2,28 +2,19 @@
 
 #include "treadle/riegeli/Format.h"
 #include "treadle/riegeli/HighwayHash.h"
+#include "treadle/tensor/Wire.h"
 
 #include <algorithm>
 
 namespace treadle::riegeli {
 namespace {
 
-void append(std::string &to, uint64_t value) {
-  to.append(reinterpret_cast<const char *>(&value), sizeof value);
-}
-
-void appendVarint(std::string &to, uint64_t value) {
-  for (; value >= 0x80; value >>= 7)
-    to += static_cast<char>(value | 0x80);
-  to += static_cast<char>(value);
-}
-
 /// The hash of some numbers, then they themselves.
 std::string withHash(std::initializer_list<uint64_t> values) {
   std::string numbers, result;
   for (uint64_t value : values)
-    append(numbers, value);
-  append(result, hashOf({numbers}));
+    putFixed(numbers, value);
+  putFixed(result, hashOf({numbers}));
   return result + numbers;
 }
 
@@ -43,8 +34,8 @@ RecordWriter::RecordWriter(Sink sink) : sink(std::move(sink)) {
 uint64_t RecordWriter::write(const std::vector<std::string_view> &parts) {
   uint64_t begin = position, size = totalSize(parts);
   std::string sizes, front(1, static_cast<char>(Compression::None));
-  appendVarint(sizes, size);
-  appendVarint(front, sizes.size());
+  putVarint(sizes, size);
+  putVarint(front, sizes.size());
   front += sizes;
   std::vector<std::string_view> data = {front};
   data.insert(data.end(), parts.begin(), parts.end());

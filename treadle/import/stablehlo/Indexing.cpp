@@ -1,6 +1,8 @@
 // Slices at computed places, gather, scatter.
 #include "treadle/import/stablehlo/Tables.h"
 
+#include "treadle/tensor/Wire.h"
+
 using namespace mlir;
 using namespace treadle;
 using namespace treadle::hlo;
@@ -54,24 +56,11 @@ static LogicalResult readDynamicUpdateSlice(Body &body, Operation *op) {
 // Dimension numbers as TensorFlow's ops have them: a message in protobuf's wire format
 //===----------------------------------------------------------------------===//
 
-static void appendVarint(std::string &out, uint64_t value) {
-  for (; value >= 0x80; value >>= 7)
-    out.push_back(static_cast<char>(value | 0x80));
-  out.push_back(static_cast<char>(value));
-}
-
-/// Field `number` for each of `values`.
-static void appendField(std::string &out, int number, ArrayRef<int64_t> values) {
-  for (int64_t value : values) {
-    appendVarint(out, static_cast<uint64_t>(number) << 3);
-    appendVarint(out, static_cast<uint64_t>(value));
-  }
-}
-
 static std::string dimensionNumbers(DictionaryAttr fields, ArrayRef<StringRef> keys) {
   std::string out;
   for (auto [i, key] : llvm::enumerate(keys))
-    appendField(out, static_cast<int>(i) + 1, fieldNumbers(fields, key));
+    for (int64_t value : fieldNumbers(fields, key))
+      putStatedNumber(out, i + 1, static_cast<uint64_t>(value));
   return out;
 }
 

@@ -2,7 +2,6 @@
 #include "treadle/checkpoint/BundleReader.h"
 #include "treadle/checkpoint/BundleWriter.h"
 #include "treadle/kernels/Element.h"
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/FilesOfRun.h"
 #include "treadle/kernels/TextInput.h"
 
@@ -100,10 +99,8 @@ void restore(OpContext &ctx) {
 }
 
 Expected<BoundKernel> bindRestore(const BindContext &node) {
-  BoundKernel bound =
-      boundWith(restore, Restored{{node.outputTypes.begin(), node.outputTypes.end()}});
-  bound.isExpensive = true;
-  return bound;
+  return expensive(
+      boundWith(restore, Restored{{node.outputTypes.begin(), node.outputTypes.end()}}));
 }
 
 // --- SaveV2 ------------------------------------------------------------------------------------

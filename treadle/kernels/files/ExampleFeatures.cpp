@@ -1,13 +1,12 @@
 #include "treadle/kernels/files/ExampleFeatures.h"
 
-#include "treadle/kernels/WireFormat.h"
+#include "treadle/tensor/Wire.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace treadle {
 namespace {
-
-using wire::readFields;
 
 constexpr uint64_t valueField = 1; // of BytesList, FloatList and Int64List
 
@@ -23,18 +22,10 @@ struct FeatureList {
 };
 
 bool readFeature(std::string_view feature, FeatureList &list) {
-  return readFields(feature, [&](uint64_t field, uint64_t type, wire::Reader &reader) {
-    if (type != wire::Bytes || listDType(field) == DType::Invalid)
-      return reader.fail();
-    list = {listDType(field), reader.delimited()};
+  return forEachField(feature, [&](const WireReader::Field &field) {
+    list = {listDType(field.number), field.bytes};
+    return field.isBytes() && list.dtype != DType::Invalid;
   });
-}
-
-template <typename T> void putBack(std::vector<T> &out, wire::Reader &reader) {
-  std::string_view bytes = reader.bytes(sizeof(T));
-  if (!reader.isGood())
-    return;
-  std::memcpy(&out.emplace_back(), bytes.data(), bytes.size());
 }
 
 Tensor lengthsTensor(std::span<const int64_t> lengths, DType dtype) {
@@ -67,26 +58,19 @@ int64_t FeatureValues::size() const {
 
 // Numbers may be packed, many in one field, or be a field each.
 bool FeatureValues::append(std::string_view list) {
-  return readFields(list, [&](uint64_t field, uint64_t type, wire::Reader &reader) {
-    if (field != valueField)
-      return reader.skip(type);
-    if (dtype == DType::String)
-      return type == wire::Bytes ? void(texts.emplace_back(reader.delimited())) : reader.fail();
-    uint64_t own = dtype == DType::Int64 ? wire::Varint : wire::Fixed32;
-    if (type != own && type != wire::Bytes)
-      return reader.fail();
-    wire::Reader packed(type == wire::Bytes ? reader.delimited() : std::string_view());
-    wire::Reader &from = type == wire::Bytes ? packed : reader;
-    do {
-      if (type == wire::Bytes && packed.isAtEnd())
-        break;
-      if (dtype == DType::Int64)
-        integers.push_back(static_cast<int64_t>(from.varint()));
-      else
-        putBack(floats, from);
-    } while (type == wire::Bytes);
-    if (!packed.isGood())
-      reader.fail();
+  return forEachField(list, [&](const WireReader::Field &field) {
+    if (field.number != valueField)
+      return true;
+    if (dtype == DType::Int64)
+      return forEachNumber(field, WireType::Varint, [&](uint64_t value) {
+        integers.push_back(static_cast<int64_t>(value));
+      });
+    if (dtype == DType::Float32)
+      return forEachNumber(field, WireType::Fixed32, [&](uint64_t value) {
+        floats.push_back(std::bit_cast<float>(static_cast<uint32_t>(value)));
+      });
+    texts.emplace_back(field.bytes);
+    return field.isBytes();
   });
 }
 
@@ -178,16 +162,17 @@ Expected<void> FeatureColumn::add(const std::string_view *bytes) {
   }
   Error error{Code::Ok, ""};
   steps.push_back(0);
-  bool isGood = readFields(*bytes, [&](uint64_t field, uint64_t type, wire::Reader &reader) {
-    if (field != 1 || type != wire::Bytes)
-      return reader.skip(type);
-    Expected<int64_t> count = addFeature(reader.delimited());
+  bool isGood = forEachField(*bytes, [&](const WireReader::Field &field) {
+    if (field.number != 1 || !field.isBytes())
+      return true;
+    Expected<int64_t> count = addFeature(field.bytes);
     if (!count) {
       error = std::move(count.error());
-      return reader.fail();
+      return false;
     }
     lengths.push_back(*count);
     ++steps.back();
+    return true;
   });
   if (isGood)
     return {};
@@ -293,23 +278,22 @@ FeatureReader::FeatureReader(std::vector<FeatureColumn> &columns)
 
 // Entries of a map from names to features; of equal names the last counts.
 bool FeatureReader::readMap(std::string_view map, bool isList) {
-  return readFields(map, [&](uint64_t field, uint64_t type, wire::Reader &reader) {
-    if (field != 1 || type != wire::Bytes)
-      return reader.skip(type);
+  return forEachField(map, [&](const WireReader::Field &field) {
+    if (field.number != 1 || !field.isBytes())
+      return true;
     std::string_view name, value;
-    bool isGood =
-        readFields(reader.delimited(), [&](uint64_t inner, uint64_t type, wire::Reader &entry) {
-          if (type != wire::Bytes || (inner != 1 && inner != 2))
-            return entry.fail();
-          (inner == 1 ? name : value) = entry.delimited();
-        });
+    bool isGood = forEachField(field.bytes, [&](const WireReader::Field &part) {
+      (part.number == 1 ? name : value) = part.bytes;
+      return part.isBytes() && (part.number == 1 || part.number == 2);
+    });
     if (!isGood)
-      return reader.fail();
+      return false;
     auto [begin, end] = (isList ? lists : plain).equal_range(name);
     for (auto it = begin; it != end; ++it) {
       found[it->second] = value;
       isFound[it->second] = true;
     }
+    return true;
   });
 }
 
@@ -321,11 +305,8 @@ Expected<void> FeatureReader::addFound() {
 
 Expected<void> FeatureReader::addExample(std::string_view message) {
   isFound.assign(columns.size(), false);
-  bool isGood = readFields(message, [&](uint64_t field, uint64_t type, wire::Reader &reader) {
-    if (field != 1 || type != wire::Bytes)
-      return reader.skip(type);
-    if (!readMap(reader.delimited(), false))
-      reader.fail();
+  bool isGood = forEachField(message, [&](const WireReader::Field &field) {
+    return field.number != 1 || !field.isBytes() || readMap(field.bytes, false);
   });
   if (!isGood)
     return Unexpected(invalidArgument("the bytes are not a serialized Example"));
@@ -334,11 +315,9 @@ Expected<void> FeatureReader::addExample(std::string_view message) {
 
 Expected<void> FeatureReader::addSequenceExample(std::string_view message) {
   isFound.assign(columns.size(), false);
-  bool isGood = readFields(message, [&](uint64_t field, uint64_t type, wire::Reader &reader) {
-    if ((field != 1 && field != 2) || type != wire::Bytes)
-      return reader.skip(type);
-    if (!readMap(reader.delimited(), field == 2))
-      reader.fail();
+  bool isGood = forEachField(message, [&](const WireReader::Field &field) {
+    bool isMap = (field.number == 1 || field.number == 2) && field.isBytes();
+    return !isMap || readMap(field.bytes, field.number == 2);
   });
   if (!isGood)
     return Unexpected(invalidArgument("the bytes are not a serialized SequenceExample"));

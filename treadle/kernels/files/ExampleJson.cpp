@@ -1,11 +1,9 @@
 // DecodeJSONExample: texts in JSON as serialized tf.Example messages, byte for byte as protocol
 // buffers' own converter writes them: fields in the order of the text, lists not packed.
 #include "treadle/kernels/Element.h"
-#include "treadle/kernels/Families.h"
-#include "treadle/kernels/WireFormat.h"
 #include "treadle/kernels/files/Json.h"
+#include "treadle/tensor/Wire.h"
 
-#include <bit>
 #include <charconv>
 #include <cmath>
 #include <set>
@@ -125,14 +123,12 @@ enum ListField : uint64_t { BytesList = 1, FloatList = 2, Int64List = 3 };
 
 Expected<void> writeElement(std::string &out, uint64_t list, const Value &value) {
   if (list == BytesList) {
-    wire::putBytes(out, 1, TREADLE_TRY(bytesOf(value)));
+    putBytes(out, 1, TREADLE_TRY(bytesOf(value)));
   } else if (list == Int64List) {
-    wire::putNumber(out, 1, static_cast<uint64_t>(TREADLE_TRY(integerOf(value))));
+    putStatedNumber(out, 1, static_cast<uint64_t>(TREADLE_TRY(integerOf(value))));
   } else {
-    auto bits = std::bit_cast<uint32_t>(TREADLE_TRY(floatOf(value)));
-    wire::putVarint(out, 1 << 3 | wire::Fixed32);
-    for (int i = 0; i < 4; ++i)
-      out += static_cast<char>(bits >> 8 * i);
+    putTag(out, 1, WireType::Fixed32);
+    putFixed(out, TREADLE_TRY(floatOf(value)));
   }
   return {};
 }
@@ -160,7 +156,7 @@ Expected<std::string> featureOf(const Value &object) {
       writeFields(object, fields, [&](const Field &field, const Value &value) -> Expected<void> {
         if (!out.empty())
           return Unexpected(invalidArgument("a feature of the JSON text has two lists"));
-        wire::putBytes(out, field.number, TREADLE_TRY(listOf(value, field.number)));
+        putBytes(out, field.number, TREADLE_TRY(listOf(value, field.number)));
         return {};
       }));
   return out;
@@ -176,9 +172,9 @@ Expected<void> writeFeatures(std::string &out, const Value &map) {
     if (!seen.insert(name).second)
       return Unexpected(invalidArgument("the JSON text has feature '", name, "' twice"));
     std::string entry;
-    wire::putBytes(entry, 1, name);
-    wire::putBytes(entry, 2, TREADLE_TRY(featureOf(map.items[i])));
-    wire::putBytes(out, 1, entry);
+    putBytes(entry, 1, name);
+    putBytes(entry, 2, TREADLE_TRY(featureOf(map.items[i])));
+    putBytes(out, 1, entry);
   }
   return {};
 }
@@ -193,7 +189,7 @@ Expected<std::string> exampleOf(const Value &object) {
         TREADLE_TRY(writeFields(value, ofFeatures, [&](const Field &, const Value &map) {
           return writeFeatures(features, map);
         }));
-        wire::putBytes(out, 1, features);
+        putBytes(out, 1, features);
         return {};
       }));
   return out;

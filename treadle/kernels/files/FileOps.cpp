@@ -1,7 +1,6 @@
 // Files as wholes: reading, writing, and finding them by pattern; and the time of day.
 #include "treadle/checkpoint/Files.h"
 #include "treadle/kernels/Element.h"
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/FilesOfRun.h"
 #include "treadle/kernels/TextInput.h"
 

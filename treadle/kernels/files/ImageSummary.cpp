@@ -1,9 +1,8 @@
 // Summaries of images. Pixels of floats are scaled so that they fill what a byte holds.
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/files/Summary.h"
 #include "treadle/kernels/images/ImageCodecs.h"
 
-#include "treadle/checkpoint/Wire.h"
+#include "treadle/tensor/Wire.h"
 
 #include <algorithm>
 #include <cmath>
@@ -81,14 +80,12 @@ Expected<std::string> imageSummary(std::string_view tag, const Tensor &images, i
   std::string summary;
   for (int64_t i = 0; i < count; ++i) {
     std::vector<uint8_t> pixels = bytesOf(images, i, badColor.values<uint8_t>());
-    Expected<std::string> file = encodePng(pixels.data(), height, width, channels, 8, -1);
-    if (!file)
-      return file;
+    std::string file = TREADLE_TRY(encodePng(pixels.data(), height, width, channels, 8, -1));
     std::string image;
     putNumber(image, imageHeight, static_cast<uint64_t>(height));
     putNumber(image, imageWidth, static_cast<uint64_t>(width));
     putNumber(image, imageChannels, static_cast<uint64_t>(channels));
-    putBytes(image, imageFile, *file);
+    putBytes(image, imageFile, file);
     summary +=
         partSummary(most > 1 ? str(tag, "/image/", i) : str(tag, "/image"), valueImage, image);
   }

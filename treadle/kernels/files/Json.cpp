@@ -1,6 +1,5 @@
 #include "treadle/kernels/files/Json.h"
 
-#include <algorithm>
 #include <cctype>
 
 namespace treadle::json {

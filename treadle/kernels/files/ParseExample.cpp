@@ -1,6 +1,5 @@
 // Ops that read serialized tf.Example and tf.SequenceExample messages. They differ in where the
 // names of features stand and in the order of their inputs and outputs: a table says how.
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/files/ExampleFeatures.h"
 
 #include <algorithm>
@@ -281,9 +280,7 @@ Expected<BoundKernel> bindParse(const BindContext &node, const OpLayout &layout)
   if (at + defaults > static_cast<int>(node.inputTypes.size()))
     return Unexpected(
         invalidArgument("there are ", node.inputTypes.size(), " inputs, expected ", at + defaults));
-  BoundKernel bound = boundWith(parse, std::move(state));
-  bound.isExpensive = true;
-  return bound;
+  return expensive(boundWith(parse, std::move(state)));
 }
 
 constexpr OpLayout parseExample{false, KeyPlace::Scalars, false, false, 2, -1};

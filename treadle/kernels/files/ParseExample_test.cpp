@@ -1,6 +1,6 @@
 // Tests of ops that read tf.Example messages.
 #include "treadle/kernels/KernelTest.h"
-#include "treadle/kernels/WireFormat.h"
+#include "treadle/tensor/Wire.h"
 
 namespace treadle {
 namespace {
@@ -8,14 +8,14 @@ namespace {
 std::string message(std::initializer_list<std::pair<uint64_t, std::string>> fields) {
   std::string out;
   for (const auto &[field, bytes] : fields)
-    wire::putBytes(out, field, bytes);
+    putBytes(out, field, bytes);
   return out;
 }
 
 std::string integers(std::initializer_list<uint64_t> values) {
   std::string packed;
   for (uint64_t value : values)
-    wire::putVarint(packed, value);
+    putVarint(packed, value);
   return message({{3, message({{1, packed}})}});
 }
 std::string floats(std::initializer_list<float> values) {

@@ -1,7 +1,5 @@
 #include "treadle/kernels/files/ProtoDescriptors.h"
 
-#include "treadle/checkpoint/Wire.h"
-
 #include <algorithm>
 
 namespace treadle {
@@ -93,8 +91,8 @@ private:
       }
       return true;
     });
-    ProtoWire wire = wireOf(made.type);
-    bool canBePacked = wire != ProtoWire::Bytes && wire != ProtoWire::GroupBegin;
+    WireType wire = wireOf(made.type);
+    bool canBePacked = wire != WireType::Bytes && wire != WireType::GroupBegin;
     made.isPacked = made.isRepeated && canBePacked && isPacked.value_or(packsByDefault);
     message.fields.push_back(std::move(made));
     return isGood;
@@ -125,24 +123,24 @@ private:
 
 } // namespace
 
-ProtoWire wireOf(ProtoType type) {
+WireType wireOf(ProtoType type) {
   switch (type) {
   case ProtoType::Double:
   case ProtoType::Fixed64:
   case ProtoType::SFixed64:
-    return ProtoWire::Fixed64;
+    return WireType::Fixed64;
   case ProtoType::Float:
   case ProtoType::Fixed32:
   case ProtoType::SFixed32:
-    return ProtoWire::Fixed32;
+    return WireType::Fixed32;
   case ProtoType::String:
   case ProtoType::Message:
   case ProtoType::Bytes:
-    return ProtoWire::Bytes;
+    return WireType::Bytes;
   case ProtoType::Group:
-    return ProtoWire::GroupBegin;
+    return WireType::GroupBegin;
   default:
-    return ProtoWire::Varint;
+    return WireType::Varint;
   }
 }
 

@@ -3,9 +3,11 @@
 #pragma once
 
 #include "treadle/tensor/Error.h"
+#include "treadle/tensor/Wire.h"
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,10 +36,7 @@ enum class ProtoType : uint8_t {
   SInt64,
 };
 
-/// How a field is encoded: the low three bits of its tag.
-enum class ProtoWire : uint8_t { Varint, Fixed64, Bytes, GroupBegin, GroupEnd, Fixed32 };
-
-ProtoWire wireOf(ProtoType type);
+WireType wireOf(ProtoType type);
 
 struct ProtoField {
   std::string name;

@@ -1,11 +1,11 @@
 // DecodeProtoV2 and EncodeProto: fields of protocol buffers' messages as tensors, and back.
 #include "treadle/checkpoint/Files.h"
-#include "treadle/checkpoint/Wire.h"
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/FilesOfRun.h"
 #include "treadle/kernels/files/Families.h"
-#include "treadle/kernels/files/ProtoWire.h"
+#include "treadle/kernels/files/ProtoDescriptors.h"
 #include "treadle/kernels/text/StringNumbers.h"
+#include "treadle/tensor/Wire.h"
 
 #include <algorithm>
 #include <bit>
@@ -111,10 +111,10 @@ template <typename Visit> void visitNumbers(DType dtype, Visit &&visit) {
   visitType(dtype, Types(), visit);
 }
 
-void putEncoded(std::string &out, ProtoWire wire, uint64_t encoded) {
-  if (wire == ProtoWire::Varint)
+void putEncoded(std::string &out, WireType wire, uint64_t encoded) {
+  if (wire == WireType::Varint)
     putVarint(out, encoded);
-  else if (wire == ProtoWire::Fixed64)
+  else if (wire == WireType::Fixed64)
     putFixed(out, encoded);
   else
     putFixed(out, static_cast<uint32_t>(encoded));
@@ -280,33 +280,27 @@ struct FieldValues {
 
 /// Numbers may be packed where the field isn't, and not where it is. What is encoded in another way
 /// is not the field.
-bool addValue(const BoundField &bound, const ProtoValue &value, FieldValues &out) {
-  ProtoWire wire = wireOf(bound.field.type);
+bool addValue(const BoundField &bound, const WireReader::Field &value, FieldValues &out) {
+  WireType wire = wireOf(bound.field.type);
   if (!bound.field.isRepeated)
     out = {};
   if (bound.isText()) {
-    if (value.wire == wire)
+    if (value.type == wire)
       out.texts.push_back(value.bytes);
     return true;
   }
-  if (value.wire == wire)
-    out.numbers.push_back(value.number);
-  if (value.wire != ProtoWire::Bytes)
+  if (value.type != wire && !value.isBytes())
     return true;
-  for (std::string_view rest = value.bytes; !rest.empty();) {
-    out.numbers.emplace_back();
-    if (!takeProtoNumber(rest, wire, out.numbers.back()))
-      return false;
-  }
-  return true;
+  return forEachNumber(value, wire, [&](uint64_t number) { out.numbers.push_back(number); });
 }
 
-bool readMessage(std::string_view rest, const BoundFields &fields, FieldValues *out) {
-  for (ProtoValue value; !rest.empty();) {
-    if (!takeProtoValue(rest, value))
+bool readMessage(std::string_view message, const BoundFields &fields, FieldValues *out) {
+  WireReader reader(message);
+  for (WireReader::Field value; !reader.isAtEnd();) {
+    if (!reader.nextOrGroup(value))
       return false;
     for (size_t f = 0; f < fields.size(); ++f)
-      if (fields[f].field.number == value.field && !addValue(fields[f], value, out[f]))
+      if (fields[f].field.number == value.number && !addValue(fields[f], value, out[f]))
         return false;
   }
   return true;
@@ -392,27 +386,23 @@ std::vector<uint64_t> encodedNumbers(const BoundField &bound, const Tensor &t) {
   return out;
 }
 
-void putField(std::string &out, const ProtoField &field, ProtoWire wire) {
-  putVarint(out, field.number << 3 | static_cast<uint64_t>(wire));
-}
-
 void putTexts(std::string &out, const ProtoField &field, std::span<const std::string> values) {
   for (const std::string &value : values) {
-    ProtoWire wire = wireOf(field.type);
-    putField(out, field, wire);
-    if (wire == ProtoWire::Bytes)
+    WireType wire = wireOf(field.type);
+    putTag(out, field.number, wire);
+    if (wire == WireType::Bytes)
       putVarint(out, value.size());
     out += value;
-    if (wire == ProtoWire::GroupBegin)
-      putField(out, field, ProtoWire::GroupEnd);
+    if (wire == WireType::GroupBegin)
+      putTag(out, field.number, WireType::GroupEnd);
   }
 }
 
 void putNumbers(std::string &out, const ProtoField &field, std::span<const uint64_t> values) {
-  ProtoWire wire = wireOf(field.type);
+  WireType wire = wireOf(field.type);
   if (!field.isPacked) {
     for (uint64_t value : values) {
-      putField(out, field, wire);
+      putTag(out, field.number, wire);
       putEncoded(out, wire, value);
     }
     return;
@@ -420,9 +410,7 @@ void putNumbers(std::string &out, const ProtoField &field, std::span<const uint6
   std::string packed;
   for (uint64_t value : values)
     putEncoded(packed, wire, value);
-  putField(out, field, ProtoWire::Bytes);
-  putVarint(out, packed.size());
-  out += packed;
+  putBytes(out, field.number, packed);
 }
 
 /// Fails where the tensors aren't those of the same messages.

@@ -3,8 +3,8 @@
 
 #include "treadle/kernels/exchange/Queue.h"
 
-#include "treadle/checkpoint/Wire.h"
 #include "treadle/runtime/Execution.h"
+#include "treadle/tensor/Wire.h"
 
 namespace treadle {
 namespace {

@@ -1,12 +1,11 @@
 // The kinds of readers, and the ops on them.
 #include "treadle/kernels/Compression.h"
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/exchange/Queue.h"
 #include "treadle/kernels/files/Reader.h"
 
 #include "treadle/checkpoint/Crc32c.h"
 #include "treadle/checkpoint/Files.h"
-#include "treadle/checkpoint/Wire.h"
+#include "treadle/tensor/Wire.h"
 
 #include <algorithm>
 
@@ -278,7 +277,7 @@ void restore(OpContext &ctx) {
 
 // It may wait for work, so it leaves its thread to others where there are any.
 template <KernelFn fn> Expected<BoundKernel> bindReading(const BindContext &) {
-  return BoundKernel{.fn = fn, .isExpensive = true};
+  return expensive({.fn = fn});
 }
 
 const KernelEntry readerTable[] = {

@@ -1,9 +1,10 @@
 #include "treadle/kernels/files/SliceFile.h"
 
 #include "treadle/checkpoint/Files.h"
+#include "treadle/checkpoint/ShapeMessages.h"
 #include "treadle/checkpoint/Table.h"
-#include "treadle/checkpoint/Wire.h"
 #include "treadle/kernels/SerializedTensor.h"
+#include "treadle/tensor/Wire.h"
 
 #include <algorithm>
 #include <glob.h>
@@ -24,7 +25,6 @@ enum Field : uint32_t { Name = 1, Shape = 2, Type = 3, Slice = 4 };
 namespace data {
 enum Field : uint32_t { Name = 1, Slice = 2, Data = 3 };
 }
-constexpr uint32_t shapeDim = 2, dimSize = 1, sliceExtent = 1, extentStart = 1, extentLength = 2;
 constexpr uint32_t tensorType = 1, tensorShape = 2, producerVersion = 1;
 constexpr uint64_t formatVersion = 1;
 
@@ -40,60 +40,6 @@ std::string_view fieldOf(std::string_view message, uint32_t number) {
 }
 
 // --- messages ------------------------------------------------------------------------------------
-
-std::string shapeMessage(Dims dims) {
-  std::string shape, dim;
-  for (int64_t size : dims) {
-    dim.clear();
-    putNumber(dim, dimSize, static_cast<uint64_t>(size));
-    putBytes(shape, shapeDim, dim);
-  }
-  return shape;
-}
-
-std::string sliceMessage(const TensorSlice &slice) {
-  std::string message, inner;
-  for (const TensorSlice::Extent &extent : slice.extents) {
-    inner.clear();
-    if (!extent.isFull()) {
-      putNumber(inner, extentStart, static_cast<uint64_t>(extent.start));
-      putTag(inner, extentLength, WireType::Varint); // even of 0
-      putVarint(inner, static_cast<uint64_t>(extent.length));
-    }
-    putBytes(message, sliceExtent, inner);
-  }
-  return message;
-}
-
-bool readShape(std::string_view message, std::vector<int64_t> &dims) {
-  return forEachField(message,
-                      [&](const WireReader::Field &field) {
-                        if (field.number != shapeDim)
-                          return true;
-                        dims.push_back(0);
-                        return forEachField(field.bytes, [&](const WireReader::Field &inner) {
-                          if (inner.number == dimSize)
-                            dims.back() = static_cast<int64_t>(inner.value);
-                          return true;
-                        });
-                      }) &&
-         countElements(dims);
-}
-
-bool readSlice(std::string_view message, TensorSlice &slice) {
-  return forEachField(message, [&](const WireReader::Field &field) {
-    if (field.number != sliceExtent)
-      return true;
-    TensorSlice::Extent &extent = slice.extents.emplace_back();
-    return forEachField(field.bytes, [&](const WireReader::Field &inner) {
-      if (inner.number == extentStart)
-        extent.start = static_cast<int64_t>(inner.value);
-      if (inner.number == extentLength)
-        extent.length = static_cast<int64_t>(inner.value);
-      return extent.start >= 0;
-    });
-  });
-}
 
 bool readStored(std::string_view message, StoredTensor &tensor) {
   bool isGood = forEachField(message, [&](const WireReader::Field &field) {

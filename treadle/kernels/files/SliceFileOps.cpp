@@ -1,7 +1,6 @@
 // Save and Restore, the ops of the first format of checkpoints.
 #include "treadle/checkpoint/Files.h"
 #include "treadle/kernels/Element.h"
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/FilesOfRun.h"
 #include "treadle/kernels/TextInput.h"
 #include "treadle/kernels/files/SliceFile.h"
@@ -96,9 +95,7 @@ void restore(OpContext &ctx) {
 }
 
 Expected<BoundKernel> bindRestore(const BindContext &node) {
-  BoundKernel bound = boundWith(restore, node.outputTypes[0]);
-  bound.isExpensive = true;
-  return bound;
+  return expensive(boundWith(restore, node.outputTypes[0]));
 }
 
 const KernelEntry sliceFileTable[] = {

@@ -1,7 +1,7 @@
 #include "treadle/checkpoint/Slice.h"
 #include "treadle/checkpoint/Table.h"
-#include "treadle/checkpoint/Wire.h"
 #include "treadle/kernels/KernelTest.h"
+#include "treadle/tensor/Wire.h"
 
 #include <filesystem>
 #include <fstream>

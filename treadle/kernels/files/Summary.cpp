@@ -1,10 +1,9 @@
 #include "treadle/kernels/files/Summary.h"
 
 #include "treadle/kernels/Element.h"
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/SerializedTensor.h"
 
-#include "treadle/checkpoint/Wire.h"
+#include "treadle/tensor/Wire.h"
 
 #include <algorithm>
 #include <bit>

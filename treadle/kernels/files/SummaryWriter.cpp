@@ -1,11 +1,10 @@
 // Ops that write summaries to a file of events.
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/FilesOfRun.h"
 #include "treadle/kernels/Handles.h"
 #include "treadle/kernels/files/EventsFile.h"
 #include "treadle/kernels/files/Summary.h"
 
-#include "treadle/checkpoint/Wire.h"
+#include "treadle/tensor/Wire.h"
 
 #include <chrono>
 

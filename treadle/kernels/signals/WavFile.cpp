@@ -1,9 +1,8 @@
 // WAV files of 16-bit samples as audio of [samples,channels], and back.
 #include "treadle/kernels/Element.h"
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/files/Summary.h"
 
-#include "treadle/checkpoint/Wire.h"
+#include "treadle/tensor/Wire.h"
 
 #include <algorithm>
 #include <cmath>

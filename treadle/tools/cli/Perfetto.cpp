@@ -1,6 +1,6 @@
 #include "treadle/tools/cli/Perfetto.h"
 
-#include "treadle/kernels/WireFormat.h"
+#include "treadle/tensor/Wire.h"
 #include "treadle/tools/cli/Command.h"
 #include "treadle/tools/cli/PageServer.h"
 #include "treadle/tools/cli/Programs.h"
@@ -21,13 +21,13 @@ namespace {
 
 std::string number(uint32_t field, uint64_t value) {
   std::string out;
-  wire::putNumber(out, field, value);
+  putStatedNumber(out, field, value);
   return out;
 }
 
 std::string bytes(uint32_t field, std::string_view value) {
   std::string out;
-  wire::putBytes(out, field, value);
+  putBytes(out, field, value);
   return out;
 }
 
