@@ -1,7 +1,10 @@
 #include "treadle/session/TraceText.h"
 
-#include "treadle/session/JsonText.h"
 #include "treadle/tensor/Error.h"
+
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -100,6 +103,25 @@ public:
   }
 
   std::string write(int64_t dropped) {
+    json.object([&] {
+      json.attribute("displayTimeUnit", "ns");
+      json.attributeArray("traceEvents", [&] { writeEvents(); });
+      json.attributeObject("otherData", [&] {
+        json.attribute("slices left out", std::to_string(dropped));
+        for (const auto &[name, value] : facts)
+          json.attribute(name, value);
+      });
+    });
+    return std::move(text);
+  }
+
+private:
+  struct Loop {
+    std::map<int64_t, Span> iterations;
+    int32_t mostAtOnce = 1;
+  };
+
+  void writeEvents() {
     nameTrack("process_name", opTracks, 0, "ops by thread");
     int threads = 0;
     for (const Trace::Slice &slice : slices)
@@ -110,24 +132,24 @@ public:
       writeSlice(slice);
     writeIterations();
     writeWaits();
-    std::string facts = str("\"slices left out\":\"", dropped, "\"");
     if (!exchanges.empty())
-      facts += writeExchanges();
-    return str("{\"displayTimeUnit\":\"ns\",\"otherData\":{", facts, "},\"traceEvents\":[\n",
-               events, "\n]}\n");
+      writeExchanges();
   }
 
-private:
-  struct Loop {
-    std::map<int64_t, Span> iterations;
-    int32_t mostAtOnce = 1;
-  };
+  void writeEvent(llvm::StringRef kind, int process, int track, llvm::StringRef name,
+                  llvm::function_ref<void()> writeRest) {
+    json.object([&] {
+      json.attribute("ph", kind);
+      json.attribute("pid", process);
+      json.attribute("tid", track);
+      json.attribute("name", name);
+      writeRest();
+    });
+  }
 
-  void add(const std::string &event) { events += (events.empty() ? "{" : ",\n{") + event + "}"; }
-
-  void nameTrack(std::string_view what, int process, int track, std::string_view name) {
-    add(str("\"ph\":\"M\",\"pid\":", process, ",\"tid\":", track, ",\"name\":", jsonText(what),
-            ",\"args\":{\"name\":", jsonText(name), "}"));
+  void nameTrack(llvm::StringRef what, int process, int track, llvm::StringRef name) {
+    writeEvent("M", process, track, what,
+               [&] { json.attributeObject("args", [&] { json.attribute("name", name); }); });
   }
 
   static std::string microseconds(Trace::Clock::duration time) {
@@ -138,29 +160,43 @@ private:
     return text;
   }
 
-  void addSlice(int process, int track, std::string_view name, Span span, const std::string &args) {
-    add(str("\"ph\":\"X\",\"pid\":", process, ",\"tid\":", track, ",\"name\":", jsonText(name),
-            ",\"ts\":", microseconds(span.begin - start),
-            ",\"dur\":", microseconds(span.end - span.begin), ",\"args\":{", args, "}"));
+  void writeTime(llvm::StringRef key, Duration time) {
+    json.attributeBegin(key);
+    json.rawValue(microseconds(time));
+    json.attributeEnd();
+  }
+
+  void addSlice(
+      int process, int track, llvm::StringRef name, Span span,
+      llvm::function_ref<void()> writeArgs = [] {}) {
+    writeEvent("X", process, track, name, [&] {
+      writeTime("ts", span.begin - start);
+      writeTime("dur", span.end - span.begin);
+      json.attributeObject("args", writeArgs);
+    });
   }
 
   void writeSlice(const Trace::Slice &slice) {
     Span span{slice.begin, slice.end};
     if (!slice.op)
-      return addSlice(opTracks, slice.thread, str("iteration ", slice.iteration), span, "");
-    std::string args = "\"op\":" + jsonText(*slice.op);
-    if (slice.where)
-      args += ",\"function\":" + jsonText(*slice.where);
-    if (slice.waited > Duration{})
-      args += str(",\"waited_us\":", microseconds(slice.waited));
+      return addSlice(opTracks, slice.thread, str("iteration ", slice.iteration), span);
     if (slice.loop) {
-      args += str(",\"loop\":", jsonText(*slice.loop), ",\"iteration\":", slice.iteration);
       Loop &loop = loops[*slice.loop];
       loop.mostAtOnce = slice.mostAtOnce;
       auto [it, isNew] = loop.iterations.try_emplace(slice.iteration, span);
       it->second = {std::min(it->second.begin, span.begin), std::max(it->second.end, span.end)};
     }
-    addSlice(opTracks, slice.thread, *slice.name, span, args);
+    addSlice(opTracks, slice.thread, *slice.name, span, [&] {
+      json.attribute("op", *slice.op);
+      if (slice.where)
+        json.attribute("function", *slice.where);
+      if (slice.waited > Duration{})
+        writeTime("waited_us", slice.waited);
+      if (slice.loop) {
+        json.attribute("loop", *slice.loop);
+        json.attribute("iteration", slice.iteration);
+      }
+    });
   }
 
   // From the begin of an iteration's first op to the end of its last. Number i + mostAtOnce begins
@@ -176,7 +212,7 @@ private:
                   tracks == 1 ? name : str(name, ": ", i, ", ", i + tracks, ", ..."));
       for (const auto &[number, span] : loop.iterations)
         addSlice(iterationTracks, track + static_cast<int>(number % tracks),
-                 str("iteration ", number), span, "");
+                 str("iteration ", number), span);
       track += static_cast<int>(tracks);
     }
   }
@@ -192,7 +228,8 @@ private:
     Tracks tracks;
     for (const Trace::Wait &wait : waits) {
       Span span{wait.begin, wait.end};
-      addSlice(waitTracks, tracks.take(span), *wait.name, span, "\"op\":" + jsonText(*wait.op));
+      addSlice(waitTracks, tracks.take(span), *wait.name, span,
+               [&] { json.attribute("op", *wait.op); });
     }
     if (!waits.empty())
       nameTrack("process_name", waitTracks, 0, "waits without a thread");
@@ -201,7 +238,7 @@ private:
   }
 
   // From the start of an exchange to when its result was there, on as few tracks as serve.
-  std::string writeExchanges() {
+  void writeExchanges() {
     std::vector<Span> compute = computing(slices, exchanges), spans;
     std::vector<LoggedExchange> ordered = exchanges;
     std::ranges::sort(ordered, {}, &LoggedExchange::begin);
@@ -209,9 +246,11 @@ private:
     for (const LoggedExchange &exchange : ordered) {
       Span span{exchange.begin, exchange.end};
       spans.push_back(span);
-      addSlice(exchangeTracks, tracks.take(span), exchange.name, span,
-               str("\"op\":", jsonText(exchange.op),
-                   ",\"exchange\":true,\"hidden_us\":", microseconds(common({span}, compute))));
+      addSlice(exchangeTracks, tracks.take(span), exchange.name, span, [&] {
+        json.attribute("op", exchange.op);
+        json.attribute("exchange", true);
+        writeTime("hidden_us", common({span}, compute));
+      });
     }
     std::vector<Span> communication = united(std::move(spans));
     Duration most = std::min(sum(communication), sum(compute)),
@@ -225,9 +264,10 @@ private:
               str("exchanges: ", share, " hidden of what could be"));
     for (int i = 0; i < tracks.number(); ++i)
       nameTrack("thread_name", exchangeTracks, i, "exchanges");
-    return str(",\"computing_us\":\"", microseconds(sum(compute)), "\",\"communication_us\":\"",
-               microseconds(sum(communication)), "\",\"hidden_us\":\"", microseconds(hidden),
-               "\",\"hidden of what could be\":\"", share, "\"");
+    facts = {{"computing_us", microseconds(sum(compute))},
+             {"communication_us", microseconds(sum(communication))},
+             {"hidden_us", microseconds(hidden)},
+             {"hidden of what could be", share}};
   }
 
   const std::vector<Trace::Slice> slices;
@@ -235,7 +275,10 @@ private:
   const std::vector<LoggedExchange> &exchanges;
   Time start = Time::max();
   std::map<std::string, Loop> loops;
-  std::string events;
+  std::vector<std::pair<std::string_view, std::string>> facts; // of the whole
+  std::string text;
+  llvm::raw_string_ostream stream{text};
+  llvm::json::OStream json{stream};
 };
 
 } // namespace

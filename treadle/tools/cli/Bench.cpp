@@ -170,13 +170,24 @@ static Expected<Times> measure(const Request &request, int64_t clients, int64_t 
   });
 }
 
-/// In JSON the object is left open for this.
-static void printSandbox(const SandboxStatus &status, bool isJson) {
-  if (isJson)
-    std::printf(", \"sandbox\": {\"landlock\": %d, \"start_ms\": %.3f, \"load_ms\": %.3f}",
-                status.landlock, status.startSeconds * 1000, status.loadSeconds * 1000);
-  else
-    print(str("sandbox: ", status.text(), "\n"));
+static void printTimes(const Times &times, int64_t clients) {
+  std::printf("runs %lld after a warm-up, clients %lld, %.1f calls a second, first %.4g ms\n"
+              "min %.4g ms  p50 %.4g ms  p90 %.4g ms  p99 %.4g ms  mean %.4g ms\n",
+              static_cast<long long>(times.sorted.size()), static_cast<long long>(clients),
+              times.perSecond(), times.warmUp, times.sorted[0], times.percentile(0.5),
+              times.percentile(0.9), times.percentile(0.99), times.mean());
+}
+
+static json::Object jsonOf(const Times &times, int64_t clients) {
+  return object("runs", times.sorted.size(), "clients", clients, "calls_per_second",
+                times.perSecond(), "first_ms", times.warmUp, "min_ms", times.sorted[0], "p50_ms",
+                times.percentile(0.5), "p90_ms", times.percentile(0.9), "p99_ms",
+                times.percentile(0.99), "mean_ms", times.mean());
+}
+
+static json::Object jsonOf(const SandboxStatus &status) {
+  return object("landlock", status.landlock, "start_ms", status.startSeconds * 1000, "load_ms",
+                status.loadSeconds * 1000);
 }
 
 static int bench(const Arguments &args) {
@@ -197,21 +208,19 @@ static int bench(const Arguments &args) {
   Expected<Times> times = measure(*request, *clients, *repeat);
   if (!times)
     return report(times.error());
-  const char *format =
-      args.has("--json")
-          ? "{\"runs\": %lld, \"clients\": %lld, \"calls_per_second\": %.6f, \"first_ms\": %.6f, "
-            "\"min_ms\": %.6f, \"p50_ms\": %.6f, \"p90_ms\": %.6f, \"p99_ms\": %.6f, "
-            "\"mean_ms\": %.6f"
-          : "runs %lld after a warm-up, clients %lld, %.1f calls a second, first %.4g ms\n"
-            "min %.4g ms  p50 %.4g ms  p90 %.4g ms  p99 %.4g ms  mean %.4g ms\n";
-  std::printf(format, static_cast<long long>(times->sorted.size()),
-              static_cast<long long>(*clients), times->perSecond(), times->warmUp, times->sorted[0],
-              times->percentile(0.5), times->percentile(0.9), times->percentile(0.99),
-              times->mean());
+  std::optional<SandboxStatus> sandbox;
   if (request->sandbox)
-    printSandbox(request->sandbox->status(), args.has("--json"));
-  if (args.has("--json"))
-    std::printf("}\n");
+    sandbox = request->sandbox->status();
+  if (args.has("--json")) {
+    json::Object out = jsonOf(*times, *clients);
+    if (sandbox)
+      out["sandbox"] = jsonOf(*sandbox);
+    printJson(std::move(out));
+    return 0;
+  }
+  printTimes(*times, *clients);
+  if (sandbox)
+    print(str("sandbox: ", sandbox->text(), "\n"));
   return 0;
 }
 

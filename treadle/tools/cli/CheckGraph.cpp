@@ -6,19 +6,11 @@
 namespace treadle::cli {
 namespace {
 
-std::string jsonProblem(const Problem &problem) {
-  std::string nodes;
-  for (const std::string &node : problem.nodes)
-    nodes += (nodes.empty() ? "" : ", ") + jsonText(node);
-  return str("{\"kind\": ", jsonText(problem.kind), ", \"nodes\": [", nodes,
-             "], \"message\": ", jsonText(problem.message), "}");
-}
-
-void printJson(const std::vector<Problem> &problems) {
-  std::string out;
+void printAsJson(const std::vector<Problem> &problems) {
+  json::Array all;
   for (const Problem &problem : problems)
-    out += (out.empty() ? "" : ",\n ") + jsonProblem(problem);
-  print("[" + out + "]\n");
+    all.push_back(object("kind", problem.kind, "nodes", problem.nodes, "message", problem.message));
+  printJson(std::move(all));
 }
 
 int count(const std::vector<Problem> &problems, std::string_view kind) {
@@ -107,7 +99,7 @@ int check(const Arguments &args) {
     return report(problems.error());
   if (!args.has("--json"))
     printWants(*graph, asked);
-  (args.has("--json") ? printJson : printText)(*problems);
+  (args.has("--json") ? printAsJson : printText)(*problems);
   return count(*problems, "error") + count(*problems, "race") ? 1 : 0;
 }
 

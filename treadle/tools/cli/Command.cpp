@@ -2,6 +2,8 @@
 #include "treadle/tools/cli/Command.h"
 #include "treadle/tools/cli/Progress.h"
 
+#include "llvm/Support/FormatVariadic.h"
+
 #include <cstdio>
 #include <set>
 
@@ -35,6 +37,8 @@ void note(const std::string &message) {
 }
 
 void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+void printJson(const json::Value &value) { print(llvm::formatv("{0:1}\n", value).str()); }
 
 std::string plural(int64_t count, std::string_view thing) {
   return str(count, " ", thing, count == 1 ? "" : "s");

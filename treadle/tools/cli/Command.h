@@ -1,14 +1,28 @@
 // The subcommands of `treadle`, and what they share.
 #pragma once
 
-#include "treadle/session/JsonText.h"
 #include "treadle/tools/cli/Arguments.h"
 #include "treadle/treadle.h"
+
+#include "llvm/Support/JSON.h"
 
 #include <span>
 #include <string>
 
-namespace treadle::cli {
+namespace treadle {
+
+namespace json = llvm::json;
+
+/// An object of names and values, which take turns.
+inline json::Object object() { return {}; }
+template <typename Value, typename... Others>
+json::Object object(llvm::StringRef name, Value &&value, Others &&...others) {
+  json::Object out = object(std::forward<Others>(others)...);
+  out.try_emplace(name, std::forward<Value>(value));
+  return out;
+}
+
+namespace cli {
 
 /// A subcommand: a row of the table in CommandLine.cpp.
 struct Command {
@@ -43,6 +57,8 @@ void note(const std::string &message);
 
 /// Writes to standard output.
 void print(std::string_view text);
+/// The same, in lines.
+void printJson(const json::Value &value);
 
 /// `1 node`, `2 nodes`.
 std::string plural(int64_t count, std::string_view thing);
@@ -50,4 +66,5 @@ std::string plural(int64_t count, std::string_view thing);
 /// Opens MODEL: a graph's file, `-`, or a folder that holds graph.pb.
 Expected<Graph> openModel(std::string_view path);
 
-} // namespace treadle::cli
+} // namespace cli
+} // namespace treadle

@@ -7,11 +7,9 @@
 namespace treadle::cli {
 namespace {
 
-std::string jsonOf(const Difference &difference) {
-  return str("{\"kind\": ", jsonText(difference.kind),
-             ", \"function\": ", jsonText(difference.function),
-             ", \"node\": ", jsonText(difference.node),
-             ", \"message\": ", jsonText(difference.message), "}");
+json::Object jsonOf(const Difference &difference) {
+  return object("kind", difference.kind, "function", difference.function, "node", difference.node,
+                "message", difference.message);
 }
 
 /// Both graphs side by side, with what differs.
@@ -38,14 +36,14 @@ int diff(const Arguments &args) {
   if (auto path = args.value("--html"))
     if (Expected<void> written = writePage(args, *before, *after, std::string(*path)); !written)
       return report(written.error());
-  std::string json;
+  json::Array all;
   for (const Difference &difference : *differences)
     if (args.has("--json"))
-      json += (json.empty() ? "" : ",\n ") + jsonOf(difference);
+      all.push_back(jsonOf(difference));
     else
       print(lineOf(difference) + "\n");
   if (args.has("--json"))
-    print("[" + json + "]\n");
+    printJson(std::move(all));
   return differences->empty() ? 0 : 1;
 }
 

@@ -6,74 +6,50 @@
 #include "treadle/tools/cli/Progress.h"
 #include "treadle/tools/cli/Terminal.h"
 
-namespace treadle::cli {
+namespace treadle {
+
+static json::Value toJSON(const Explanation::Op &op) {
+  return object("name", op.name, "op", op.op, "where", op.where, "line", op.line);
+}
+
+static json::Value toJSON(const Explanation::Access &access) {
+  return object("op", access.op, "writes", access.writes, "in_condition", access.isInCondition);
+}
+
+static json::Value toJSON(const Explanation::Order &order) {
+  return object("kind", order.kind, "subject", order.subject, "by", order.by, "orders",
+                order.isOrder, "race", order.isRace, "would_be_free", order.wouldBeFree);
+}
+
+static json::Value toJSON(const Explanation::Loop &loop) {
+  return object("name", loop.name, "kind", loop.kind, "line", loop.line, "parallel_iterations",
+                loop.parallelIterations, "functions", loop.functions, "overlaps",
+                object("auto", loop.overlapsInAuto, "on", loop.overlapsWhenOn), "why",
+                object("auto", loop.inAuto, "on", loop.whenOn), "orders", loop.orders, "in_turns",
+                loop.inTurns, "overlapping", loop.overlapping, "advice", loop.advice, "starved",
+                loop.starved);
+}
+
+static json::Value toJSON(const Explanation::Body &body) {
+  return object("function", body.function, "users", body.users, "loops", body.loops);
+}
+
+static json::Value toJSON(const Explanation::Cluster &cluster) {
+  return object("where", cluster.where, "ops", cluster.ops, "inputs", cluster.inputs, "nodes",
+                cluster.nodes);
+}
+
+static json::Value toJSON(const Explanation::Interpreted &part) {
+  return object("why", part.why, "nodes", part.nodes);
+}
+
+static json::Value toJSON(const Explanation &explanation) {
+  return object("bodies", explanation.bodies, "clusters", explanation.clusters, "interpreted",
+                explanation.interpreted);
+}
+
+namespace cli {
 namespace {
-
-template <typename Items, typename Text>
-std::string jsonList(const Items &items, Text text, std::string_view separator = ", ") {
-  std::string out;
-  for (const auto &item : items)
-    out += (out.empty() ? "" : std::string(separator)) + text(item);
-  return "[" + out + "]";
-}
-
-std::string_view jsonFlag(bool value) { return value ? "true" : "false"; }
-
-std::string jsonOp(const Explanation::Op &op) {
-  return str("{\"name\": ", jsonText(op.name), ", \"op\": ", jsonText(op.op),
-             ", \"where\": ", jsonText(op.where), ", \"line\": ", jsonText(op.line), "}");
-}
-
-std::string jsonAccess(const Explanation::Access &access) {
-  return str("{\"op\": ", jsonOp(access.op), ", \"writes\": ", jsonFlag(access.writes),
-             ", \"in_condition\": ", jsonFlag(access.isInCondition), "}");
-}
-
-std::string jsonOrder(const Explanation::Order &order) {
-  return str("{\"kind\": ", jsonText(order.kind), ", \"subject\": ", jsonText(order.subject),
-             ", \"by\": ", jsonList(order.by, jsonAccess),
-             ", \"orders\": ", jsonFlag(order.isOrder), ", \"race\": ", jsonFlag(order.isRace),
-             ", \"would_be_free\": ", jsonList(order.wouldBeFree, jsonOp), "}");
-}
-
-std::string jsonLoop(const Explanation::Loop &loop) {
-  return str("{\"name\": ", jsonText(loop.name), ", \"kind\": ", jsonText(loop.kind),
-             ", \"line\": ", jsonText(loop.line),
-             ", \"parallel_iterations\": ", loop.parallelIterations,
-             ",\n  \"functions\": ", jsonList(loop.functions, jsonText),
-             ",\n  \"overlaps\": {\"auto\": ", jsonFlag(loop.overlapsInAuto),
-             ", \"on\": ", jsonFlag(loop.overlapsWhenOn),
-             "}, \"why\": {\"auto\": ", jsonText(loop.inAuto), ", \"on\": ", jsonText(loop.whenOn),
-             "},\n  \"orders\": ", jsonList(loop.orders, jsonOrder, ",\n   "),
-             ",\n  \"in_turns\": ", jsonList(loop.inTurns, jsonOp),
-             ",\n  \"overlapping\": ", jsonList(loop.overlapping, jsonOp),
-             ",\n  \"advice\": ", jsonList(loop.advice, jsonText),
-             ",\n  \"starved\": ", jsonList(loop.starved, jsonText), "}");
-}
-
-std::string jsonBody(const Explanation::Body &body) {
-  return str("{\"function\": ", jsonText(body.function),
-             ", \"users\": ", jsonList(body.users, jsonText),
-             ",\n \"loops\": ", jsonList(body.loops, jsonLoop, ",\n "), "}");
-}
-
-std::string jsonCluster(const Explanation::Cluster &cluster) {
-  return str("{\"where\": ", jsonText(cluster.where), ", \"ops\": ", cluster.ops,
-             ", \"inputs\": ", jsonList(cluster.inputs, jsonText),
-             ",\n  \"nodes\": ", jsonList(cluster.nodes, jsonOp), "}");
-}
-
-std::string jsonInterpreted(const Explanation::Interpreted &part) {
-  return str("{\"why\": ", jsonText(part.why), ",\n  \"nodes\": ", jsonList(part.nodes, jsonOp),
-             "}");
-}
-
-std::string jsonExplanation(const Explanation &explanation) {
-  return str("{\"bodies\": ", jsonList(explanation.bodies, jsonBody, ",\n"),
-             ",\n\"clusters\": ", jsonList(explanation.clusters, jsonCluster, ",\n "),
-             ",\n\"interpreted\": ", jsonList(explanation.interpreted, jsonInterpreted, ",\n "),
-             "}\n");
-}
 
 /// The schedule of exchanges with other processes, by a cost model.
 int explainSchedule(const Arguments &args, Graph &graph) {
@@ -148,7 +124,7 @@ int explain(const Arguments &args) {
   if (!found)
     return report(found.error());
   if (args.has("--json")) {
-    print(jsonExplanation(*found));
+    printJson(*found);
     return 0;
   }
   Terminal terminal = Terminal::ofOutput();
@@ -202,4 +178,5 @@ const Command explainCommand = {
     explain,
 };
 
-} // namespace treadle::cli
+} // namespace cli
+} // namespace treadle

@@ -34,19 +34,13 @@ void printText(const Exploration &found) {
     print(str("  ", joined(schedule.firings, ", "), "\n", indented(schedule.outcome), "\n"));
 }
 
-void printJson(const Exploration &found) {
-  auto flag = [](bool value) { return value ? "true" : "false"; };
-  std::string schedules;
-  for (const Exploration::Schedule &schedule : found.difference) {
-    std::vector<std::string> firings;
-    for (const std::string &name : schedule.firings)
-      firings.push_back(jsonText(name));
-    schedules += str(schedules.empty() ? "" : ", ", "{\"firings\": [", joined(firings, ", "),
-                     "], \"outcome\": ", jsonText(schedule.outcome), "}");
-  }
-  print(str("{\"schedules\": ", found.schedules, ", \"complete\": ", flag(found.isComplete),
-            ", \"random\": ", flag(found.isRandom), ", \"ambiguous\": ", flag(found.isAmbiguous),
-            ", \"difference\": [", schedules, "]}\n"));
+json::Object jsonOf(const Exploration &found) {
+  json::Array difference;
+  for (const Exploration::Schedule &schedule : found.difference)
+    difference.push_back(object("firings", schedule.firings, "outcome", schedule.outcome));
+  return object("schedules", found.schedules, "complete", found.isComplete, "random",
+                found.isRandom, "ambiguous", found.isAmbiguous, "difference",
+                std::move(difference));
 }
 
 /// As a run of the graph checks them; old graphs state [] where they mean any shape.
@@ -92,7 +86,10 @@ int explore(const Arguments &args) {
                                "; say with --fetch and --target what one run asks for"));
   for (const std::string &text : found->notes)
     note(text);
-  (args.has("--json") ? printJson : printText)(*found);
+  if (args.has("--json"))
+    printJson(jsonOf(*found));
+  else
+    printText(*found);
   return found->difference.empty() && !found->isAmbiguous && !found->isRandom ? 0 : 1;
 }
 

@@ -7,30 +7,30 @@
 namespace treadle::cli {
 namespace {
 
-std::string jsonRow(const Profile::Row &row) {
-  std::string name = row.name.empty() ? "" : str("\"name\": ", jsonText(row.name), ", ");
-  std::string compiled = row.isCluster ? str(", \"compiled_calls\": ", row.compiledCalls) : "";
-  std::string contents =
-      row.contents.empty() ? "" : str(", \"contents\": ", jsonText(row.contents));
-  return str("{", name, "\"op\": ", jsonText(row.op), ", \"calls\": ", row.calls,
-             ", \"own_ms\": ", row.own * 1e3, ", \"all_ms\": ", row.all * 1e3,
-             ", \"wait_ms\": ", row.wait * 1e3, ", \"bytes\": ", row.bytes, compiled, contents,
-             "}");
+json::Object jsonOf(const Profile::Row &row) {
+  json::Object out = object("op", row.op, "calls", row.calls, "own_ms", row.own * 1e3, "all_ms",
+                            row.all * 1e3, "wait_ms", row.wait * 1e3, "bytes", row.bytes);
+  if (!row.name.empty())
+    out["name"] = row.name;
+  if (row.isCluster)
+    out["compiled_calls"] = row.compiledCalls;
+  if (!row.contents.empty())
+    out["contents"] = row.contents;
+  return out;
 }
 
-std::string jsonRows(std::vector<Profile::Row> rows, Profile::Sort sort) {
+json::Array jsonOf(std::vector<Profile::Row> rows, Profile::Sort sort) {
   sortRows(rows, sort);
-  std::string out;
+  json::Array out;
   for (const Profile::Row &row : rows)
-    out += (out.empty() ? "" : ",\n  ") + jsonRow(row);
-  return "[" + out + "]";
+    out.push_back(jsonOf(row));
+  return out;
 }
 
-void printJson(const Profile &profile, Profile::Sort sort) {
-  print(str("{\"runs\": ", profile.runs, ", \"run_ms\": ", profile.seconds * 1e3,
-            ", \"measuring_ms\": ", profile.measuring * 1e3, ", \"left_out\": ", profile.leftOut,
-            ",\n \"ops\": ", jsonRows(profile.ops(), sort),
-            ",\n \"nodes\": ", jsonRows(profile.nodes, sort), "}\n"));
+json::Object jsonOf(const Profile &profile, Profile::Sort sort) {
+  return object("runs", profile.runs, "run_ms", profile.seconds * 1e3, "measuring_ms",
+                profile.measuring * 1e3, "left_out", profile.leftOut, "ops",
+                jsonOf(profile.ops(), sort), "nodes", jsonOf(profile.nodes, sort));
 }
 
 struct Counts {
@@ -74,7 +74,7 @@ int profile(const Arguments &args) {
   if (!found)
     return report(found.error());
   if (args.has("--json"))
-    printJson(*found, *sort);
+    printJson(jsonOf(*found, *sort));
   else
     print(found->text(*by, *sort, static_cast<size_t>(*rows)));
   return 0;

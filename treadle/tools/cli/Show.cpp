@@ -142,103 +142,89 @@ void printText(const Arguments &args, const Graph &graph, const Shown &shown) {
                  [](const Summary::Count &count) { return str(count.op, ": ", count.count); });
 }
 
-// ---- JSON: members and elements are joined by hand, since nothing here nests deeply.
+// ---- JSON
 
-template <typename Items, typename Text> std::string jsonList(const Items &items, Text text) {
-  std::string out = "[";
+/// A list of what `make` gives for each item.
+template <typename Items, typename Make> json::Array listOf(const Items &items, Make make) {
+  json::Array out;
   for (const auto &item : items)
-    out += (out.size() > 1 ? ", " : "") + text(item);
-  return out + "]";
+    out.push_back(make(item));
+  return out;
 }
 
-std::string jsonValue(const Graph::Value &value) {
-  std::string shape =
-      value.hasRank
-          ? jsonList(value.dims, [](int64_t dim) { return dim < 0 ? "null" : std::to_string(dim); })
-          : "null";
-  return str("{\"name\": ", jsonText(value.name), ", \"dtype\": ", jsonText(dtypeName(value.dtype)),
-             ", \"shape\": ", shape,
-             value.composite.empty() ? ""
-                                     : str(", \"composite\": ", jsonText(value.composite),
-                                           ", \"kind\": ", jsonText(value.compositeKind)),
-             "}");
+json::Value jsonValue(const Graph::Value &value) {
+  json::Object out = object("name", value.name, "dtype", dtypeName(value.dtype), "shape", nullptr);
+  if (value.hasRank)
+    out["shape"] = listOf(
+        value.dims, [](int64_t dim) { return dim < 0 ? json::Value(nullptr) : json::Value(dim); });
+  if (!value.composite.empty()) {
+    out["composite"] = value.composite;
+    out["kind"] = value.compositeKind;
+  }
+  return out;
 }
 
-std::string jsonNamed(const std::pair<std::string, Graph::Value> &named) {
-  return str("{\"key\": ", jsonText(named.first), ", \"tensor\": ", jsonValue(named.second), "}");
+json::Value jsonNamed(const std::pair<std::string, Graph::Value> &named) {
+  return object("key", named.first, "tensor", jsonValue(named.second));
 }
 
-std::string jsonSignature(const Graph::Signature &signature) {
-  return str("{\"name\": ", jsonText(signature.name), ", \"method\": ", jsonText(signature.method),
-             ", \"meta_graph\": ", jsonText(signature.metaGraph),
-             ", \"inputs\": ", jsonList(signature.inputs, jsonNamed),
-             ", \"outputs\": ", jsonList(signature.outputs, jsonNamed), "}");
+json::Value jsonSignature(const Graph::Signature &signature) {
+  return object("name", signature.name, "method", signature.method, "meta_graph",
+                signature.metaGraph, "inputs", listOf(signature.inputs, jsonNamed), "outputs",
+                listOf(signature.outputs, jsonNamed));
 }
 
-std::string jsonFixed(const ModelFunction::Fixed &fixed) {
-  return str("{\"name\": ", jsonText(fixed.name), ", \"value\": ", jsonText(fixed.value),
-             ", \"default\": ", fixed.isDefault ? "true" : "false", "}");
+json::Value jsonFixed(const ModelFunction::Fixed &fixed) {
+  return object("name", fixed.name, "value", fixed.value, "default", fixed.isDefault);
 }
 
-std::string jsonVariant(const ModelFunction::Variant &variant) {
-  return str("{\"function\": ", jsonText(variant.signature.name),
-             ", \"inputs\": ", jsonList(variant.signature.inputs, jsonNamed),
-             ", \"fixed\": ", jsonList(variant.fixed, jsonFixed),
-             ", \"outputs\": ", jsonList(variant.signature.outputs, jsonNamed),
-             ", \"problem\": ", jsonText(variant.problem), "}");
+json::Value jsonVariant(const ModelFunction::Variant &variant) {
+  return object("function", variant.signature.name, "inputs",
+                listOf(variant.signature.inputs, jsonNamed), "fixed",
+                listOf(variant.fixed, jsonFixed), "outputs",
+                listOf(variant.signature.outputs, jsonNamed), "problem", variant.problem);
 }
 
-std::string jsonOffered(const ModelFunction &function) {
-  return str("{\"name\": ", jsonText(function.name),
-             ", \"variants\": ", jsonList(function.variants, jsonVariant), "}");
+json::Value jsonOffered(const ModelFunction &function) {
+  return object("name", function.name, "variants", listOf(function.variants, jsonVariant));
 }
 
-std::string jsonWant(const Summary::Want &want) {
+json::Value jsonWant(const Summary::Want &want) {
   constexpr std::array kinds = {"read", "write", "clock", "python"};
-  return str("{\"kind\": ", jsonText(kinds[want.kind]), ", \"op\": ", jsonText(want.op),
-             ", \"node\": ", jsonText(want.node), ", \"where\": ", jsonText(want.where),
-             ", \"path\": ", jsonText(want.path), "}");
+  return object("kind", kinds[want.kind], "op", want.op, "node", want.node, "where", want.where,
+                "path", want.path);
 }
 
-std::string jsonLoop(const Summary::Loop &loop) {
-  return str("{\"name\": ", jsonText(loop.name), ", \"kind\": ", jsonText(loop.kind),
-             ", \"where\": ", jsonText(loop.where),
-             ", \"parallel_iterations\": ", loop.parallelIterations, "}");
+json::Object jsonConditional(const Summary::Loop &loop) {
+  return object("name", loop.name, "kind", loop.kind, "where", loop.where);
 }
 
-std::string jsonConditional(const Summary::Loop &conditional) {
-  return str("{\"name\": ", jsonText(conditional.name), ", \"kind\": ", jsonText(conditional.kind),
-             ", \"where\": ", jsonText(conditional.where), "}");
+json::Object jsonLoop(const Summary::Loop &loop) {
+  json::Object out = jsonConditional(loop);
+  out["parallel_iterations"] = loop.parallelIterations;
+  return out;
 }
 
-std::string jsonFunction(const Summary::Function &function) {
-  return str("{\"name\": ", jsonText(function.name), ", \"nodes\": ", function.nodes,
-             ", \"args\": ", function.args, ", \"results\": ", function.results,
-             ", \"generic\": ", function.isGeneric ? "true" : "false", "}");
+json::Value jsonFunction(const Summary::Function &function) {
+  return object("name", function.name, "nodes", function.nodes, "args", function.args, "results",
+                function.results, "generic", function.isGeneric);
 }
 
-std::string jsonCounts(const std::vector<Summary::Count> &counts) {
-  std::string out = "{";
-  for (const Summary::Count &count : counts)
-    out += str(out.size() > 1 ? ", " : "", jsonText(count.op), ": ", count.count);
-  return out + "}";
-}
-
-void printJson(const Arguments &, const Graph &graph, const Shown &shown) {
+void printAsJson(const Arguments &, const Graph &graph, const Shown &shown) {
   const Summary &summary = shown.summary;
-  print(str("{\"nodes\": ", summary.nodes, ",\n \"control_edges\": ", summary.controlEdges,
-            ",\n \"producer\": ", summary.producer, ",\n \"min_consumer\": ", summary.minConsumer,
-            ",\n \"left_out\": {\"nodes\": ", shown.otherNodes,
-            ", \"functions\": ", shown.otherFunctions,
-            "},\n \"signatures\": ", jsonList(shown.signatures, jsonSignature),
-            ",\n \"functions_to_call\": ", jsonList(shown.offered, jsonOffered),
-            ",\n \"inputs\": ", jsonList(graph.inputs(), jsonValue),
-            ",\n \"outputs\": ", jsonList(graph.outputs(), jsonValue),
-            ",\n \"variables\": ", jsonList(summary.variables, jsonValue), ",\n \"wants\": ",
-            jsonList(summary.wants, jsonWant), ",\n \"loops\": ", jsonList(summary.loops, jsonLoop),
-            ",\n \"conditionals\": ", jsonList(summary.conditionals, jsonConditional),
-            ",\n \"functions\": ", jsonList(summary.functions, jsonFunction),
-            ",\n \"ops\": ", jsonCounts(summary.ops), "}\n"));
+  json::Object ops;
+  for (const Summary::Count &count : summary.ops)
+    ops[count.op] = count.count;
+  printJson(object("nodes", summary.nodes, "control_edges", summary.controlEdges, "producer",
+                   summary.producer, "min_consumer", summary.minConsumer, "left_out",
+                   object("nodes", shown.otherNodes, "functions", shown.otherFunctions),
+                   "signatures", listOf(shown.signatures, jsonSignature), "functions_to_call",
+                   listOf(shown.offered, jsonOffered), "inputs", listOf(graph.inputs(), jsonValue),
+                   "outputs", listOf(graph.outputs(), jsonValue), "variables",
+                   listOf(summary.variables, jsonValue), "wants", listOf(summary.wants, jsonWant),
+                   "loops", listOf(summary.loops, jsonLoop), "conditionals",
+                   listOf(summary.conditionals, jsonConditional), "functions",
+                   listOf(summary.functions, jsonFunction), "ops", std::move(ops)));
 }
 
 int show(const Arguments &args) {
@@ -261,7 +247,7 @@ int show(const Arguments &args) {
     return report(shown.error());
   // Shapes that follow from the others; what the graph itself is made of stays as it was.
   Expected<Graph> inferred = graph->runPasses("tfg-shape-inference");
-  (args.has("--json") ? printJson : printText)(args, inferred ? *inferred : *graph, *shown);
+  (args.has("--json") ? printAsJson : printText)(args, inferred ? *inferred : *graph, *shown);
   return 0;
 }
 
