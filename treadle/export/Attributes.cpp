@@ -89,35 +89,56 @@ static Expected<void> exportFunc(SymbolRefAttr name, DictionaryAttr attrs, pb::N
   return attrs ? exportAttrs(attrs, *func.mutable_attr()) : Expected<void>();
 }
 
-static Expected<void> exportElement(Attribute attr, pb::AttrValue::ListValue &list) {
+/// Places for one value: that of an attribute, or a new one of a list.
+struct InValue {
+  pb::AttrValue &of;
+  void s(StringRef value) const { of.set_s(value.data(), value.size()); }
+  void i(int64_t value) const { of.set_i(value); }
+  void f(float value) const { of.set_f(value); }
+  void b(bool value) const { of.set_b(value); }
+  void type(pb::DataType value) const { of.set_type(value); }
+  pb::TensorShapeProto &shape() const { return *of.mutable_shape(); }
+  pb::TensorProto &tensor() const { return *of.mutable_tensor(); }
+  pb::NameAttrList &func() const { return *of.mutable_func(); }
+};
+struct InList {
+  pb::AttrValue::ListValue &of;
+  void s(StringRef value) const { of.add_s(value.data(), value.size()); }
+  void i(int64_t value) const { of.add_i(value); }
+  void f(float value) const { of.add_f(value); }
+  void b(bool value) const { of.add_b(value); }
+  void type(pb::DataType value) const { of.add_type(value); }
+  pb::TensorShapeProto &shape() const { return *of.add_shape(); }
+  pb::TensorProto &tensor() const { return *of.add_tensor(); }
+  pb::NameAttrList &func() const { return *of.add_func(); }
+};
+
+template <typename Place> static Expected<void> exportOne(Attribute attr, Place place) {
   using Result = Expected<void>;
   return llvm::TypeSwitch<Attribute, Result>(attr)
-      .Case([&](StringAttr s) -> Result { return list.add_s(s.str()), Result(); })
+      .Case([&](StringAttr s) -> Result { return place.s(s), Result(); })
       .Case([&](IntegerAttr i) -> Result {
         if (i.getType().isInteger(1))
-          return list.add_b(i.getValue().getBoolValue()), Result();
+          return place.b(i.getValue().getBoolValue()), Result();
         if (i.getType().isIndex() || i.getType().getIntOrFloatBitWidth() > 64)
           return noPlace(attr);
-        return list.add_i(i.getValue().getSExtValue()), Result();
+        return place.i(i.getValue().getSExtValue()), Result();
       })
       .Case([&](FloatAttr f) -> Result {
         if (!f.getType().isF32())
           return noPlace(attr);
-        return list.add_f(toFloat(f)), Result();
+        return place.f(toFloat(f)), Result();
       })
       .Case([&](mlir::TypeAttr type) -> Result {
         pb::DataType dtype = TREADLE_TRY(exportType(type.getValue()));
-        return list.add_type(dtype), Result();
+        return place.type(dtype), Result();
       })
-      .Case([&](ShapeAttr shape) -> Result {
-        return exportShape(shape, *list.add_shape()), Result();
-      })
-      .Case([&](FuncAttr func) {
-        return exportFunc(func.getName(), func.getAttrs(), *list.add_func());
-      })
-      .Case([&](FlatSymbolRefAttr name) { return exportFunc(name, {}, *list.add_func()); })
-      .Case<TensorProtoAttr, ElementsAttr>(
-          [&](auto tensor) { return exportTensor(tensor, *list.add_tensor()); })
+      .Case([&](ShapeAttr shape) -> Result { return exportShape(shape, place.shape()), Result(); })
+      .Case(
+          [&](FuncAttr func) { return exportFunc(func.getName(), func.getAttrs(), place.func()); })
+      .Case([&](FlatSymbolRefAttr name) { return exportFunc(name, {}, place.func()); })
+      .template Case<TensorProtoAttr, ElementsAttr>(
+          [&](auto tensor) { return exportTensor(tensor, place.tensor()); })
       .Default([](Attribute attr) -> Result { return noPlace(attr); });
 }
 
@@ -129,47 +150,19 @@ static int countKinds(const pb::AttrValue::ListValue &list) {
 
 static Expected<void> exportList(ArrayAttr attrs, pb::AttrValue::ListValue &list) {
   for (Attribute attr : attrs)
-    TREADLE_TRY(exportElement(attr, list));
+    TREADLE_TRY(exportOne(attr, InList{list}));
   // Elements of several kinds would lose their order.
   return countKinds(list) > 1 ? Expected<void>(noPlace(attrs)) : Expected<void>();
 }
 
 Expected<void> graphdef::exportAttr(Attribute attr, pb::AttrValue &value) {
-  using Result = Expected<void>;
-  return llvm::TypeSwitch<Attribute, Result>(attr)
-      .Case([](UnitAttr) { return Result(); })
-      .Case([&](StringAttr s) -> Result {
-        return value.set_s(s.getValue().data(), s.size()), Result();
-      })
-      .Case([&](IntegerAttr i) -> Result {
-        if (i.getType().isInteger(1))
-          return value.set_b(i.getValue().getBoolValue()), Result();
-        if (i.getType().isIndex() || i.getType().getIntOrFloatBitWidth() > 64)
-          return noPlace(attr);
-        return value.set_i(i.getValue().getSExtValue()), Result();
-      })
-      .Case([&](FloatAttr f) -> Result {
-        if (!f.getType().isF32())
-          return noPlace(attr);
-        return value.set_f(toFloat(f)), Result();
-      })
-      .Case([&](mlir::TypeAttr type) -> Result {
-        pb::DataType dtype = TREADLE_TRY(exportType(type.getValue()));
-        return value.set_type(dtype), Result();
-      })
-      .Case([&](ShapeAttr shape) -> Result {
-        return exportShape(shape, *value.mutable_shape()), Result();
-      })
-      .Case([&](FuncAttr func) {
-        return exportFunc(func.getName(), func.getAttrs(), *value.mutable_func());
-      })
-      .Case([&](FlatSymbolRefAttr name) { return exportFunc(name, {}, *value.mutable_func()); })
-      .Case([&](PlaceholderAttr name) -> Result {
-        return value.set_placeholder(name.getValue().str()), Result();
-      })
-      .Case([&](ArrayAttr list) { return exportList(list, *value.mutable_list()); })
-      .Case([&](MessageAttr message) { return mergeMessage(message, "AttrValue", value); })
-      .Case<TensorProtoAttr, ElementsAttr>(
-          [&](auto tensor) { return exportTensor(tensor, *value.mutable_tensor()); })
-      .Default([](Attribute attr) -> Result { return noPlace(attr); });
+  if (isa<UnitAttr>(attr))
+    return {};
+  if (auto name = dyn_cast<PlaceholderAttr>(attr))
+    return value.set_placeholder(name.getValue().str()), Expected<void>();
+  if (auto list = dyn_cast<ArrayAttr>(attr))
+    return exportList(list, *value.mutable_list());
+  if (auto message = dyn_cast<MessageAttr>(attr))
+    return mergeMessage(message, "AttrValue", value);
+  return exportOne(attr, InValue{value});
 }
