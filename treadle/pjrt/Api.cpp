@@ -19,22 +19,15 @@ void errorMessage(PJRT_Error_Message_Args *args) {
   give(args->error->error.message, args->message, args->message_size);
 }
 
-Expected<void> errorCode(PJRT_Error_GetCode_Args &args) {
+void errorCode(PJRT_Error_GetCode_Args &args) {
   args.code = static_cast<PJRT_Error_Code>(args.error->error.code);
-  return {};
 }
 
 // --- events ------------------------------------------------------------------------------------
 
-Expected<void> destroyEvent(PJRT_Event_Destroy_Args &args) {
-  delete args.event;
-  return {};
-}
+void destroyEvent(PJRT_Event_Destroy_Args &args) { delete args.event; }
 
-Expected<void> isReady(PJRT_Event_IsReady_Args &args) {
-  args.is_ready = args.event->state->isDone();
-  return {};
-}
+void isReady(PJRT_Event_IsReady_Args &args) { args.is_ready = args.event->state->isDone(); }
 
 Expected<void> outcome(Completion &state) {
   const Error *error = state.wait();
@@ -45,30 +38,27 @@ Expected<void> eventError(PJRT_Event_Error_Args &args) { return outcome(*args.ev
 
 Expected<void> await(PJRT_Event_Await_Args &args) { return outcome(*args.event->state); }
 
-Expected<void> onReady(PJRT_Event_OnReady_Args &args) {
+void onReady(PJRT_Event_OnReady_Args &args) {
   args.event->state->whenDone([callback = args.callback, context = args.user_arg](const Error *e) {
     callback(e ? given(*e) : nullptr, context);
   });
-  return {};
 }
 
-Expected<void> createEvent(PJRT_Event_Create_Args &args) {
+void createEvent(PJRT_Event_Create_Args &args) {
   args.event = new PJRT_Event{std::make_shared<Completion>()};
-  return {};
 }
 
-Expected<void> setEvent(PJRT_Event_Set_Args &args) {
+void setEvent(PJRT_Event_Set_Args &args) {
   if (args.error_code == PJRT_Error_Code_OK)
     args.event->state->succeed();
   else
     args.event->state->fail({static_cast<Code>(args.error_code),
                              std::string(args.error_message, args.error_message_size)});
-  return {};
 }
 
 // --- the plug-in -------------------------------------------------------------------------------
 
-Expected<void> initialize(PJRT_Plugin_Initialize_Args &) { return {}; }
+void initialize(PJRT_Plugin_Initialize_Args &) {}
 
 /// A version as PJRT's attributes have it.
 struct Version {
@@ -105,14 +95,13 @@ PJRT_NamedValue attribute(std::string_view name, const Version &version) {
   return value;
 }
 
-Expected<void> attributes(PJRT_Plugin_Attributes_Args &args) {
+void attributes(PJRT_Plugin_Attributes_Args &args) {
   static const Version newest(bytecode::newestVhlo), oldest("0.9.0");
   static const PJRT_NamedValue values[] = {attribute("xla_version", 2),
                                            attribute("stablehlo_current_version", newest),
                                            attribute("stablehlo_minimum_version", oldest)};
   args.attributes = values;
   args.num_attributes = std::size(values);
-  return {};
 }
 
 // --- what isn't there --------------------------------------------------------------------------

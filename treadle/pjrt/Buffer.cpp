@@ -332,32 +332,23 @@ Expected<void> copyToMemory(PJRT_Buffer_CopyToMemory_Args &args) {
 
 // --- what buffers are --------------------------------------------------------------------------
 
-Expected<void> destroy(PJRT_Buffer_Destroy_Args &args) {
-  delete args.buffer;
-  return {};
-}
+void destroy(PJRT_Buffer_Destroy_Args &args) { delete args.buffer; }
 
-Expected<void> elementType(PJRT_Buffer_ElementType_Args &args) {
-  args.type = bufferType(args.buffer->dtype);
-  return {};
-}
+void elementType(PJRT_Buffer_ElementType_Args &args) { args.type = bufferType(args.buffer->dtype); }
 
-Expected<void> dimensions(PJRT_Buffer_Dimensions_Args &args) {
+void dimensions(PJRT_Buffer_Dimensions_Args &args) {
   args.dims = args.buffer->dims.data();
   args.num_dims = args.buffer->dims.size();
-  return {};
 }
 
-Expected<void> unpaddedDimensions(PJRT_Buffer_UnpaddedDimensions_Args &args) {
+void unpaddedDimensions(PJRT_Buffer_UnpaddedDimensions_Args &args) {
   args.unpadded_dims = args.buffer->dims.data();
   args.num_dims = args.buffer->dims.size();
-  return {};
 }
 
-Expected<void> dynamicDimensions(PJRT_Buffer_DynamicDimensionIndices_Args &args) {
+void dynamicDimensions(PJRT_Buffer_DynamicDimensionIndices_Args &args) {
   args.dynamic_dim_indices = nullptr;
   args.num_dynamic_dims = 0;
-  return {};
 }
 
 /// The dimensions of C's order, the last first, end at the array's end.
@@ -371,7 +362,7 @@ std::span<const int64_t> minorToMajor(size_t rank) {
   return std::span(all).last(std::min(rank, mostDims));
 }
 
-Expected<void> layout(PJRT_Buffer_GetMemoryLayout_Args &args) {
+void layout(PJRT_Buffer_GetMemoryLayout_Args &args) {
   std::span<const int64_t> order = minorToMajor(args.buffer->dims.size());
   args.layout = {};
   args.layout.struct_size = sizeof(args.layout);
@@ -379,38 +370,21 @@ Expected<void> layout(PJRT_Buffer_GetMemoryLayout_Args &args) {
   args.layout.tiled.struct_size = sizeof(args.layout.tiled);
   args.layout.tiled.minor_to_major = order.data();
   args.layout.tiled.minor_to_major_size = order.size();
-  return {};
 }
 
-Expected<void> size(PJRT_Buffer_OnDeviceSizeInBytes_Args &args) {
+void size(PJRT_Buffer_OnDeviceSizeInBytes_Args &args) {
   args.on_device_size_in_bytes = args.buffer->bytes();
-  return {};
 }
 
-Expected<void> device(PJRT_Buffer_Device_Args &args) {
-  args.device = args.buffer->device();
-  return {};
-}
+void device(PJRT_Buffer_Device_Args &args) { args.device = args.buffer->device(); }
 
-Expected<void> memory(PJRT_Buffer_Memory_Args &args) {
-  args.memory = args.buffer->memory;
-  return {};
-}
+void memory(PJRT_Buffer_Memory_Args &args) { args.memory = args.buffer->memory; }
 
-Expected<void> remove(PJRT_Buffer_Delete_Args &args) {
-  args.buffer->release();
-  return {};
-}
+void deleteBuffer(PJRT_Buffer_Delete_Args &args) { args.buffer->release(); }
 
-Expected<void> isDeleted(PJRT_Buffer_IsDeleted_Args &args) {
-  args.is_deleted = args.buffer->isReleased();
-  return {};
-}
+void isDeleted(PJRT_Buffer_IsDeleted_Args &args) { args.is_deleted = args.buffer->isReleased(); }
 
-Expected<void> isOnCpu(PJRT_Buffer_IsOnCpu_Args &args) {
-  args.is_on_cpu = true;
-  return {};
-}
+void isOnCpu(PJRT_Buffer_IsOnCpu_Args &args) { args.is_on_cpu = true; }
 
 Expected<void> readyEvent(PJRT_Buffer_ReadyEvent_Args &args) {
   auto content = TREADLE_TRY(args.buffer->use());
@@ -444,10 +418,7 @@ Expected<void> pin(PJRT_Buffer_IncreaseExternalReferenceCount_Args &args) {
   return {};
 }
 
-Expected<void> unpin(PJRT_Buffer_DecreaseExternalReferenceCount_Args &args) {
-  args.buffer->unpin();
-  return {};
-}
+void unpin(PJRT_Buffer_DecreaseExternalReferenceCount_Args &args) { args.buffer->unpin(); }
 
 } // namespace
 
@@ -469,7 +440,7 @@ void pjrt::addBufferFunctions(PJRT_Api &api) {
   TREADLE_PJRT_SET(api, PJRT_Buffer_OnDeviceSizeInBytes, size);
   TREADLE_PJRT_SET(api, PJRT_Buffer_Device, device);
   TREADLE_PJRT_SET(api, PJRT_Buffer_Memory, memory);
-  TREADLE_PJRT_SET(api, PJRT_Buffer_Delete, remove);
+  TREADLE_PJRT_SET(api, PJRT_Buffer_Delete, deleteBuffer);
   TREADLE_PJRT_SET(api, PJRT_Buffer_IsDeleted, isDeleted);
   TREADLE_PJRT_SET(api, PJRT_Buffer_IsOnCpu, isOnCpu);
   TREADLE_PJRT_SET(api, PJRT_Buffer_ReadyEvent, readyEvent);

@@ -112,36 +112,26 @@ Expected<void> create(PJRT_Client_Create_Args &args) {
   return {};
 }
 
-Expected<void> destroy(PJRT_Client_Destroy_Args &args) {
-  delete args.client;
-  return {};
-}
+void destroy(PJRT_Client_Destroy_Args &args) { delete args.client; }
 
-Expected<void> clientPlatform(PJRT_Client_PlatformName_Args &args) {
+void clientPlatform(PJRT_Client_PlatformName_Args &args) {
   give(platformName, args.platform_name, args.platform_name_size);
-  return {};
 }
 
-Expected<void> clientVersion(PJRT_Client_PlatformVersion_Args &args) {
+void clientVersion(PJRT_Client_PlatformVersion_Args &args) {
   give(platformVersion(), args.platform_version, args.platform_version_size);
-  return {};
 }
 
-Expected<void> clientProcess(PJRT_Client_ProcessIndex_Args &args) {
-  args.process_index = 0;
-  return {};
-}
+void clientProcess(PJRT_Client_ProcessIndex_Args &args) { args.process_index = 0; }
 
-Expected<void> allDevices(PJRT_Client_Devices_Args &args) {
+void allDevices(PJRT_Client_Devices_Args &args) {
   args.devices = args.client->deviceList.data();
   args.num_devices = args.client->deviceList.size();
-  return {};
 }
 
-Expected<void> ownDevices(PJRT_Client_AddressableDevices_Args &args) {
+void ownDevices(PJRT_Client_AddressableDevices_Args &args) {
   args.addressable_devices = args.client->deviceList.data();
   args.num_addressable_devices = args.client->deviceList.size();
-  return {};
 }
 
 Expected<void> findDevice(PJRT_Client_LookupDevice_Args &args) {
@@ -154,10 +144,9 @@ Expected<void> findOwnDevice(PJRT_Client_LookupAddressableDevice_Args &args) {
   return {};
 }
 
-Expected<void> allMemories(PJRT_Client_AddressableMemories_Args &args) {
+void allMemories(PJRT_Client_AddressableMemories_Args &args) {
   args.addressable_memories = args.client->memoryList.data();
   args.num_addressable_memories = args.client->memoryList.size();
-  return {};
 }
 
 Expected<void> defaultAssignment(PJRT_Client_DefaultDeviceAssignment_Args &args) {
@@ -172,121 +161,89 @@ Expected<void> defaultAssignment(PJRT_Client_DefaultDeviceAssignment_Args &args)
 
 // --- devices and memories ----------------------------------------------------------------------
 
-Expected<void> describe(PJRT_Device_GetDescription_Args &args) {
+void describe(PJRT_Device_GetDescription_Args &args) {
   args.device_description = &args.device->description;
-  return {};
 }
 
-Expected<void> deviceId(PJRT_DeviceDescription_Id_Args &args) {
-  args.id = args.device_description->id;
-  return {};
-}
+void deviceId(PJRT_DeviceDescription_Id_Args &args) { args.id = args.device_description->id; }
 
-Expected<void> deviceProcess(PJRT_DeviceDescription_ProcessIndex_Args &args) {
-  args.process_index = 0;
-  return {};
-}
+void deviceProcess(PJRT_DeviceDescription_ProcessIndex_Args &args) { args.process_index = 0; }
 
-Expected<void> deviceAttributes(PJRT_DeviceDescription_Attributes_Args &args) {
+void deviceAttributes(PJRT_DeviceDescription_Attributes_Args &args) {
   args.num_attributes = 0;
   args.attributes = nullptr;
-  return {};
 }
 
-Expected<void> deviceKind(PJRT_DeviceDescription_Kind_Args &args) {
+void deviceKind(PJRT_DeviceDescription_Kind_Args &args) {
   give(platformName, args.device_kind, args.device_kind_size);
-  return {};
 }
 
-Expected<void> deviceDebugText(PJRT_DeviceDescription_DebugString_Args &args) {
+void deviceDebugText(PJRT_DeviceDescription_DebugString_Args &args) {
   give(args.device_description->text, args.debug_string, args.debug_string_size);
-  return {};
 }
 
-Expected<void> deviceText(PJRT_DeviceDescription_ToString_Args &args) {
+void deviceText(PJRT_DeviceDescription_ToString_Args &args) {
   give(args.device_description->text, args.to_string, args.to_string_size);
-  return {};
 }
 
-Expected<void> isOwn(PJRT_Device_IsAddressable_Args &args) {
-  args.is_addressable = true;
-  return {};
-}
+void isOwn(PJRT_Device_IsAddressable_Args &args) { args.is_addressable = true; }
 
-Expected<void> hardwareId(PJRT_Device_LocalHardwareId_Args &args) {
+void hardwareId(PJRT_Device_LocalHardwareId_Args &args) {
   args.local_hardware_id = args.device->id();
-  return {};
 }
 
-Expected<void> deviceMemories(PJRT_Device_AddressableMemories_Args &args) {
+void deviceMemories(PJRT_Device_AddressableMemories_Args &args) {
   args.memories = args.device->memories.data();
   args.num_memories = args.device->memories.size();
-  return {};
 }
 
-Expected<void> defaultMemory(PJRT_Device_DefaultMemory_Args &args) {
+void defaultMemory(PJRT_Device_DefaultMemory_Args &args) {
   args.memory = args.device->memories.front();
-  return {};
 }
 
-Expected<void> memoryId(PJRT_Memory_Id_Args &args) {
-  args.id = args.memory->id;
-  return {};
-}
+void memoryId(PJRT_Memory_Id_Args &args) { args.id = args.memory->id; }
 
-Expected<void> memoryKind(PJRT_Memory_Kind_Args &args) {
+void memoryKind(PJRT_Memory_Kind_Args &args) {
   give(args.memory->kindName(), args.kind, args.kind_size);
-  return {};
 }
 
-Expected<void> memoryKindId(PJRT_Memory_Kind_Id_Args &args) {
-  args.kind_id = args.memory->kind;
-  return {};
-}
+void memoryKindId(PJRT_Memory_Kind_Id_Args &args) { args.kind_id = args.memory->kind; }
 
-Expected<void> memoryDebugText(PJRT_Memory_DebugString_Args &args) {
+void memoryDebugText(PJRT_Memory_DebugString_Args &args) {
   give(args.memory->text, args.debug_string, args.debug_string_size);
-  return {};
 }
 
-Expected<void> memoryText(PJRT_Memory_ToString_Args &args) {
+void memoryText(PJRT_Memory_ToString_Args &args) {
   give(args.memory->text, args.to_string, args.to_string_size);
-  return {};
 }
 
-Expected<void> memoryDevices(PJRT_Memory_AddressableByDevices_Args &args) {
+void memoryDevices(PJRT_Memory_AddressableByDevices_Args &args) {
   args.devices = &args.memory->device;
   args.num_devices = 1;
-  return {};
 }
 
 // --- topologies --------------------------------------------------------------------------------
 
-Expected<void> clientTopology(PJRT_Client_TopologyDescription_Args &args) {
+void clientTopology(PJRT_Client_TopologyDescription_Args &args) {
   args.topology = &args.client->topology;
-  return {};
 }
 
-Expected<void> topologyPlatform(PJRT_TopologyDescription_PlatformName_Args &args) {
+void topologyPlatform(PJRT_TopologyDescription_PlatformName_Args &args) {
   give(platformName, args.platform_name, args.platform_name_size);
-  return {};
 }
 
-Expected<void> topologyVersion(PJRT_TopologyDescription_PlatformVersion_Args &args) {
+void topologyVersion(PJRT_TopologyDescription_PlatformVersion_Args &args) {
   give(platformVersion(), args.platform_version, args.platform_version_size);
-  return {};
 }
 
-Expected<void> topologyDevices(PJRT_TopologyDescription_GetDeviceDescriptions_Args &args) {
+void topologyDevices(PJRT_TopologyDescription_GetDeviceDescriptions_Args &args) {
   args.descriptions = args.topology->descriptions.data();
   args.num_descriptions = args.topology->descriptions.size();
-  return {};
 }
 
-Expected<void> topologyAttributes(PJRT_TopologyDescription_Attributes_Args &args) {
+void topologyAttributes(PJRT_TopologyDescription_Attributes_Args &args) {
   args.attributes = nullptr;
   args.num_attributes = 0;
-  return {};
 }
 
 } // namespace

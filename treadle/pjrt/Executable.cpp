@@ -27,85 +27,67 @@ Expected<void> compileProgram(PJRT_Client_Compile_Args &args) {
 
 // --- what programs are -------------------------------------------------------------------------
 
-Expected<void> destroy(PJRT_Executable_Destroy_Args &args) {
-  delete args.executable;
-  return {};
-}
+void destroy(PJRT_Executable_Destroy_Args &args) { delete args.executable; }
 
-Expected<void> destroyLoaded(PJRT_LoadedExecutable_Destroy_Args &args) {
-  delete args.executable;
-  return {};
-}
+void destroyLoaded(PJRT_LoadedExecutable_Destroy_Args &args) { delete args.executable; }
 
-Expected<void> description(PJRT_LoadedExecutable_GetExecutable_Args &args) {
+void description(PJRT_LoadedExecutable_GetExecutable_Args &args) {
   args.executable = new PJRT_Executable{args.loaded_executable->compiled};
-  return {};
 }
 
-Expected<void> programName(PJRT_Executable_Name_Args &args) {
+void programName(PJRT_Executable_Name_Args &args) {
   give(args.executable->compiled->program.name, args.executable_name, args.executable_name_size);
-  return {};
 }
 
-Expected<void> replicas(PJRT_Executable_NumReplicas_Args &args) {
+void replicas(PJRT_Executable_NumReplicas_Args &args) {
   args.num_replicas = static_cast<size_t>(args.executable->compiled->assignment.replicas);
-  return {};
 }
 
-Expected<void> partitions(PJRT_Executable_NumPartitions_Args &args) {
+void partitions(PJRT_Executable_NumPartitions_Args &args) {
   args.num_partitions = static_cast<size_t>(args.executable->compiled->assignment.partitions);
-  return {};
 }
 
-Expected<void> numOutputs(PJRT_Executable_NumOutputs_Args &args) {
+void numOutputs(PJRT_Executable_NumOutputs_Args &args) {
   args.num_outputs = args.executable->compiled->program.results.size();
-  return {};
 }
 
-Expected<void> codeSize(PJRT_Executable_SizeOfGeneratedCodeInBytes_Args &args) {
+void codeSize(PJRT_Executable_SizeOfGeneratedCodeInBytes_Args &args) {
   args.size_in_bytes = -1; // code is made when it is needed
-  return {};
 }
 
-Expected<void> outputTypes(PJRT_Executable_OutputElementTypes_Args &args) {
+void outputTypes(PJRT_Executable_OutputElementTypes_Args &args) {
   auto &types = args.executable->compiled->types;
   args.output_types = const_cast<PJRT_Buffer_Type *>(types.data());
   args.num_output_types = types.size();
-  return {};
 }
 
-Expected<void> outputDimensions(PJRT_Executable_OutputDimensions_Args &args) {
+void outputDimensions(PJRT_Executable_OutputDimensions_Args &args) {
   const CompiledProgram &compiled = *args.executable->compiled;
   args.num_outputs = compiled.ranks.size();
   args.dims = compiled.dims.data();
   args.dim_sizes = compiled.ranks.data();
-  return {};
 }
 
-Expected<void> outputMemories(PJRT_Executable_OutputMemoryKinds_Args &args) {
+void outputMemories(PJRT_Executable_OutputMemoryKinds_Args &args) {
   const CompiledProgram &compiled = *args.executable->compiled;
   args.num_outputs = compiled.memoryKinds.size();
   args.memory_kinds = compiled.memoryKinds.data();
   args.memory_kind_sizes = compiled.memoryKindSizes.data();
-  return {};
 }
 
-Expected<void> fingerprint(PJRT_Executable_Fingerprint_Args &args) {
+void fingerprint(PJRT_Executable_Fingerprint_Args &args) {
   give(args.executable->compiled->fingerprint, args.executable_fingerprint,
        args.executable_fingerprint_size);
-  return {};
 }
 
-Expected<void> loadedFingerprint(PJRT_LoadedExecutable_Fingerprint_Args &args) {
+void loadedFingerprint(PJRT_LoadedExecutable_Fingerprint_Args &args) {
   give(args.executable->compiled->fingerprint, args.executable_fingerprint,
        args.executable_fingerprint_size);
-  return {};
 }
 
-Expected<void> costs(PJRT_Executable_GetCostAnalysis_Args &args) {
+void costs(PJRT_Executable_GetCostAnalysis_Args &args) {
   args.num_properties = 0;
   args.properties = nullptr;
-  return {};
 }
 
 Expected<void> memoryStatistics(PJRT_Executable_GetCompiledMemoryStats_Args &args) {
@@ -130,29 +112,23 @@ Expected<void> memoryStatistics(PJRT_Executable_GetCompiledMemoryStats_Args &arg
 }
 
 /// The program as it was given, or how its values are spread.
-Expected<void> program(PJRT_Executable_OptimizedProgram_Args &args) {
+void program(PJRT_Executable_OptimizedProgram_Args &args) {
   const std::string &code = args.executable->compiled->description;
   give("mlir", args.program->format, args.program->format_size);
   if (args.program->code && args.program->code_size >= code.size())
     std::memcpy(args.program->code, code.data(), code.size());
   args.program->code_size = code.size();
-  return {};
 }
 
-Expected<void> addressableDevices(PJRT_LoadedExecutable_AddressableDevices_Args &args) {
+void addressableDevices(PJRT_LoadedExecutable_AddressableDevices_Args &args) {
   args.addressable_devices = args.executable->devices.data();
   args.num_addressable_devices = args.executable->devices.size();
-  return {};
 }
 
-Expected<void> remove(PJRT_LoadedExecutable_Delete_Args &args) {
-  args.executable->isDeleted = true;
-  return {};
-}
+void deleteLoaded(PJRT_LoadedExecutable_Delete_Args &args) { args.executable->isDeleted = true; }
 
-Expected<void> isDeleted(PJRT_LoadedExecutable_IsDeleted_Args &args) {
+void isDeleted(PJRT_LoadedExecutable_IsDeleted_Args &args) {
   args.is_deleted = args.executable->isDeleted;
-  return {};
 }
 
 } // namespace
@@ -173,34 +149,31 @@ namespace {
 
 template <typename T> void removeText(T *text) { delete text; }
 
-Expected<void> deviceAssignment(PJRT_LoadedExecutable_GetDeviceAssignment_Args &args) {
+void deviceAssignment(PJRT_LoadedExecutable_GetDeviceAssignment_Args &args) {
   auto *made =
       new PJRT_DeviceAssignmentSerialized{args.executable->compiled->assignment.serialize()};
   args.serialized_device_assignment = made;
   args.serialized_device_assignment_deleter = removeText;
   give(made->text, args.serialized_bytes, args.serialized_bytes_size);
-  return {};
 }
 
-Expected<void> compileOptions(PJRT_Executable_GetCompileOptions_Args &args) {
+void compileOptions(PJRT_Executable_GetCompileOptions_Args &args) {
   auto *made = new PJRT_SerializedCompileOptions{args.executable->compiled->options};
   args.serialized_compile_options = made;
   args.serialized_compile_options_deleter = removeText;
   give(made->text, args.serialized_bytes, args.serialized_bytes_size);
-  return {};
 }
 
 /// A message of two fields: the program and the options. It is compiled again where it is loaded.
 enum SerializedField : uint32_t { Code = 1, Options = 2 };
 
-Expected<void> serialize(PJRT_Executable_Serialize_Args &args) {
+void serialize(PJRT_Executable_Serialize_Args &args) {
   auto *made = new PJRT_SerializedExecutable;
   putBytes(made->text, SerializedField::Code, args.executable->compiled->code);
   putBytes(made->text, SerializedField::Options, args.executable->compiled->options);
   args.serialized_executable = made;
   args.serialized_executable_deleter = removeText;
   give(made->text, args.serialized_bytes, args.serialized_bytes_size);
-  return {};
 }
 
 Expected<void> deserialize(PJRT_Executable_DeserializeAndLoad_Args &args) {
@@ -245,7 +218,7 @@ void pjrt::addExecutableFunctions(PJRT_Api &api) {
   TREADLE_PJRT_SET(api, PJRT_Executable_GetCompiledMemoryStats, memoryStatistics);
   TREADLE_PJRT_SET(api, PJRT_Executable_OptimizedProgram, program);
   TREADLE_PJRT_SET(api, PJRT_LoadedExecutable_AddressableDevices, addressableDevices);
-  TREADLE_PJRT_SET(api, PJRT_LoadedExecutable_Delete, remove);
+  TREADLE_PJRT_SET(api, PJRT_LoadedExecutable_Delete, deleteLoaded);
   TREADLE_PJRT_SET(api, PJRT_LoadedExecutable_IsDeleted, isDeleted);
   TREADLE_PJRT_SET(api, PJRT_LoadedExecutable_GetDeviceAssignment, deviceAssignment);
   TREADLE_PJRT_SET(api, PJRT_Executable_GetCompileOptions, compileOptions);

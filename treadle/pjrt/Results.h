@@ -6,6 +6,7 @@
 
 #include <exception>
 #include <new>
+#include <type_traits>
 
 struct PJRT_Error {
   treadle::Error error;
@@ -15,11 +16,15 @@ namespace treadle::pjrt {
 
 inline PJRT_Error *given(Error error) { return new PJRT_Error{std::move(error)}; }
 
-/// A function of the table, made of one that gives an Expected. Nothing is thrown into the caller.
-template <typename Args, Expected<void> (*function)(Args &)> PJRT_Error *entry(Args *args) {
+/// A function of the table, made of one that gives an Expected or nothing. Nothing is thrown into
+/// the caller.
+template <typename Args, auto function> PJRT_Error *entry(Args *args) {
   try {
-    Expected<void> done = function(*args);
-    return done ? nullptr : given(std::move(done.error()));
+    if constexpr (std::is_void_v<decltype(function(*args))>)
+      return function(*args), nullptr;
+    else if (Expected<void> done = function(*args); !done)
+      return given(std::move(done.error()));
+    return nullptr;
   } catch (const std::bad_alloc &) {
     return given(resourceExhausted("there is no memory left"));
   } catch (const std::exception &thrown) {
