@@ -192,33 +192,27 @@ static json::Object jsonOf(const SandboxStatus &status) {
 
 static int bench(const Arguments &args) {
   constexpr int64_t mostClients = 1024;
-  Parsed<int64_t> repeat = args.integer("--repeat", 100, 1);
-  if (!repeat)
-    return report(repeat.error());
-  Parsed<int64_t> clients = args.integer("--clients", 1, 1);
-  if (!clients)
-    return report(clients.error());
-  if (*clients > mostClients)
+  int64_t repeat = TREADLE_OR_REPORT(args.integer("--repeat", 100, 1));
+  int64_t clients = TREADLE_OR_REPORT(args.integer("--clients", 1, 1));
+  if (clients > mostClients)
     return report(
-        UsageError{str("option '--clients' is '", *clients, "', expected at most ", mostClients)});
+        UsageError{str("option '--clients' is '", clients, "', expected at most ", mostClients)});
   int status = 0;
   std::optional<Request> request = makeRequest(args, {}, status);
   if (!request)
     return status;
-  Expected<Times> times = measure(*request, *clients, *repeat);
-  if (!times)
-    return report(times.error());
+  Times times = TREADLE_OR_REPORT(measure(*request, clients, repeat));
   std::optional<SandboxStatus> sandbox;
   if (request->sandbox)
     sandbox = request->sandbox->status();
   if (args.has("--json")) {
-    json::Object out = jsonOf(*times, *clients);
+    json::Object out = jsonOf(times, clients);
     if (sandbox)
       out["sandbox"] = jsonOf(*sandbox);
     printJson(std::move(out));
     return 0;
   }
-  printTimes(*times, *clients);
+  printTimes(times, clients);
   if (sandbox)
     print(str("sandbox: ", sandbox->text(), "\n"));
   return 0;

@@ -177,28 +177,20 @@ Difference compare(const Tensor &got, const Tensor &expected) {
 }
 
 int check(const Request &request, const std::string &path, Stats &stats) {
-  Expected<NpzFile> file = NpzFile::open(path);
-  if (!file)
-    return report(file.error());
-  Expected<std::vector<Call>> calls = callsOf(request, *file);
-  if (!calls)
-    return report(calls.error());
-  bool hasOutputs = std::any_of(calls->begin(), calls->end(),
+  NpzFile file = TREADLE_OR_REPORT(NpzFile::open(path));
+  std::vector<Call> calls = TREADLE_OR_REPORT(callsOf(request, file));
+  bool hasOutputs = std::any_of(calls.begin(), calls.end(),
                                 [](const Call &call) { return !call.outputs.empty(); });
   if (!hasOutputs)
     return report(invalidArgument("'", path, "' holds no out/... array to compare with"));
-  Expected<Runner> runner = request.makeRunner();
-  if (!runner)
-    return report(runner.error());
+  Runner runner = TREADLE_OR_REPORT(request.makeRunner());
   bool isWithin = true;
-  for (size_t i = 0; i < calls->size(); ++i) {
-    std::string prefix = calls->size() > 1 ? str("call ", i, ": ") : "";
-    Expected<bool> result = checkCall(*runner, request, (*calls)[i], *file, prefix);
-    if (!result)
-      return report(result.error());
-    isWithin &= *result;
+  for (size_t i = 0; i < calls.size(); ++i) {
+    std::string prefix = calls.size() > 1 ? str("call ", i, ": ") : "";
+    bool result = TREADLE_OR_REPORT(checkCall(runner, request, calls[i], file, prefix));
+    isWithin &= result;
   }
-  if (const auto *session = std::get_if<Session>(&*runner))
+  if (const auto *session = std::get_if<Session>(&runner))
     stats.take(*session);
   print(isWithin ? "passed\n" : "failed\n");
   return isWithin ? 0 : 1;

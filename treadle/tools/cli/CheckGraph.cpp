@@ -82,19 +82,17 @@ int reportUnreadable(std::string_view path, const Error &error, size_t limit) {
 }
 
 int check(const Arguments &args) {
-  Parsed<int64_t> limit = args.integer("--limit", 1000, 1);
-  if (!limit)
-    return report(limit.error());
+  int64_t limit = TREADLE_OR_REPORT(args.integer("--limit", 1000, 1));
   Expected<Graph> graph = openModel(args.positional[0]);
   if (!graph)
-    return reportUnreadable(args.positional[0], graph.error(), static_cast<size_t>(*limit));
+    return reportUnreadable(args.positional[0], graph.error(), static_cast<size_t>(limit));
   std::vector<std::string> asked = args.list("--fetch");
   for (std::string &target : args.list("--target"))
     asked.push_back(std::move(target));
-  Expected<std::vector<Problem>> problems = check(*graph, asked, static_cast<size_t>(*limit));
+  Expected<std::vector<Problem>> problems = check(*graph, asked, static_cast<size_t>(limit));
   if (problems && args.has("--fix"))
     problems = fixInto(std::string(*args.value("--fix")), *graph, *problems, asked,
-                       static_cast<size_t>(*limit));
+                       static_cast<size_t>(limit));
   if (!problems)
     return report(problems.error());
   if (!args.has("--json"))

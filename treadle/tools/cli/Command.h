@@ -42,6 +42,14 @@ extern const Command runCommand, benchCommand, showCommand, checkCommand, explai
 
 /// Prints `treadle: InvalidArgumentError: message` to standard error; returns exit status 1.
 int report(const Error &error);
+/// The value of an Expected; where it holds an error, a command reports that and ends.
+#define TREADLE_OR_REPORT(...)                                                                     \
+  __extension__({                                                                                  \
+    auto treadleTried = (__VA_ARGS__);                                                             \
+    if (!treadleTried)                                                                             \
+      return ::treadle::cli::report(treadleTried.error());                                         \
+    std::move(*treadleTried);                                                                      \
+  })
 /// The command that runs: bad usage of it leads to its own help. Empty before there is one.
 extern std::string_view commandInUse;
 /// Prints `treadle: message` to standard error; returns exit status 2.

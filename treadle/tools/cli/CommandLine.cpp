@@ -103,15 +103,13 @@ static int runCommandLine(const Command &command, std::span<char *const> args) {
       printHelp(command);
       return 0;
     }
-  Parsed<Arguments> parsed = parse(command, args);
-  if (!parsed)
-    return report(parsed.error());
-  if (parsed->positional.size() != command.numPositional)
+  Arguments parsed = TREADLE_OR_REPORT(parse(command, args));
+  if (parsed.positional.size() != command.numPositional)
     return report(UsageError{str("'treadle ", command.name, "' got ",
-                                 plural(std::ssize(parsed->positional), "argument"), ", expected ",
+                                 plural(std::ssize(parsed.positional), "argument"), ", expected ",
                                  command.arguments)});
-  isQuiet = parsed->has("--quiet");
-  return command.run(*parsed);
+  isQuiet = parsed.has("--quiet");
+  return command.run(parsed);
 }
 
 // Says that Ctrl-C was heard, and ends as the signal would: shells and make see why.

@@ -40,9 +40,7 @@ int compile(const Arguments &args) {
     return report(UsageError{str("option '-o' is '", *out, "', expected an object file: '",
                                  std::filesystem::path(object).replace_extension(".o").string(),
                                  "'; the header goes beside it (.h)")});
-  Expected<Graph> graph = openModel(args.positional[0]);
-  if (!graph)
-    return report(graph.error());
+  Graph graph = TREADLE_OR_REPORT(openModel(args.positional[0]));
   ObjectOptions options;
   options.name = args.value("--name") ? std::string(*args.value("--name")) : nameOf(object);
   options.signatures = args.list("--signature");
@@ -56,7 +54,7 @@ int compile(const Arguments &args) {
                              "signature gives all of its outputs"});
   Expected<ObjectCode> code = [&] {
     Progress progress(str("compiling ", args.positional[0]));
-    return compileToObject(*graph, options);
+    return compileToObject(graph, options);
   }();
   if (!code)
     return report(code.error());

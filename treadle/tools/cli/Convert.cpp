@@ -67,10 +67,8 @@ static int convert(const Arguments &args) {
     return convertProgram(args, /*toArtifact=*/false);
   if (args.has("--target"))
     return report(UsageError{"option '--target' is for portable artifacts: OUT.mlirbc"});
-  Parsed<const char *> passToDialect =
-      passTo(args.value("--to").value_or("tfg"), args.positional[1]);
-  if (!passToDialect)
-    return report(passToDialect.error());
+  const char *passToDialect =
+      TREADLE_OR_REPORT(passTo(args.value("--to").value_or("tfg"), args.positional[1]));
   Expected<Graph> graph = openModel(args.positional[0]);
   if (!graph)
     return report(graph.error());
@@ -78,13 +76,13 @@ static int convert(const Arguments &args) {
     graph = graph->runPasses(*passes);
   if (!graph)
     return report(graph.error());
-  if (*passToDialect && graph->isSavedModel())
+  if (passToDialect && graph->isSavedModel())
     return report(unimplemented("'", args.positional[0],
                                 "' is a SavedModel, and the tf_executor "
                                 "dialect has graphs alone; freeze it first: treadle freeze ",
                                 args.positional[0], " -o frozen.pb"));
-  if (*passToDialect)
-    graph = graph->runPasses(*passToDialect);
+  if (passToDialect)
+    graph = graph->runPasses(passToDialect);
   if (!graph)
     return report(graph.error());
   Expected<void> done = [&] {

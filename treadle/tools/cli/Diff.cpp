@@ -24,27 +24,21 @@ Expected<void> writePage(const Arguments &args, const Graph &before, const Graph
 }
 
 int diff(const Arguments &args) {
-  Expected<Graph> before = openModel(args.positional[0]);
-  if (!before)
-    return report(before.error());
-  Expected<Graph> after = openModel(args.positional[1]);
-  if (!after)
-    return report(after.error());
-  Expected<std::vector<Difference>> differences = diffGraphs(*before, *after);
-  if (!differences)
-    return report(differences.error());
+  Graph before = TREADLE_OR_REPORT(openModel(args.positional[0]));
+  Graph after = TREADLE_OR_REPORT(openModel(args.positional[1]));
+  std::vector<Difference> differences = TREADLE_OR_REPORT(diffGraphs(before, after));
   if (auto path = args.value("--html"))
-    if (Expected<void> written = writePage(args, *before, *after, std::string(*path)); !written)
+    if (Expected<void> written = writePage(args, before, after, std::string(*path)); !written)
       return report(written.error());
   json::Array all;
-  for (const Difference &difference : *differences)
+  for (const Difference &difference : differences)
     if (args.has("--json"))
       all.push_back(jsonOf(difference));
     else
       print(lineOf(difference) + "\n");
   if (args.has("--json"))
     printJson(std::move(all));
-  return differences->empty() ? 0 : 1;
+  return differences.empty() ? 0 : 1;
 }
 
 constexpr OptionRow options[] = {

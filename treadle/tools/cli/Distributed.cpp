@@ -27,17 +27,15 @@ static std::string option(std::string_view name, const std::vector<std::string> 
 
 /// What this rank runs of a SavedModel, whose signatures name nodes that all ranks have.
 static Expected<void> partitionModel(Request &request, const Communicator &world) {
-  Expected<Graph> graph = request.graph.runPasses(
-      str("tfg-partition{rank=", world.rank(), " ranks=", world.size(), "}"));
-  if (!graph)
-    return Unexpected(std::move(graph.error()));
+  Graph graph = TREADLE_TRY(request.graph.runPasses(
+      str("tfg-partition{rank=", world.rank(), " ranks=", world.size(), "}")));
   for (const char *op : {"_Send", "_Recv"})
-    if (std::vector<std::string> names = graph->nodeNames(op); !names.empty())
+    if (std::vector<std::string> names = graph.nodeNames(op); !names.empty())
       return Unexpected(unimplemented(
           "'", names.front(),
           "' would connect tasks outside of functions, and what a SavedModel "
           "has there runs on all processes; place nodes within functions, or run its graph alone"));
-  request.graph = std::move(*graph);
+  request.graph = std::move(graph);
   return {};
 }
 

@@ -53,19 +53,13 @@ namespace {
 
 /// The schedule of exchanges with other processes, by a cost model.
 int explainSchedule(const Arguments &args, Graph &graph) {
-  Parsed<int64_t> ranks = args.integer("--ranks", 2, 1), memory = args.integer("--memory", 0, 0),
-                  bucket = args.integer("--bucket", 0, 0);
-  Parsed<double> jitter = args.number("--jitter", 0, 0);
-  for (const auto *number : {&ranks, &memory, &bucket})
-    if (!*number)
-      return report(number->error());
-  if (!jitter)
-    return report(jitter.error());
-  Expected<Schedule> schedule = scheduleCommunication(
-      graph, {std::string(*args.value("--costs")), *ranks, *memory, *bucket, *jitter});
-  if (!schedule)
-    return report(schedule.error());
-  print(schedule->text);
+  int64_t ranks = TREADLE_OR_REPORT(args.integer("--ranks", 2, 1));
+  int64_t memory = TREADLE_OR_REPORT(args.integer("--memory", 0, 0));
+  int64_t bucket = TREADLE_OR_REPORT(args.integer("--bucket", 0, 0));
+  double jitter = TREADLE_OR_REPORT(args.number("--jitter", 0, 0));
+  Schedule schedule = TREADLE_OR_REPORT(scheduleCommunication(
+      graph, {std::string(*args.value("--costs")), ranks, memory, bucket, jitter}));
+  print(schedule.text);
   return 0;
 }
 
@@ -103,23 +97,19 @@ int explain(const Arguments &args) {
       return report(UsageError{str("options '", option, "' and '--code' can't be used together")});
   if (args.has("--code"))
     return explainCode(args);
-  Expected<Graph> graph = openModel(args.positional[0]);
-  if (!graph)
-    return report(graph.error());
+  Graph graph = TREADLE_OR_REPORT(openModel(args.positional[0]));
   if (args.has("--costs"))
-    return explainSchedule(args, *graph);
+    return explainSchedule(args, graph);
   ExplainRequest asked{args.list("--fetch"), args.list("--target"), nullptr,
                        std::string(args.value("--signature").value_or("")), args.has("--all")};
   if (auto function = args.value("--function")) {
-    Expected<FunctionGraph> called = FunctionGraph::of(*graph, *function);
-    if (!called)
-      return report(called.error());
-    *graph = std::move(called->graph);
-    asked.targets = std::move(called->calls);
+    FunctionGraph called = TREADLE_OR_REPORT(FunctionGraph::of(graph, *function));
+    graph = std::move(called.graph);
+    asked.targets = std::move(called.calls);
   }
   Expected<Explanation> found = [&] {
     Progress progress(str("explaining ", args.positional[0]));
-    return explain(*graph, asked);
+    return explain(graph, asked);
   }();
   if (!found)
     return report(found.error());

@@ -161,20 +161,16 @@ int explainCode(const Arguments &args) {
       makeRequest(args, {.countsCode = true, .compiles = true}, status);
   if (!counted)
     return status;
-  Expected<CodeProfile> counts = countsOf(*counted);
-  if (!counts)
-    return report(counts.error());
+  CodeProfile counts = TREADLE_OR_REPORT(countsOf(*counted));
   std::optional<Request> timed = makeRequest(args, {.traces = true, .compiles = true}, status);
   if (!timed)
     return status;
   constexpr int64_t repeat = 10;
-  Expected<Profile> times = timesOf(*timed, repeat);
-  if (!times)
-    return report(times.error());
+  Profile times = TREADLE_OR_REPORT(timesOf(*timed, repeat));
   std::string text;
-  for (const CodeProfile::Cluster &cluster : counts->clusters) {
-    auto row = std::ranges::find(times->nodes, cluster.name, &Profile::Row::name);
-    bool isCompiled = row != times->nodes.end() && row->compiledCalls;
+  for (const CodeProfile::Cluster &cluster : counts.clusters) {
+    auto row = std::ranges::find(times.nodes, cluster.name, &Profile::Row::name);
+    bool isCompiled = row != times.nodes.end() && row->compiledCalls;
     text += isCompiled ? Text(cluster, 1).text(row->all / static_cast<double>(repeat))
                        : str("code of '", cluster.name,
                              "': left to the interpreter, which runs what code can't: "

@@ -63,9 +63,7 @@ Error withAdviceForRuns(Error error) {
 }
 
 int explore(const Arguments &args) {
-  Parsed<int64_t> limit = args.integer("--limit", 10000, 1);
-  if (!limit)
-    return report(limit.error());
+  int64_t limit = TREADLE_OR_REPORT(args.integer("--limit", 10000, 1));
   int status = 0;
   std::optional<Request> request = makeRequest(args, {}, status);
   if (!request)
@@ -76,7 +74,7 @@ int explore(const Arguments &args) {
   Expected<Exploration> found = [&] {
     Progress progress(str("exploring ", args.positional[0]));
     return explore(request->graph, {request->fetches, request->targets, request->feeds,
-                                    args.list("--setup"), *limit});
+                                    args.list("--setup"), limit});
   }();
   if (!found)
     return report(withAdviceForRuns(found.error()));

@@ -14,10 +14,8 @@ static Expected<Link> measure(double timeout) {
 }
 
 static int links(const Arguments &args) {
-  Parsed<double> timeout = args.number("--timeout", 0, 0);
-  if (!timeout)
-    return report(timeout.error());
-  Expected<Link> link = measure(*timeout);
+  double timeout = TREADLE_OR_REPORT(args.number("--timeout", 0, 0));
+  Expected<Link> link = measure(timeout);
   leaveWorld(!link);
   if (!link)
     return report(link.error());

@@ -169,16 +169,14 @@ bool looksLikeTrace(std::string_view bytes) {
 int openInPerfetto(const std::string &bytes, bool opensBrowser) {
   constexpr int port = 9001; // the only one that Perfetto's page may ask
   constexpr std::string_view page = "https://ui.perfetto.dev";
-  Expected<PageServer> server = PageServer::listen(port);
-  if (!server)
-    return report(server.error());
-  std::string path = str("/", server->token(), "/trace"),
+  PageServer server = TREADLE_OR_REPORT(PageServer::listen(port));
+  std::string path = str("/", server.token(), "/trace"),
               address = str(page, "/#!/?url=http://127.0.0.1:", port, path);
   print(address + "\n");
   std::fflush(stdout);
   if (!opensBrowser || !openBrowser(address))
     note("open this address in a browser on this machine; the trace stays on it");
-  server->serve([&](std::string_view head) {
+  server.serve([&](std::string_view head) {
     return head.starts_with(str("GET ", path, " "))
                ? httpReply("200 OK", "application/octet-stream", bytes, page)
                : httpReply("404 Not Found", "text/plain", "there is nothing here\n", page);

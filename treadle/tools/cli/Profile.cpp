@@ -55,11 +55,9 @@ Expected<Profile> measure(const Request &request, Counts counts) {
 }
 
 int profile(const Arguments &args) {
-  Parsed<int64_t> warmUp = args.integer("--warmup", 3, 0), repeat = args.integer("--repeat", 10, 1),
-                  rows = args.integer("--rows", 20, 1);
-  for (const auto *number : {&warmUp, &repeat, &rows})
-    if (!*number)
-      return report(number->error());
+  int64_t warmUp = TREADLE_OR_REPORT(args.integer("--warmup", 3, 0));
+  int64_t repeat = TREADLE_OR_REPORT(args.integer("--repeat", 10, 1));
+  int64_t rows = TREADLE_OR_REPORT(args.integer("--rows", 20, 1));
   Expected<Profile::By> by = parseProfileBy(args.value("--by").value_or("op"));
   if (!by)
     return report(UsageError{"option '--by' is " + by.error().message});
@@ -70,13 +68,11 @@ int profile(const Arguments &args) {
   std::optional<Request> request = makeRequest(args, {.traces = true}, status);
   if (!request)
     return status;
-  Expected<Profile> found = measure(*request, {*warmUp, *repeat});
-  if (!found)
-    return report(found.error());
+  Profile found = TREADLE_OR_REPORT(measure(*request, {warmUp, repeat}));
   if (args.has("--json"))
-    printJson(jsonOf(*found, *sort));
+    printJson(jsonOf(found, *sort));
   else
-    print(found->text(*by, *sort, static_cast<size_t>(*rows)));
+    print(found.text(*by, *sort, static_cast<size_t>(rows)));
   return 0;
 }
 

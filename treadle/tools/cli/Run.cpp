@@ -10,16 +10,14 @@
 namespace treadle::cli {
 
 static int runOnce(const Arguments &args, const Request &request, Stats &stats) {
-  Expected<Runner> runner = request.makeRunner();
-  if (!runner)
-    return report(runner.error());
+  Runner runner = TREADLE_OR_REPORT(request.makeRunner());
   stats.lap("session");
   Expected<std::vector<Tensor>> values = [&] {
     Progress progress(str("running ", args.positional[0]));
-    return request.run(*runner);
+    return request.run(runner);
   }();
   stats.lap("plan and first run");
-  if (const auto *session = std::get_if<Session>(&*runner))
+  if (const auto *session = std::get_if<Session>(&runner))
     stats.take(*session);
   if (!values)
     return report(values.error());

@@ -230,24 +230,20 @@ void printAsJson(const Arguments &, const Graph &graph, const Shown &shown) {
 int show(const Arguments &args) {
   if (args.has("--all") && args.has("--signature"))
     return report(UsageError{"options '--all' and '--signature' can't be used together"});
-  Expected<Graph> graph = openModel(args.positional[0]);
-  if (!graph)
-    return report(graph.error());
+  Graph graph = TREADLE_OR_REPORT(openModel(args.positional[0]));
   for (const char *part : {"--tree", "--loops"})
     if (args.has(part) && args.has("--json"))
       return report(UsageError{str("options '", part, "' and '--json' can't be used together")});
   if (args.has("--depth") && !args.has("--tree"))
     return report(UsageError{"option '--depth' is for --tree"});
   if (args.has("--tree"))
-    return showTree(args, *graph);
+    return showTree(args, graph);
   if (args.has("--loops"))
-    return showLoops(args, *graph);
-  Expected<Shown> shown = choose(args, *graph);
-  if (!shown)
-    return report(shown.error());
+    return showLoops(args, graph);
+  Shown shown = TREADLE_OR_REPORT(choose(args, graph));
   // Shapes that follow from the others; what the graph itself is made of stays as it was.
-  Expected<Graph> inferred = graph->runPasses("tfg-shape-inference");
-  (args.has("--json") ? printAsJson : printText)(args, inferred ? *inferred : *graph, *shown);
+  Expected<Graph> inferred = graph.runPasses("tfg-shape-inference");
+  (args.has("--json") ? printAsJson : printText)(args, inferred ? *inferred : graph, shown);
   return 0;
 }
 

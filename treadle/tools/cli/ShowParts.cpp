@@ -92,16 +92,14 @@ private:
 } // namespace
 
 int showTree(const Arguments &args, const Graph &graph) {
-  Parsed<int64_t> depth = args.integer("--depth", 2, 1);
-  if (!depth)
-    return report(depth.error());
+  int64_t depth = TREADLE_OR_REPORT(args.integer("--depth", 2, 1));
   Expected<std::vector<Scope>> bodies =
       shownFetches(graph, args.value("--signature").value_or(""), args.has("--all"))
           .and_then(
               [&](const std::vector<std::string> &fetches) { return scopesOf(graph, fetches); });
   if (!bodies)
     return report(bodies.error());
-  TreeText tree(Terminal::ofOutput(), *depth);
+  TreeText tree(Terminal::ofOutput(), depth);
   for (const Scope &body : *bodies)
     print(tree.of(body));
   return 0;
@@ -111,10 +109,8 @@ int showLoops(const Arguments &args, const Graph &graph) {
   ExplainRequest request;
   request.signature = args.value("--signature").value_or("");
   request.all = args.has("--all");
-  Expected<Explanation> found = explain(graph, request);
-  if (!found)
-    return report(found.error());
-  print(LoopsText(Terminal::ofOutput(), *found).write());
+  Explanation found = TREADLE_OR_REPORT(explain(graph, request));
+  print(LoopsText(Terminal::ofOutput(), found).write());
   return 0;
 }
 

@@ -59,20 +59,16 @@ std::optional<ViewRequest> makeViewRequest(const Arguments &args, std::optional<
 }
 
 int serve(const Arguments &args, const std::map<std::string, std::string> &parts) {
-  Parsed<int64_t> port = args.integer("--port", 0, 0);
-  if (!port)
-    return report(port.error());
-  if (*port > 65535)
-    return report(UsageError{str("option '--port' got ", *port, ", expected at most 65535")});
-  Expected<PageServer> server = PageServer::listen(static_cast<int>(*port));
-  if (!server)
-    return report(server.error());
-  print(server->address() + "\n");
+  int64_t port = TREADLE_OR_REPORT(args.integer("--port", 0, 0));
+  if (port > 65535)
+    return report(UsageError{str("option '--port' got ", port, ", expected at most 65535")});
+  PageServer server = TREADLE_OR_REPORT(PageServer::listen(static_cast<int>(port)));
+  print(server.address() + "\n");
   std::fflush(stdout);
-  if (!args.has("--no-browser") && !openBrowser(server->address()))
+  if (!args.has("--no-browser") && !openBrowser(server.address()))
     note("open this address in a browser on this machine, or write a page with --output");
-  std::string page = viewPage(parts, "section/", server->token());
-  server->serve([&](std::string_view head) { return server->answer(head, page, parts); });
+  std::string page = viewPage(parts, "section/", server.token());
+  server.serve([&](std::string_view head) { return server.answer(head, page, parts); });
 }
 
 /// The SVG as pixels, by a program that Debian has.
@@ -140,10 +136,8 @@ int view(const Arguments &args) {
     std::optional<ViewRequest> request = makeViewRequest(args, graph, status);
     if (!request)
       return status;
-    Expected<std::map<std::string, std::string>> made = viewParts(*graph, *request);
-    if (!made)
-      return report(made.error());
-    parts = std::move(*made);
+    std::map<std::string, std::string> made = TREADLE_OR_REPORT(viewParts(*graph, *request));
+    parts = std::move(made);
     graph.reset();
   }
   std::optional<std::string_view> output = args.value("--output");
