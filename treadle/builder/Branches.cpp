@@ -46,24 +46,20 @@ Expected<Branches> BuilderImpl::beginBranches(bool isCond, const Input &input,
   if (isEmpty(input))
     return Branches();
   auto state = std::make_shared<Branches::State>();
-  Expected<std::string> name = nodeName(given, isCond ? "cond" : "switch_case");
-  if (!name)
-    return Unexpected(std::move(name.error()));
+  std::string name = TREADLE_TRY(nodeName(given, isCond ? "cond" : "switch_case"));
   state->impl = this;
   state->isCond = isCond;
-  state->name = *name;
-  state->subject = str(isCond ? "conditional '" : "switch_case '", *name, "'");
+  state->name = name;
+  state->subject = str(isCond ? "conditional '" : "switch_case '", name, "'");
   std::string subject = str(state->subject, isCond ? ": its predicate" : ": its index");
   DType want = isCond ? DType::Bool : DType::Int32;
-  Expected<Output> selector =
-      value(input, want, str(*name, isCond ? "/predicate" : "/index"), subject);
-  if (!selector)
-    return Unexpected(std::move(selector.error()));
-  const Slot &found = slot(*selector);
+  Output selector =
+      TREADLE_TRY(value(input, want, str(name, isCond ? "/predicate" : "/index"), subject));
+  const Slot &found = slot(selector);
   if (found.dtype != want || (found.known.shape.hasRank() && !found.known.shape.isRank(0)))
-    return Unexpected(invalidArgument(subject, " is '", found.name, "', ", typeText(*selector),
+    return Unexpected(invalidArgument(subject, " is '", found.name, "', ", typeText(selector),
                                       "; expected a scalar ", dtypeName(want)));
-  state->selector = *selector;
+  state->selector = selector;
   Branches branches;
   branches.state = std::move(state);
   return branches;

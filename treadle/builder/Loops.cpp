@@ -40,12 +40,10 @@ Expected<Loop> BuilderImpl::beginLoop(Builder::LoopSpec spec) {
   if (llvm::any_of(spec.variables, [](auto &v) { return isEmpty(v.init); }))
     return Loop();
   auto state = std::make_shared<Loop::State>();
-  Expected<std::string> name = nodeName(spec.name, "while");
-  if (!name)
-    return Unexpected(std::move(name.error()));
+  std::string name = TREADLE_TRY(nodeName(spec.name, "while"));
   state->impl = this;
-  state->name = *name;
-  state->subject = str("loop '", *name, "'");
+  state->name = name;
+  state->subject = str("loop '", name, "'");
   state->parallelIterations = spec.parallelIterations;
   for (Builder::LoopVariable &variable : spec.variables) {
     std::string subject = str(state->subject, ": the initial value of '", variable.name, "'");
@@ -53,7 +51,7 @@ Expected<Loop> BuilderImpl::beginLoop(Builder::LoopSpec spec) {
       return Unexpected(
           invalidArgument(state->subject, " has two variables '", variable.name, "'"));
     Output init =
-        TREADLE_TRY(value(variable.init, DType::Invalid, str(*name, "/", variable.name), subject));
+        TREADLE_TRY(value(variable.init, DType::Invalid, str(name, "/", variable.name), subject));
     Shape known = slot(init).known.shape;
     Shape shape = variable.shape ? Shape::of(*variable.shape) : known;
     if (join(shape, known) != shape)
@@ -63,7 +61,7 @@ Expected<Loop> BuilderImpl::beginLoop(Builder::LoopSpec spec) {
     state->variables.push_back({variable.name, init, {}, {}, shape, {}});
   }
   state->condition =
-      &open(Body::Kind::Condition, *name + "_cond", str("the condition of loop '", *name, "'"),
+      &open(Body::Kind::Condition, name + "_cond", str("the condition of loop '", name, "'"),
             "the body has to compute anew what it needs of the condition");
   for (Loop::State::Variable &v : state->variables)
     v.now = v.inCondition = addArgument(*current, v.name, slot(v.init).dtype, v.shape);
@@ -89,14 +87,12 @@ Expected<void> BuilderImpl::condition(Loop::State &loop, const Input &input) {
   if (impl.current != loop.condition)
     return Unexpected(impl.notInnermost(str("the condition of ", loop.subject, " is given")));
   std::string subject = str(loop.subject, ": its condition");
-  Expected<Output> predicate = impl.value(input, DType::Bool, "condition", subject);
-  if (!predicate)
-    return Unexpected(std::move(predicate.error()));
-  const Slot &found = slot(*predicate);
+  Output predicate = TREADLE_TRY(impl.value(input, DType::Bool, "condition", subject));
+  const Slot &found = slot(predicate);
   if (found.dtype != DType::Bool || (found.known.shape.hasRank() && !found.known.shape.isRank(0)))
-    return Unexpected(invalidArgument(subject, " is '", found.name, "', ",
-                                      impl.typeText(*predicate), "; expected a scalar bool"));
-  loop.predicate = *predicate;
+    return Unexpected(invalidArgument(subject, " is '", found.name, "', ", impl.typeText(predicate),
+                                      "; expected a scalar bool"));
+  loop.predicate = predicate;
   impl.close();
   loop.body = &impl.open(Body::Kind::LoopBody, loop.name + "_body",
                          str("the body of loop '", loop.name, "'"),

@@ -187,11 +187,9 @@ Expected<Operation> BuilderImpl::add(Builder::Node node) {
                                       "effects have no order of their own; expected "
                                       "a loop or a conditional"));
   Attempt attempt(*current);
-  Expected<std::string> name = nodeName(node.name, node.op);
-  if (!name)
-    return Unexpected(std::move(name.error()));
-  attempt.name = *name;
-  std::string subject = str("node '", *name, "' (", node.op, ")");
+  std::string name = TREADLE_TRY(nodeName(node.name, node.op));
+  attempt.name = name;
+  std::string subject = str("node '", name, "' (", node.op, ")");
   if (!def && node.outputs.empty() && node.op != "NoOp")
     return Unexpected(invalidArgument("there is no op '", node.op,
                                       "'; of an op of your own state the outputs' dtypes"));
@@ -216,12 +214,12 @@ Expected<Operation> BuilderImpl::add(Builder::Node node) {
   }
   if (def)
     inferAttrs(*def, dtypes, node.attrs);
-  NodeRequest request{node.op, *name};
+  NodeRequest request{node.op, name};
   for (auto [i, input] : llvm::enumerate(node.inputs)) {
     DType want = def ? wantedDType(*def, *arguments[i], node.attrs) : DType::Invalid;
     std::string part = arguments[i] ? std::string(arguments[i]->name()) : str("input_", i);
     Output found =
-        TREADLE_TRY(value(input, want, str(*name, "/", part), str(subject, ": input ", i)));
+        TREADLE_TRY(value(input, want, str(name, "/", part), str(subject, ": input ", i)));
     request.inputs.push_back(found);
     dtypes[i] = slot(found).dtype;
     if (def)
@@ -291,12 +289,10 @@ Expected<Output> BuilderImpl::read(const Variable &variable) {
                             str("variable '", v.name,
                                 "' is read, but it has no initial value, and nothing before "
                                 "assigns one; expected an initial value")});
-  Expected<Output> handle = resolve(v.handle, str("variable '", v.name, "'"));
-  if (!handle)
-    return handle;
+  Output handle = TREADLE_TRY(resolve(v.handle, str("variable '", v.name, "'")));
   NodeRequest request{"ReadVariableOp", uniqueName(*current, v.name + "/read")};
   request.attrs.set("dtype", TypeAttr{v.dtype});
-  request.inputs = {*handle};
+  request.inputs = {handle};
   request.known = {KnownValue(Shape::of(v.shape))};
   return emit(std::move(request)).map([](const Operation &node) { return node.output(0); });
 }
@@ -311,17 +307,15 @@ Expected<Operation> BuilderImpl::assign(const Variable &variable, const char *op
   StringRef verb = StringRef(op).take_until([](char c) { return c == 'V'; }); // Assign, AssignAdd
   attempt.name = uniqueName(*current, str(v.name, "/", verb.str()));
   Output handle = TREADLE_TRY(resolve(v.handle, subject));
-  Expected<Output> given = value(input, v.dtype, attempt.name + "/value", subject);
-  if (!given)
-    return Unexpected(std::move(given.error()));
+  Output given = TREADLE_TRY(value(input, v.dtype, attempt.name + "/value", subject));
   Shape shape = Shape::of(v.shape);
-  if (slot(*given).dtype != v.dtype || !merge(shape, slot(*given).known.shape))
+  if (slot(given).dtype != v.dtype || !merge(shape, slot(given).known.shape))
     return Unexpected(invalidArgument(subject, " is ", typeText(v.dtype, shape),
-                                      ", and the value given to it, '", slot(*given).name, "', is ",
-                                      typeText(*given)));
+                                      ", and the value given to it, '", slot(given).name, "', is ",
+                                      typeText(given)));
   NodeRequest request{op, attempt.name};
   request.attrs.set("dtype", TypeAttr{v.dtype});
-  request.inputs = {handle, *given};
+  request.inputs = {handle, given};
   Expected<Operation> made = emit(std::move(request));
   if (made) {
     attempt.keep();

@@ -350,10 +350,8 @@ Expected<std::unique_ptr<MemoryBuffer>> toObject(Module &module, TargetMachine &
 }
 
 Expected<std::unique_ptr<TargetMachine>> linkTarget(std::optional<InstructionSet> level) {
-  Expected<Machine *> machine = Machine::get();
-  if (!machine)
-    return Unexpected(std::move(machine.error()));
-  return linkTargetOf((*machine)->builderFor(level));
+  Machine *machine = TREADLE_TRY(Machine::get());
+  return linkTargetOf(machine->builderFor(level));
 }
 
 Expected<std::unique_ptr<TargetMachine>> aarch64LinkTarget() {
@@ -376,10 +374,8 @@ Expected<std::string> hostDescription() {
 
 Expected<std::unique_ptr<MemoryBuffer>> generate(mlir::ModuleOp module, CancelFlag isCancelled,
                                                  MeteredCode *metered) {
-  Expected<Machine *> machine = Machine::get();
-  if (!machine)
-    return Unexpected(std::move(machine.error()));
-  std::unique_ptr<TargetMachine> target = (*machine)->newTarget();
+  Machine *machine = TREADLE_TRY(Machine::get());
+  std::unique_ptr<TargetMachine> target = machine->newTarget();
   if (!target)
     return Unexpected(internal("there is no compiler for this machine"));
   LLVMContext context;

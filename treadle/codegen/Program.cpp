@@ -33,10 +33,8 @@ struct State {
 using Kernels = const KernelRegistry &(*)(ProgramFunction &);
 
 Expected<Variant> load(const ProgramVariant &image, const KernelRegistry &kernels) {
-  Expected<ClusterTables> tables = tablesFromBytes({image.tables, image.tablesSize}, true);
-  if (!tables)
-    return Unexpected(std::move(tables.error()));
-  Variant variant{image.code, std::move(tables->kernels),     {}, std::move(tables->constants),
+  ClusterTables tables = TREADLE_TRY(tablesFromBytes({image.tables, image.tablesSize}, true));
+  Variant variant{image.code, std::move(tables.kernels),      {}, std::move(tables.constants),
                   {},         {image.ones, 2 * image.numOnes}};
   for (const KernelCall &call : variant.calls) {
     BoundKernel kernel = TREADLE_TRY(bindKernel(call, kernels));

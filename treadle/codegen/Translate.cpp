@@ -127,12 +127,10 @@ Expected<Values> Translator::inlineFunction(tfg::FuncOp function, ArrayRef<Typed
     Values inputs = inputsOf(usedBy(op));
     if (llvm::any_of(inputs, [](const Typed &input) { return !input.value; }))
       return Unexpected(unsupported(node, "it is part of a cycle"));
-    Expected<Values> results = translateNode(node, std::move(inputs));
-    if (!results)
-      return results;
-    if (results->size() != node.numResults())
+    Values results = TREADLE_TRY(translateNode(node, std::move(inputs)));
+    if (results.size() != node.numResults())
       return Unexpected(unsupported(node, "the function gives another number of results"));
-    for (auto [result, value] : llvm::zip(node.results(), *results))
+    for (auto [result, value] : llvm::zip(node.results(), results))
       values[result] = value;
   }
   return inputsOf(function.getReturn()->getOperands());

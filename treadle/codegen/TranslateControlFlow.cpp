@@ -64,11 +64,10 @@ Expected<Values> Translator::conditional(tfg::Node node, ArrayRef<tfg::FuncOp> b
     Block &block = sides->getRegion(side).front();
     block.clear();
     b.setInsertionPointToStart(&block);
-    Expected<Values> given = side == 0 ? inlineFunction(branches[branch], inputs)
-                                       : conditional(node, branches, branch + 1, selector, inputs);
-    if (!given)
-      return given;
-    results[side] = std::move(*given);
+    Values given =
+        TREADLE_TRY(side == 0 ? inlineFunction(branches[branch], inputs)
+                              : conditional(node, branches, branch + 1, selector, inputs));
+    results[side] = std::move(given);
     after[side] = cells;
   }
   if (results[0].size() != results[1].size())
@@ -168,10 +167,8 @@ static SmallVector<bool> invariantsOf(tfg::FuncOp body) {
 /// variables of the loop.
 Expected<Values> Translator::loop(tfg::Node node, Values inputs) {
   tfg::FuncOp cond = TREADLE_TRY(functionIn(node, node.attr("cond")));
-  Expected<tfg::FuncOp> body = functionIn(node, node.attr("body"));
-  if (!body)
-    return Unexpected(std::move(body.error()));
-  SmallVector<bool> isInvariant = invariantsOf(*body);
+  tfg::FuncOp body = TREADLE_TRY(functionIn(node, node.attr("body")));
+  SmallVector<bool> isInvariant = invariantsOf(body);
   if (isInvariant.size() != inputs.size())
     return Unexpected(unsupported(node, "its body gives another number of values"));
   const size_t numValues = inputs.size();
@@ -202,16 +199,14 @@ Expected<Values> Translator::loop(tfg::Node node, Values inputs) {
       llvm::append_range(types, form.parts());
     }
     auto made = scf::WhileOp::create(b, loc, types, begin);
-    Expected<Values> given = iteration(node, made, cond, *body, variables, forms, now);
-    if (!given)
-      return given;
+    Values given = TREADLE_TRY(iteration(node, made, cond, body, variables, forms, now));
     bool isStable = true;
     SmallVector<size_t> changed;
     for (size_t i = numValues; i < inputs.size(); ++i)
-      if (!llvm::is_contained(variables, i) && (*given)[i].value != inputs[i].value)
+      if (!llvm::is_contained(variables, i) && given[i].value != inputs[i].value)
         changed.push_back(i);
     for (auto [i, form] : llvm::zip(variables, forms)) {
-      Typed next = (*given)[i];
+      Typed next = given[i];
       std::optional<Form> both = joined(form, Form::of(next));
       if (!both)
         return Unexpected(unsupported(node, "a loop variable changes its dtype"));
@@ -221,7 +216,7 @@ Expected<Values> Translator::loop(tfg::Node node, Values inputs) {
       now[i].known = std::move(known);
     }
     if (isStable && changed.empty()) {
-      endIteration(made, variables, *given, forms);
+      endIteration(made, variables, given, forms);
       return splitCells(withVariables(now, variables, forms, made.getResults()), numValues);
     }
     llvm::for_each(changed, addVariable);
@@ -277,15 +272,13 @@ Expected<Values> Translator::iteration(tfg::Node node, scf::WhileOp made, tfg::F
   };
   Values tested = argumentsOf(made.getBefore());
   const Values before = cells;
-  Expected<Values> decision = inlineFunction(cond, tested);
-  if (!decision)
-    return decision;
+  Values decision = TREADLE_TRY(inlineFunction(cond, tested));
   if (!llvm::equal(before, cells,
                    [](const Typed &a, const Typed &c) { return a.value == c.value; }))
     return Unexpected(unsupported(node, "its condition changes a variable"));
-  if (decision->size() != 1)
+  if (decision.size() != 1)
     return Unexpected(unsupported(node, "its condition gives more than one value"));
-  Value goesOn = TREADLE_TRY(truth(node, decision->front()));
+  Value goesOn = TREADLE_TRY(truth(node, decision.front()));
   scf::ConditionOp::create(b, loc, goesOn, made.getBefore().getArguments());
 
   Values arguments = argumentsOf(made.getAfter());

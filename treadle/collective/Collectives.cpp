@@ -32,10 +32,8 @@ Expected<Tensor> joined(const std::vector<Tensor> &parts) {
   for (const Tensor &part : parts)
     rows += part.rank() == 0 ? 1 : part.dim(0);
   dims[0] = rows;
-  Expected<Tensor> whole = Tensor::make(first.dtype(), dims);
-  if (!whole)
-    return whole;
-  auto *at = static_cast<char *>(whole->raw());
+  Tensor whole = TREADLE_TRY(Tensor::make(first.dtype(), dims));
+  auto *at = static_cast<char *>(whole.raw());
   for (const Tensor &part : parts) {
     std::memcpy(at, part.raw(), part.bytes());
     at += part.bytes();

@@ -155,13 +155,11 @@ Expected<void> treadle::exportGraphDefChunks(ModuleOp module, const ByteSink &si
 Expected<void> treadle::exportSavedModelChunks(ModuleOp module, const ByteSink &sink,
                                                ChunkLimits limits) {
   google::protobuf::LogSilencer silencer;
-  Expected<pb::SavedModel> root = exportSavedModelHeader(module);
-  if (!root)
-    return Unexpected(root.error());
+  pb::SavedModel root = TREADLE_TRY(exportSavedModelHeader(module));
   ChunkWriter writer(sink, limits);
-  writer.writeRoot(*root);
+  writer.writeRoot(root);
   for (auto [index, meta] : llvm::enumerate(metaGraphs(module))) {
-    if (!root->meta_graphs(static_cast<int>(index)).has_graph_def())
+    if (!root.meta_graphs(static_cast<int>(index)).has_graph_def())
       continue;
     Path path = Path()
                     .field(pb::SavedModel::kMetaGraphsFieldNumber)

@@ -109,11 +109,9 @@ Expected<pb::SavedModel> treadle::exportSavedModelHeader(ModuleOp module) {
 }
 
 Expected<pb::SavedModel> treadle::exportSavedModel(ModuleOp module) {
-  Expected<pb::SavedModel> model = exportSavedModelHeader(module);
-  if (!model)
-    return model;
+  pb::SavedModel model = TREADLE_TRY(exportSavedModelHeader(module));
   for (auto [index, metaGraph] : llvm::enumerate(metaGraphs(module))) {
-    pb::MetaGraphDef &meta = *model->mutable_meta_graphs(static_cast<int>(index));
+    pb::MetaGraphDef &meta = *model.mutable_meta_graphs(static_cast<int>(index));
     if (!meta.has_graph_def())
       continue;
     pb::GraphDef graph = TREADLE_TRY(exportGraphDef(metaGraph));

@@ -281,13 +281,11 @@ Expected<std::string> Graph::addNode(NodeInfo info) {
 
 Expected<void> Graph::removeNode(std::string_view name) {
   // What is asked is looked up first: an error leaves even a shared graph alone.
-  Expected<std::vector<std::string>> users = nodeUsers(name);
-  if (!users)
-    return Unexpected(users.error());
-  if (!users->empty())
+  std::vector<std::string> users = TREADLE_TRY(nodeUsers(name));
+  if (!users.empty())
     return Unexpected(Error{Code::FailedPrecondition,
-                            str("node '", name, "' is used by '", users->front(), "'",
-                                users->size() > 1 ? str(" and ", users->size() - 1, " more") : "",
+                            str("node '", name, "' is used by '", users.front(), "'",
+                                users.size() > 1 ? str(" and ", users.size() - 1, " more") : "",
                                 "; rewire what uses it first")});
   makeOwn(*this);
   EditIndex &index = indexOf(*impl);
@@ -344,30 +342,28 @@ Expected<void> Graph::setNodeAttr(std::string_view name, std::string_view key,
                                   const std::optional<AttrValue> &value) {
   makeOwn(*this);
   EditIndex &index = indexOf(*impl);
-  Expected<tfg::Node> node = index.node(name);
-  if (!node)
-    return Unexpected(node.error());
+  tfg::Node node = TREADLE_TRY(index.node(name));
   if (key.starts_with("_mlir_"))
     return Unexpected(
         invalidArgument("node '", name, "': '", key, "' is no attribute, but a field of the node"));
   if (!value) {
-    (*node)->removeDiscardableAttr(key);
+    node->removeDiscardableAttr(key);
     return {};
   }
   Attribute attr = index.attribute(*value);
   if (!attr)
     return Unexpected(
         invalidArgument("node '", name, "': attribute '", key, "' holds what no graph can"));
-  auto lookup = [&](StringRef other) { return other == StringRef(key) ? attr : node->attr(other); };
+  auto lookup = [&](StringRef other) { return other == StringRef(key) ? attr : node.attr(other); };
   // Attributes that say what comes in and goes out have to go on saying so.
-  if (const OpDef *def = lookupOp(std::string_view(node->opType()))) {
-    SmallVector<mlir::Value> data(node->data());
+  if (const OpDef *def = lookupOp(std::string_view(node.opType()))) {
+    SmallVector<mlir::Value> data(node.data());
     TREADLE_TRY(checkData(*def, name, data, lookup));
     size_t next = 0;
     for (const ArgDef &output : def->outputs())
       for (ValueType type : tfg::argumentTypes(*def, output, lookup)) {
-        bool isSame = next < node->numResults() &&
-                      valueTypeOf(node->results()[next].getType()).dtype == type.dtype;
+        bool isSame = next < node.numResults() &&
+                      valueTypeOf(node.results()[next].getType()).dtype == type.dtype;
         if (!isSame && type.dtype != DType::Invalid)
           return Unexpected(invalidArgument("node '", name, "': attribute '", key,
                                             "' would change output ", next, " ('", output.name(),
@@ -375,7 +371,7 @@ Expected<void> Graph::setNodeAttr(std::string_view name, std::string_view key,
         ++next;
       }
   }
-  (*node)->setDiscardableAttr(key, attr);
+  node->setDiscardableAttr(key, attr);
   index.mayHaveSoftEdges |= key == softInputsAttr;
   return {};
 }

@@ -22,14 +22,12 @@ Expected<SmallVector<Value>> valuesOf(const EditIndex &index, const Names &names
       values.push_back(nullptr);
       continue;
     }
-    Expected<Value> value = index.value(name);
-    if (!value)
-      return Unexpected(std::move(value.error()));
-    if (tfg::isControl(*value))
+    Value value = TREADLE_TRY(index.value(name));
+    if (tfg::isControl(value))
       return Unexpected(invalidArgument("'", name,
                                         "' is a token, which has no gradient; expected "
                                         "a value like 'x:0'"));
-    values.push_back(*value);
+    values.push_back(value);
   }
   return values;
 }
@@ -102,14 +100,13 @@ Expected<std::vector<std::string>> addGradients(Graph &graph, const GradientsReq
                                   "it stands inside of one; expected values outside of them"));
   if (!resolved)
     return Unexpected(std::move(resolved.error()));
-  auto gradients = tfg::addGradients(module, index.graph.getNodes().front(), *resolved);
-  if (!gradients)
-    return Unexpected(std::move(gradients.error()));
+  auto gradients =
+      TREADLE_TRY(tfg::addGradients(module, index.graph.getNodes().front(), *resolved));
   FirstError first(module.getContext());
   if (failed(verify(module)))
     return Unexpected(internal("the graph with gradients is malformed: ", first.message));
   Names names;
-  for (mlir::Value gradient : *gradients)
+  for (mlir::Value gradient : gradients)
     names.push_back(gradient ? nameOf(gradient) : "");
   graph = std::move(copy);
   return names;

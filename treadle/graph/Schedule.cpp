@@ -14,10 +14,8 @@ Expected<Schedule> scheduleCommunication(Graph &graph, const ScheduleRequest &re
   options.bucketBytes = request.bucketBytes;
   options.jitter = request.jitter;
   if (!request.costs.empty()) {
-    Expected<tfg::CostModel> costs = tfg::CostModel::read(request.costs);
-    if (!costs)
-      return Unexpected(std::move(costs.error()));
-    options.costs = std::move(*costs);
+    tfg::CostModel costs = TREADLE_TRY(tfg::CostModel::read(request.costs));
+    options.costs = std::move(costs);
   }
   makeOwn(graph);
   tfg::GraphOp nodes = indexOf(*graph.impl).graph;

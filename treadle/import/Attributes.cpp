@@ -152,10 +152,8 @@ Expected<Attribute> AttributeImporter::convertList(const pb::AttrValue &value) {
   for (const pb::TensorProto &tensor : list.tensor())
     attrs.push_back(convertTensor(tensor));
   for (const pb::NameAttrList &func : list.func()) {
-    Expected<Attribute> attr = convertFunc(func);
-    if (!attr)
-      return attr;
-    attrs.push_back(*attr);
+    Attribute attr = TREADLE_TRY(convertFunc(func));
+    attrs.push_back(attr);
   }
   if (hasUnknownFields(list) || countKinds(list) > 1 ||
       llvm::any_of(attrs, [](Attribute attr) { return !attr; }))

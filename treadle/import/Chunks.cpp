@@ -77,11 +77,9 @@ private:
   }
 
   Expected<void> mergeChunk(uint64_t index, Message &to) {
-    Expected<std::string> chunk = read(index);
-    if (!chunk)
-      return Unexpected(chunk.error());
-    google::protobuf::io::CodedInputStream input(reinterpret_cast<const uint8_t *>(chunk->data()),
-                                                 static_cast<int>(chunk->size()));
+    std::string chunk = TREADLE_TRY(read(index));
+    google::protobuf::io::CodedInputStream input(reinterpret_cast<const uint8_t *>(chunk.data()),
+                                                 static_cast<int>(chunk.size()));
     if (!to.MergeFromCodedStream(&input) || !input.ConsumedEntireMessage())
       return Unexpected(invalidArgument("chunk ", index, " is no ", to.GetTypeName().substr(11)));
     return {};

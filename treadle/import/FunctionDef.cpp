@@ -152,13 +152,11 @@ private:
     auto it = function.arg_attr().find(index);
     if (it == function.arg_attr().end())
       return {};
-    Expected<DictionaryAttr> own = state.attributes.convert(it->second.attr());
-    if (!own)
-      return Unexpected(own.error());
-    if (generic && !own->empty())
-      attrs.append(argAttrsKey, *own);
+    DictionaryAttr own = TREADLE_TRY(state.attributes.convert(it->second.attr()));
+    if (generic && !own.empty())
+      attrs.append(argAttrsKey, own);
     if (!generic)
-      for (NamedAttribute attr : *own)
+      for (NamedAttribute attr : own)
         attrs.append((attrPrefix + attr.getName().getValue()).str(), attr.getValue());
     return {};
   }

@@ -40,13 +40,11 @@ Expected<Tensor> convertDense(mlir::DenseIntOrFPElementsAttr dense) {
 
 Expected<Tensor> convertStrings(mlir::DenseStringElementsAttr dense) {
   mlir::ShapedType type = dense.getType();
-  Expected<Tensor> tensor =
-      Tensor::make(DType::String, Dims(type.getShape().data(), type.getRank()));
-  if (!tensor)
-    return tensor;
+  Tensor tensor =
+      TREADLE_TRY(Tensor::make(DType::String, Dims(type.getShape().data(), type.getRank())));
   llvm::ArrayRef<llvm::StringRef> values = dense.getRawStringData();
-  for (int64_t i = 0; i < tensor->count(); ++i)
-    tensor->data<std::string>()[i] = values[dense.isSplat() ? 0 : i].str();
+  for (int64_t i = 0; i < tensor.count(); ++i)
+    tensor.data<std::string>()[i] = values[dense.isSplat() ? 0 : i].str();
   return tensor;
 }
 
@@ -66,11 +64,9 @@ Expected<FunctionRef> convertFunction(tf_type::FuncAttr func) {
     llvm::erase_if(stated, [](mlir::NamedAttribute attr) {
       return std::string_view(attr.getName().getValue()) == gradientAttr;
     });
-    Expected<AttrMap> attrs =
-        convertAttributes(mlir::DictionaryAttr::get(func.getContext(), stated));
-    if (!attrs)
-      return Unexpected(std::move(attrs.error()));
-    out.attrs = std::make_shared<const AttrMap>(std::move(*attrs));
+    AttrMap attrs =
+        TREADLE_TRY(convertAttributes(mlir::DictionaryAttr::get(func.getContext(), stated)));
+    out.attrs = std::make_shared<const AttrMap>(std::move(attrs));
   }
   return out;
 }
@@ -78,10 +74,8 @@ Expected<FunctionRef> convertFunction(tf_type::FuncAttr func) {
 template <typename T>
 Expected<AttrValue> convertList(mlir::ArrayAttr array, std::vector<T> list = {}) {
   for (mlir::Attribute element : array) {
-    Expected<AttrValue> value = convertAttribute(element);
-    if (!value)
-      return value;
-    T *typed = std::get_if<T>(&*value);
+    AttrValue value = TREADLE_TRY(convertAttribute(element));
+    T *typed = std::get_if<T>(&value);
     if (!typed)
       return Unexpected(invalidArgument("a list holds values of several kinds"));
     list.push_back(std::move(*typed));
@@ -92,9 +86,7 @@ Expected<AttrValue> convertList(mlir::ArrayAttr array, std::vector<T> list = {})
 Expected<AttrValue> convertArray(mlir::ArrayAttr array) {
   if (array.empty())
     return AttrValue(std::vector<int64_t>()); // serves as any list
-  Expected<AttrValue> first = convertAttribute(array[0]);
-  if (!first)
-    return first;
+  AttrValue first = TREADLE_TRY(convertAttribute(array[0]));
   return std::visit(
       [&](const auto &value) -> Expected<AttrValue> {
         using T = std::decay_t<decltype(value)>;
@@ -103,7 +95,7 @@ Expected<AttrValue> convertArray(mlir::ArrayAttr array) {
         else
           return convertList<T>(array);
       },
-      *first);
+      first);
 }
 
 Expected<AttrValue> asValue(Expected<Tensor> tensor) {

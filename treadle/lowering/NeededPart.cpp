@@ -159,14 +159,12 @@ Expected<NeededPart> neededPart(const ModuleIndex &index, const Request &request
     return Unexpected(invalidArgument("there is no graph, only functions"));
   NeededPart part(index.graph()->getRegion(0).front());
   for (const std::string &feed : request.feeds) {
-    Expected<ValueName> name = parseValueName(feed);
-    if (!name)
-      return Unexpected(std::move(name.error()));
-    if (!name->iterations.empty())
+    ValueName name = TREADLE_TRY(parseValueName(feed));
+    if (!name.iterations.empty())
       return Unexpected(invalidArgument(
           "feed '", feed, "': a feed has one value, whatever the iteration; leave out '@...'"));
-    mlir::Value value = TREADLE_TRY(findValue(index, *name, "feed"));
-    part.addArgument(value, name->node);
+    mlir::Value value = TREADLE_TRY(findValue(index, name, "feed"));
+    part.addArgument(value, name.node);
   }
   for (const std::string &fetch : request.fetches) {
     ValueName name = TREADLE_TRY(parseValueName(fetch));

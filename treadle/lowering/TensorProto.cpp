@@ -91,19 +91,17 @@ Expected<Tensor> tensorFromProto(const pb::TensorProto &proto) {
   std::vector<int64_t> dims;
   for (const auto &dim : proto.tensor_shape().dim())
     dims.push_back(dim.size());
-  Expected<Tensor> tensor = Tensor::make(dtype, dims);
-  if (!tensor)
-    return tensor;
+  Tensor tensor = TREADLE_TRY(Tensor::make(dtype, dims));
   const std::string &content = proto.tensor_content();
   if (!content.empty() && isPlain(dtype)) {
-    if (content.size() != tensor->bytes())
-      return Unexpected(invalidArgument("a tensor ", tensorTypeText(*tensor), " needs ",
-                                        tensor->bytes(), " bytes, but its content has ",
+    if (content.size() != tensor.bytes())
+      return Unexpected(invalidArgument("a tensor ", tensorTypeText(tensor), " needs ",
+                                        tensor.bytes(), " bytes, but its content has ",
                                         content.size()));
-    std::memcpy(tensor->raw(), content.data(), content.size());
+    std::memcpy(tensor.raw(), content.data(), content.size());
     return tensor;
   }
-  if (!fillTyped(*tensor, proto))
+  if (!fillTyped(tensor, proto))
     return Unexpected(
         unimplemented("a constant of dtype ", dtypeName(dtype), " can't be read from a graph"));
   return tensor;

@@ -233,14 +233,10 @@ Expected<Model> Model::create(Graph graph, SessionOptions options,
   impl->files = std::move(chosen.second);
   impl->graph = TREADLE_TRY(withOneHandleEach(std::move(chosen.first), impl->files));
   impl->signatures = signaturesOf(impl->files.meta);
-  auto assets = impl->files.assets();
-  if (!assets)
-    return Unexpected(std::move(assets.error()));
-  impl->assets = std::move(*assets);
-  Expected<Session> session = Session::create(impl->graph, std::move(options));
-  if (!session)
-    return Unexpected(std::move(session.error()));
-  impl->session = std::move(*session);
+  auto assets = TREADLE_TRY(impl->files.assets());
+  impl->assets = std::move(assets);
+  Session session = TREADLE_TRY(Session::create(impl->graph, std::move(options)));
+  impl->session = std::move(session);
   if (Expected<void> ok = impl->restore(); !ok)
     return Unexpected(during("the variables can't be restored", std::move(ok.error())));
   TREADLE_TRY(impl->checkVariables());

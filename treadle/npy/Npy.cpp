@@ -107,10 +107,8 @@ Expected<Header> parseHeader(std::string_view bytes) {
   Header header;
   header.dataStart = start + length;
   header.isFortran = order->starts_with("True");
-  Expected<std::vector<int64_t>> dims = parseShape(*shape);
-  if (!dims)
-    return Unexpected(std::move(dims.error()));
-  header.dims = std::move(*dims);
+  std::vector<int64_t> dims = TREADLE_TRY(parseShape(*shape));
+  header.dims = std::move(dims);
   Expected<void> done = parseDescr(*descr, header);
   if (!done)
     return Unexpected(std::move(done.error()));

@@ -108,24 +108,21 @@ PartialShape withKnown(PartialShape stated, const PartialShape &compiled) {
 /// A tensor of the graph, `x:0` or `x`.
 Expected<std::pair<std::string, Graph::Value>> valueNamed(const ModuleIndex &index,
                                                           const std::string &text) {
-  Expected<ValueName> name = parseValueName(text);
-  if (!name)
-    return Unexpected(std::move(name.error()));
-  if (!name->iterations.empty())
+  ValueName name = TREADLE_TRY(parseValueName(text));
+  if (!name.iterations.empty())
     return Unexpected(unimplemented("'", text, "' looks into a loop, which compiled code doesn't"));
-  tfg::Node node = index.node(name->node);
+  tfg::Node node = index.node(name.node);
   if (!node)
-    return Unexpected(invalidArgument("'", text, "' asks for node '", name->node,
-                                      "', which isn't in the graph",
-                                      index.suggestions(name->node)));
-  if (name->output >= static_cast<int>(node.numResults()))
-    return Unexpected(invalidArgument("'", text, "': node '", name->node, "' has ",
+    return Unexpected(invalidArgument("'", text, "' asks for node '", name.node,
+                                      "', which isn't in the graph", index.suggestions(name.node)));
+  if (name.output >= static_cast<int>(node.numResults()))
+    return Unexpected(invalidArgument("'", text, "': node '", name.node, "' has ",
                                       node.numResults(), " outputs"));
-  Type type = node->getResult(name->output).getType();
-  PartialShape shape = feedShape(index, name->node);
+  Type type = node->getResult(name.output).getType();
+  PartialShape shape = feedShape(index, name.node);
   if (!shape.hasRank)
     shape = shapeOfType(type);
-  Graph::Value value{str(name->node, ":", name->output),
+  Graph::Value value{str(name.node, ":", name.output),
                      valueTypeOf(getElementTypeOrSelf(type)).dtype, shape.hasRank, shape.dims};
   return std::pair(withoutPort(value.name), std::move(value));
 }
@@ -162,18 +159,14 @@ Expected<Wanted> wantedOfGraph(const Graph &graph, const ObjectOptions &options)
     return Unexpected(
         invalidArgument("the graph has no output that could be compiled; choose with --fetch"));
   Wanted wanted{options.name + "_run", options.name, {}, {}};
-  Expected<Values> outputs = valuesNamed(graph.impl->index(), fetches);
-  if (!outputs)
-    return Unexpected(std::move(outputs.error()));
-  wanted.outputs = std::move(*outputs);
+  Values outputs = TREADLE_TRY(valuesNamed(graph.impl->index(), fetches));
+  wanted.outputs = std::move(outputs);
   if (feeds.empty()) {
     std::vector<std::string> needed = TREADLE_TRY(placeholdersFor(graph, fetches));
     feeds = std::move(needed);
   }
-  Expected<Values> inputs = valuesNamed(graph.impl->index(), feeds);
-  if (!inputs)
-    return Unexpected(std::move(inputs.error()));
-  wanted.inputs = std::move(*inputs);
+  Values inputs = TREADLE_TRY(valuesNamed(graph.impl->index(), feeds));
+  wanted.inputs = std::move(inputs);
   return wanted;
 }
 

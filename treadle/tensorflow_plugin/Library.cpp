@@ -33,12 +33,10 @@ Expected<std::string> Library::takeFrom(std::string_view bytes) {
 Expected<std::string> Library::putBackInto(std::string bytes) const {
   if (taken.empty())
     return bytes;
-  Expected<pb::GraphDef> graph = parse(bytes);
-  if (!graph)
-    return Unexpected(graph.error());
-  if (!graph->mutable_library()->ParseFromString(taken))
+  pb::GraphDef graph = TREADLE_TRY(parse(bytes));
+  if (!graph.mutable_library()->ParseFromString(taken))
     return Unexpected(internal("the functions of the graph can't be put back"));
-  return graph->SerializeAsString();
+  return graph.SerializeAsString();
 }
 
 } // namespace treadle::tensorflow
