@@ -8,6 +8,7 @@
 #include "treadle/lowering/Lowering.h"
 #include "treadle/ops/OpTable.h"
 #include "treadle/runtime/ValueName.h"
+#include "treadle/session/Json.h"
 #include "treadle/view/Nodes.h"
 #include "treadle/view/Weights.h"
 
@@ -53,18 +54,14 @@ private:
   void writeHeader(Json &json) {
     json.attribute("title", validText(parts.title));
     writeBodies(json);
-    json.attributeArray("resources", [&] {
-      for (const std::string &name : nodes.resources)
-        json.object([&] { json.attribute("name", validText(name)); });
-    });
+    json.attribute("resources", listOf(nodes.resources, [](const std::string &name) {
+                     return object("name", validText(name));
+                   }));
     writeRaces(json);
     writeLoops(json);
     writeWeights(json);
     writeSignatures(json);
-    json.attributeArray("notes", [&] {
-      for (const std::string &note : parts.notes)
-        json.value(validText(note));
-    });
+    json.attribute("notes", texts(parts.notes));
   }
 
   void addModule(ModuleOp module) {
@@ -123,79 +120,49 @@ private:
     }
   }
 
-  void writeBodies(Json &json) {
-    json.attributeArray("bodies", [&] {
-      for (const Body &body : nodes.bodies)
-        json.object([&] {
-          json.attribute("name", validText(body.name));
-          json.attribute("kind", body.kind);
-          json.attribute("first", body.first);
-          json.attribute("end", body.end);
-        });
-    });
-    json.attributeArray("frames", [&] {
-      for (const Frame &frame : nodes.frames)
-        json.object([&] {
-          json.attribute("body", frame.body);
-          json.attribute("name", validText(frame.name));
-          json.attribute("parent", frame.parent);
-          json.attribute("parallelIterations", frame.parallelIterations);
-        });
-    });
-    json.attributeArray("clusters", [&] {
-      if (parts.explanation)
-        for (const Explanation::Cluster &cluster : parts.explanation->clusters)
-          json.object([&] {
-            json.attribute("ops", cluster.ops);
-            writeTexts(json, "inputs", cluster.inputs);
-          });
-    });
-  }
+  static json::Array texts(const std::vector<std::string> &all) { return listOf(all, validText); }
 
-  static void writeTexts(Json &json, StringRef key, const std::vector<std::string> &texts) {
-    json.attributeArray(key, [&] {
-      for (const std::string &text : texts)
-        json.value(validText(text));
-    });
+  void writeBodies(Json &json) {
+    json.attribute("bodies", listOf(nodes.bodies, [](const Body &body) {
+                     return object("name", validText(body.name), "kind", body.kind, "first",
+                                   body.first, "end", body.end);
+                   }));
+    json.attribute("frames", listOf(nodes.frames, [](const Frame &frame) {
+                     return object("body", frame.body, "name", validText(frame.name), "parent",
+                                   frame.parent, "parallelIterations", frame.parallelIterations);
+                   }));
+    json::Array clusters;
+    if (parts.explanation)
+      for (const Explanation::Cluster &cluster : parts.explanation->clusters)
+        clusters.push_back(object("ops", cluster.ops, "inputs", texts(cluster.inputs)));
+    json.attribute("clusters", std::move(clusters));
   }
 
   void writeRaces(Json &json) {
-    json.attributeArray("races", [&] {
-      for (const Race &race : races)
-        json.object([&] {
-          json.attributeArray("nodes", [&] {
-            json.value(race.first);
-            json.value(race.second);
-          });
-          json.attribute("message", validText(race.message));
-        });
-    });
+    json.attribute("races", listOf(races, [](const Race &race) {
+                     return object("nodes", json::Array{race.first, race.second}, "message",
+                                   validText(race.message));
+                   }));
   }
 
   void writeLoops(Json &json) {
-    json.attributeArray("loops", [&] {
-      if (parts.explanation)
-        for (const Explanation::Body &body : parts.explanation->bodies)
-          for (const Explanation::Loop &loop : body.loops)
-            writeLoop(json, body.function, loop);
-    });
+    json::Array loops;
+    if (parts.explanation)
+      for (const Explanation::Body &body : parts.explanation->bodies)
+        for (const Explanation::Loop &loop : body.loops)
+          loops.push_back(jsonOf(body.function, loop));
+    json.attribute("loops", std::move(loops));
   }
 
-  void writeLoop(Json &json, const std::string &where, const Explanation::Loop &loop) {
+  json::Object jsonOf(const std::string &where, const Explanation::Loop &loop) {
     bool isFrame = loop.kind == "frame";
-    json.object([&] {
-      json.attribute("node", isFrame ? -1 : nodes.find(where, loop.name));
-      json.attribute("frame", isFrame ? nodes.frame(where, loop.name) : -1);
-      json.attribute("name", validText(loop.name));
-      json.attribute("kind", validText(loop.kind));
-      json.attribute("parallelIterations", loop.parallelIterations);
-      json.attribute("overlaps", loop.overlapsInAuto);
-      json.attribute("why", validText(loop.inAuto));
-      std::vector<std::string> orders = orderTexts(loop), open = raceTexts(loop);
-      orders.insert(orders.end(), open.begin(), open.end());
-      writeTexts(json, "orders", orders);
-      writeTexts(json, "advice", loop.advice);
-    });
+    std::vector<std::string> orders = orderTexts(loop), open = raceTexts(loop);
+    orders.insert(orders.end(), open.begin(), open.end());
+    return object("node", isFrame ? -1 : nodes.find(where, loop.name), "frame",
+                  isFrame ? nodes.frame(where, loop.name) : -1, "name", validText(loop.name),
+                  "kind", validText(loop.kind), "parallelIterations", loop.parallelIterations,
+                  "overlaps", loop.overlapsInAuto, "why", validText(loop.inAuto), "orders",
+                  texts(orders), "advice", texts(loop.advice));
   }
 
   /// The value of a constant, or of the variable that a node makes a handle of.
@@ -210,62 +177,39 @@ private:
 
   void writeWeights(Json &json) {
     constexpr int64_t fewest = 16;
-    size_t number = 0;
-    json.attributeArray("weights", [&] {
-      if (!parts.weighs)
-        return;
+    json::Array weights;
+    if (parts.weighs)
       nodes.forEach([&](uint32_t node, Node op) {
-        if (number >= mostWeights || op->getNumResults() == 0)
+        if (weights.size() >= mostWeights || op->getNumResults() == 0)
           return;
         Tensor value = valueOf(op);
         if (!value || value.isRef() || value.count() < fewest)
           return;
-        if (std::optional<Histogram> histogram = histogramOf(value)) {
-          ++number;
-          writeWeight(json, node, tensorTypeText(value), *histogram);
-        }
+        if (std::optional<Histogram> histogram = histogramOf(value))
+          weights.push_back(jsonOf(node, tensorTypeText(value), *histogram));
         constants.forget(op);
       });
-    });
+    json.attribute("weights", std::move(weights));
   }
 
-  static void writeWeight(Json &json, uint32_t node, const std::string &type, const Histogram &of) {
-    json.object([&] {
-      json.attribute("node", node);
-      json.attribute("type", type);
-      json.attribute("count", of.count);
-      json.attribute("min", of.min);
-      json.attribute("max", of.max);
-      json.attribute("mean", of.mean);
-      json.attribute("zeros", of.zeros);
-      json.attribute("nans", of.nans);
-      json.attribute("infinities", of.infinities);
-      json.attributeArray("bins", [&] {
-        for (int64_t bin : of.bins)
-          json.value(bin);
-      });
-    });
+  static json::Object jsonOf(uint32_t node, const std::string &type, const Histogram &of) {
+    return object("node", node, "type", type, "count", of.count, "min", of.min, "max", of.max,
+                  "mean", of.mean, "zeros", of.zeros, "nans", of.nans, "infinities", of.infinities,
+                  "bins", listOf(of.bins, [](int64_t bin) { return bin; }));
   }
 
   void writeSignatures(Json &json) {
-    json.attributeArray("signatures", [&] {
-      for (const Graph::Signature &signature : parts.signatures)
-        json.object([&] {
-          json.attribute("name", validText(signature.name));
-          json.attributeArray("inputs", [&] { writeValues(json, signature.inputs); });
-          json.attributeArray("outputs", [&] { writeValues(json, signature.outputs); });
-        });
-    });
-  }
-
-  void writeValues(Json &json, const std::vector<std::pair<std::string, Graph::Value>> &values) {
-    for (const auto &[key, value] : values)
-      json.object([&] {
-        json.attribute("key", validText(key));
-        json.attribute("node", nodes.find("", nodeOf(value.name)));
-        json.attribute("type",
-                       str(dtypeName(value.dtype), PartialShape{value.hasRank, value.dims}.text()));
-      });
+    auto valueOf = [&](const std::pair<std::string, Graph::Value> &named) {
+      const Graph::Value &value = named.second;
+      return object("key", validText(named.first), "node", nodes.find("", nodeOf(value.name)),
+                    "type",
+                    str(dtypeName(value.dtype), PartialShape{value.hasRank, value.dims}.text()));
+    };
+    json.attribute("signatures", listOf(parts.signatures, [&](const Graph::Signature &signature) {
+                     return object("name", validText(signature.name), "inputs",
+                                   listOf(signature.inputs, valueOf), "outputs",
+                                   listOf(signature.outputs, valueOf));
+                   }));
   }
 
   struct Race {

@@ -8,28 +8,21 @@
 #include "treadle/graph/GraphImpl.h"
 #include "treadle/graph/Needed.h"
 #include "treadle/graph/Shown.h"
+#include "treadle/session/Json.h"
 #include "treadle/view/Columns.h"
 #include "treadle/view/Scene.h"
 
-#include "llvm/Support/raw_ostream.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 
 namespace treadle {
 namespace {
 
-using Json = llvm::json::OStream;
-
 /// What is compiled is found out by compiling nearly all the way.
 constexpr int64_t mostExplained = 30000;
 
-template <typename Write> std::string jsonOf(Write write) {
-  std::string text;
-  llvm::raw_string_ostream out(text);
-  Json json(out);
-  write(json);
-  return text;
-}
+std::string textOf(json::Value value) { return llvm::formatv("{0}", value); }
 
 int64_t numNodes(const Graph &graph) {
   int64_t count = 0;
@@ -96,17 +89,10 @@ Expected<view::Scene> makeScene(const Graph &graph, const ViewRequest &request,
 
 Expected<std::string> differencesOf(const Graph &graph, const Graph &other) {
   std::vector<Difference> differences = TREADLE_TRY(diffGraphs(graph, other));
-  return jsonOf([&](Json &json) {
-    json.array([&] {
-      for (const Difference &difference : differences)
-        json.object([&] {
-          json.attribute("kind", difference.kind);
-          json.attribute("function", view::validText(difference.function));
-          json.attribute("node", view::validText(difference.node));
-          json.attribute("message", view::validText(difference.message));
-        });
-    });
-  });
+  return textOf(listOf(differences, [](const Difference &difference) {
+    return object("kind", difference.kind, "function", view::validText(difference.function), "node",
+                  view::validText(difference.node), "message", view::validText(difference.message));
+  }));
 }
 
 // ---- steps
@@ -123,89 +109,50 @@ public:
   }
 
   std::string write(const Expected<Exploration> &schedules) {
-    return jsonOf([&](Json &json) {
-      json.object([&] {
-        json.attribute("body", scene.flatBody);
-        json.attributeArray("feeds", [&] {
-          for (const auto &[name, value] : request.feeds)
-            writeNamed(json, name, shownValue(value));
-        });
-        json.attributeArray("firings", [&] {
-          for (const Recording::Firing &firing : recording.firings)
-            writeFiring(json, firing);
-        });
-        json.attributeArray("results", [&] {
-          for (const auto &[name, value] : recording.results)
-            writeNamed(json, name, value);
-        });
-        json.attribute("isCut", recording.isCut);
-        if (schedules)
-          json.attributeObject("schedules", [&] { writeSchedules(json, *schedules); });
-        else
-          json.attribute("schedules", nullptr);
-      });
-    });
+    json::Array firings;
+    for (const Recording::Firing &firing : recording.firings)
+      // Others are of a function that could not be taken apart.
+      if (auto number = numbers.find(firing.node); number != numbers.end())
+        firings.push_back(jsonOf(number->second, firing));
+    auto feed = [](const auto &named) { return jsonOf(named.first, shownValue(named.second)); };
+    auto result = [](const auto &named) { return jsonOf(named.first, named.second); };
+    return textOf(object("body", scene.flatBody, "feeds", listOf(request.feeds, feed), "firings",
+                         std::move(firings), "results", listOf(recording.results, result), "isCut",
+                         recording.isCut, "schedules",
+                         schedules ? json::Value(jsonOf(*schedules)) : json::Value(nullptr)));
   }
 
 private:
-  static void writeNamed(Json &json, const std::string &name, const std::string &text) {
-    json.object([&] {
-      json.attribute("name", view::validText(name));
-      json.attribute("text", view::validText(text));
-    });
+  static json::Object jsonOf(const std::string &name, const std::string &text) {
+    return object("name", view::validText(name), "text", view::validText(text));
   }
 
-  static void writeValue(Json &json, const std::optional<Recording::Value> &value) {
-    if (!value)
-      return json.value(nullptr);
-    json.object([&] {
-      json.attribute("dead", value->isDead);
-      json.attribute("text", view::validText(value->text));
-    });
+  static json::Value jsonOf(const std::optional<Recording::Value> &value) {
+    return value ? json::Value(object("dead", value->isDead, "text", view::validText(value->text)))
+                 : json::Value(nullptr);
   }
 
-  void writeFiring(Json &json, const Recording::Firing &firing) {
-    auto number = numbers.find(firing.node);
-    if (number == numbers.end())
-      return; // of a function that could not be taken apart
-    json.object([&] {
-      json.attribute("node", number->second);
-      json.attributeArray("tag", [&] {
-        for (const auto &[frame, iteration] : firing.tag)
-          json.array([&] {
-            json.value(view::validText(frame));
-            json.value(iteration);
-          });
-      });
-      json.attribute("dead", firing.isDead);
-      json.attributeArray("inputs", [&] {
-        for (const auto &value : firing.inputs)
-          writeValue(json, value);
-      });
-      json.attributeArray("outputs", [&] {
-        for (const Recording::Value &value : firing.outputs)
-          writeValue(json, value);
-      });
-      if (!firing.error.empty())
-        json.attribute("error", view::validText(firing.error));
-    });
+  static json::Object jsonOf(uint32_t node, const Recording::Firing &firing) {
+    auto value = [](const std::optional<Recording::Value> &value) { return jsonOf(value); };
+    auto step = [](const std::pair<std::string, int64_t> &step) {
+      return json::Array{view::validText(step.first), step.second};
+    };
+    json::Object out =
+        object("node", node, "tag", listOf(firing.tag, step), "dead", firing.isDead, "inputs",
+               listOf(firing.inputs, value), "outputs", listOf(firing.outputs, value));
+    if (!firing.error.empty())
+      out["error"] = view::validText(firing.error);
+    return out;
   }
 
-  static void writeSchedules(Json &json, const Exploration &found) {
-    json.attribute("number", found.schedules);
-    json.attribute("isComplete", found.isComplete);
-    json.attribute("isAmbiguous", found.isAmbiguous);
-    json.attribute("isRandom", found.isRandom);
-    json.attributeArray("difference", [&] {
-      for (const Exploration::Schedule &schedule : found.difference)
-        json.object([&] {
-          json.attributeArray("firings", [&] {
-            for (const std::string &firing : schedule.firings)
-              json.value(view::validText(firing));
-          });
-          json.attribute("outcome", view::validText(schedule.outcome));
-        });
-    });
+  static json::Object jsonOf(const Exploration &found) {
+    auto schedule = [](const Exploration::Schedule &schedule) {
+      return object("firings", listOf(schedule.firings, view::validText), "outcome",
+                    view::validText(schedule.outcome));
+    };
+    return object("number", found.schedules, "isComplete", found.isComplete, "isAmbiguous",
+                  found.isAmbiguous, "isRandom", found.isRandom, "difference",
+                  listOf(found.difference, schedule));
   }
 
   const Recording &recording;

@@ -1,28 +1,14 @@
 // The subcommands of `treadle`, and what they share.
 #pragma once
 
+#include "treadle/session/Json.h"
 #include "treadle/tools/cli/Arguments.h"
 #include "treadle/treadle.h"
-
-#include "llvm/Support/JSON.h"
 
 #include <span>
 #include <string>
 
-namespace treadle {
-
-namespace json = llvm::json;
-
-/// An object of names and values, which take turns.
-inline json::Object object() { return {}; }
-template <typename Value, typename... Others>
-json::Object object(llvm::StringRef name, Value &&value, Others &&...others) {
-  json::Object out = object(std::forward<Others>(others)...);
-  out.try_emplace(name, std::forward<Value>(value));
-  return out;
-}
-
-namespace cli {
+namespace treadle::cli {
 
 /// A subcommand: a row of the table in CommandLine.cpp.
 struct Command {
@@ -74,5 +60,4 @@ std::string plural(int64_t count, std::string_view thing);
 /// Opens MODEL: a graph's file, `-`, or a folder that holds graph.pb.
 Expected<Graph> openModel(std::string_view path);
 
-} // namespace cli
-} // namespace treadle
+} // namespace treadle::cli

@@ -144,14 +144,6 @@ void printText(const Arguments &args, const Graph &graph, const Shown &shown) {
 
 // ---- JSON
 
-/// A list of what `make` gives for each item.
-template <typename Items, typename Make> json::Array listOf(const Items &items, Make make) {
-  json::Array out;
-  for (const auto &item : items)
-    out.push_back(make(item));
-  return out;
-}
-
 json::Value jsonValue(const Graph::Value &value) {
   json::Object out = object("name", value.name, "dtype", dtypeName(value.dtype), "shape", nullptr);
   if (value.hasRank)
