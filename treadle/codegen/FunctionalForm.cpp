@@ -1,7 +1,7 @@
 #include "treadle/codegen/FunctionalForm.h"
 
 #include "treadle/dialect/Diagnostics.h"
-#include "treadle/rewriting/FunctionalNode.h"
+#include "treadle/dialect/FunctionNames.h"
 #include "treadle/rewriting/Rewriting.h"
 #include "treadle/transforms/Passes.h"
 #include "treadle/transforms/fuse_kernels/FuseKernels.h"
@@ -24,11 +24,8 @@ llvm::SetVector<tfg::FuncOp> calledFrom(tfg::FuncOp function, const ModuleIndex 
   };
   for (size_t i = 0; i < all.size(); ++i) // it grows
     tfg::FuncOp(all[i]).walk([&](Operation *op) {
-      if (!tfg::Node::isNode(op))
-        return;
-      add(tfg::Node(op).opType());
-      for (NamedAttribute attr : op->getAttrs())
-        tfg::forEachFunctionName(attr.getValue(), add);
+      if (tfg::Node::isNode(op))
+        tfg::forEachCallee(tfg::Node(op), add);
     });
   return all;
 }

@@ -65,10 +65,7 @@ codegen::ArgumentClass classOf(Type type, std::optional<int64_t> rank) {
 class ClusterExplainer {
 public:
   ClusterExplainer(ModuleOp module, Explanation &out)
-      : module(module), compilable(tfg::functionsOf(module)), out(out) {
-    for (tfg::FuncOp function : module.getOps<tfg::FuncOp>())
-      functions[function.getName()] = function;
-  }
+      : module(module), compilable(tfg::lookupIn(module)), out(out), functions(tfg::functionsOf(module)) {}
 
   void run() {
     for (tfg::GraphOp graph : module.getOps<tfg::GraphOp>())
@@ -90,9 +87,7 @@ private:
       if (tfg::FuncOp function = functions.lookup(name); function && !function.isExternal())
         visit(function);
     };
-    look(node.opType());
-    for (NamedAttribute attr : node.attrs())
-      tfg::forEachFunctionName(attr.getValue(), look);
+    tfg::forEachCallee(node, look);
   }
 
   /// The nodes of a body, in their order, and those of functions that are reached from it outside
@@ -253,7 +248,7 @@ private:
   ModuleOp module;
   tfg::Compilable compilable;
   Explanation &out;
-  llvm::StringMap<tfg::FuncOp> functions;
+  tfg::FunctionMap functions;
   llvm::StringSet<> seen;
   llvm::MapVector<std::string, std::vector<Explanation::Op>, std::map<std::string, unsigned>>
       remaining; // by reason

@@ -92,9 +92,8 @@ void addValueOrders(const tfg::Iterations &iterations, const tfg::Iterations::Cy
   }
 }
 
-LoopExplainer::LoopExplainer(ModuleOp module) : effects(module), purity(module), waiting(module) {
-  for (tfg::FuncOp function : module.getOps<tfg::FuncOp>())
-    functions[function.getName()] = function;
+LoopExplainer::LoopExplainer(ModuleOp module)
+    : functions(tfg::functionsOf(module)), effects(module), purity(module), waiting(module) {
   tfg::forEachBody(module, [&](Block &body) {
     for (Operation &op : body)
       if (auto caller = tfg::Node::isNode(&op) ? tfg::FunctionalNode::of(tfg::Node(&op), functions)
@@ -160,7 +159,7 @@ Explanation::Loop LoopExplainer::explain(tfg::Node node) {
 std::string LoopExplainer::missingPart(tfg::Node node) const {
   if (auto function = node->getParentOfType<tfg::FuncOp>(); function && function.getGeneric())
     return genericText(node);
-  if (node.opType() == "For")
+  if (opKind(node.opType()) == OpKind::For)
     return "so a For runs; a While may overlap";
   if (opKind(node.opType()) != OpKind::While)
     return str("nothing is known of the iterations of op '", node.opType().str(), "'");

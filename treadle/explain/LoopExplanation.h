@@ -53,7 +53,7 @@ private:
   bool isBlocking(tfg::Node node, llvm::StringSet<> &seen) const;
   template <typename Visit> void forEachCalled(tfg::Node node, Visit visit) const;
 
-  llvm::StringMap<tfg::FuncOp> functions;
+  tfg::FunctionMap functions;
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<tfg::FunctionalNode, 1>> callers;
   tfg::EffectAnalysis effects;
   tfg::Effects purity;
@@ -91,9 +91,7 @@ template <typename Visit> void LoopExplainer::forEachCalled(tfg::Node node, Visi
     if (tfg::FuncOp function = functions.lookup(name); function && !function.isExternal())
       visit(function);
   };
-  look(node.opType());
-  for (mlir::NamedAttribute attr : node.attrs())
-    tfg::forEachFunctionName(attr.getValue(), look);
+  tfg::forEachCallee(node, look);
 }
 
 } // namespace treadle

@@ -41,9 +41,7 @@ static void nameArraySource(ModuleOp module) {
 
 Expected<SmallVector<Value>> addGradients(ModuleOp module, Block &body,
                                           const GradientsRequest &request) {
-  llvm::StringMap<FuncOp> functions;
-  for (FuncOp function : module.getOps<FuncOp>())
-    functions[function.getName()] = function;
+  FunctionMap functions = functionsOf(module);
   SymbolicGradients library(
       module, [&](StringRef name) { return functions.lookup(name); },
       [&](FuncOp made) { functions[made.getName()] = made; });

@@ -21,15 +21,13 @@ Error noGradient(Node node) {
 namespace {
 
 /// The functions that the node names, where the library has them.
-llvm::StringMap<FuncOp> namedFunctions(Node node, SymbolicGradients &library) {
-  llvm::StringMap<FuncOp> named;
+FunctionMap namedFunctions(Node node, SymbolicGradients &library) {
+  FunctionMap named;
   auto add = [&](StringRef name) {
     if (FuncOp function = library.lookup(name))
       named[name] = function;
   };
-  add(node.opType());
-  for (NamedAttribute attr : node.attrs())
-    forEachFunctionName(attr.getValue(), add);
+  forEachCallee(node, add);
   return named;
 }
 
@@ -103,7 +101,7 @@ Expected<std::optional<Values>> ofSymbolicGradient(Backpropagation &b, const For
 Expected<std::optional<Values>> functionGradients(Backpropagation &b, const Forward &f) {
   if (f.node.opType() == "SymbolicGradient")
     return ofSymbolicGradient(b, f);
-  llvm::StringMap<FuncOp> functions = namedFunctions(f.node, b.library);
+  FunctionMap functions = namedFunctions(f.node, b.library);
   std::optional<FunctionalNode> functional = FunctionalNode::of(f.node, functions);
   if (!functional && isFunctional(opKind(f.node.opType())))
     return Unexpected(unimplemented("its functions are missing, generic, or asked for with "

@@ -1,7 +1,7 @@
 #include "treadle/graph/Needed.h"
 
+#include "treadle/dialect/FunctionNames.h"
 #include "treadle/dialect/Regions.h"
-#include "treadle/rewriting/FunctionalNode.h"
 
 using namespace mlir;
 
@@ -59,9 +59,7 @@ llvm::StringSet<> calledBy(const ModuleIndex &index, const std::set<mlir::Operat
     op->walk([&](mlir::Operation *inner) {
       if (!tfg::Node::isNode(inner))
         return;
-      call(tfg::Node(inner).opType());
-      for (mlir::NamedAttribute attr : tfg::Node(inner).attrs())
-        tfg::forEachFunctionName(attr.getValue(), call);
+      tfg::forEachCallee(inner, call);
     });
   }
   return called;

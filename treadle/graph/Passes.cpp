@@ -6,7 +6,7 @@
 #include "treadle/graph/PassOptions.h"
 #include "treadle/import/SavedModel.h"
 #include "treadle/rewriting/Colocation.h"
-#include "treadle/rewriting/FunctionalNode.h"
+#include "treadle/rewriting/Rewriting.h"
 #include "treadle/tensor/Suggestions.h"
 #include "treadle/transforms/Passes.h"
 

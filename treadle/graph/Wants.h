@@ -1,7 +1,7 @@
 // What ops ask for beside their values.
 #pragma once
 
-#include "treadle/rewriting/FunctionalNode.h"
+#include "treadle/rewriting/Rewriting.h"
 #include "treadle/treadle.h"
 
 #include <optional>

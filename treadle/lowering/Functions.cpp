@@ -20,13 +20,9 @@ bool ModuleFunctions::reaches(tfg::FuncOp function, Known &known, Test test) {
   for (mlir::Operation &op : function->getRegion(0).front()) {
     tfg::Node node(&op);
     found |= test(node);
-    if (tfg::FuncOp callee = index.function(node.opType()))
-      found |= reaches(callee, known, test);
-    for (mlir::NamedAttribute named : node.attrs())
-      tfg::forEachFunctionIn(named.getValue(), [&](tf_type::FuncAttr callee) {
-        llvm::StringRef calleeName = callee.getName().getRootReference().getValue();
-        found |= reaches(index.function(calleeName), known, test);
-      });
+    tfg::forEachCallee(node, [&](llvm::StringRef callee) {
+      found |= reaches(index.function(callee), known, test);
+    });
   }
   known[name] = found;
   return found;

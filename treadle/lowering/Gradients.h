@@ -26,7 +26,7 @@ private:
 
   ModuleIndex functions;
   mlir::OwningOpRef<mlir::ModuleOp> target;
-  llvm::StringMap<tfg::FuncOp> known; // functions of the target
+  tfg::FunctionMap known; // functions of the target
   tfg::SymbolicGradients gradients;
 };
 

@@ -1,7 +1,7 @@
 // From the IR to what the runtime is given: the needed part of a graph, or a function's body.
 #pragma once
 
-#include "treadle/dialect/Tfg.h"
+#include "treadle/dialect/FunctionNames.h"
 #include "treadle/runtime/ValueName.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -14,14 +14,14 @@ class ModuleIndex {
 public:
   explicit ModuleIndex(mlir::ModuleOp module);
   /// An index of functions alone.
-  ModuleIndex(mlir::MLIRContext *context, llvm::StringMap<tfg::FuncOp> functions)
+  ModuleIndex(mlir::MLIRContext *context, tfg::FunctionMap functions)
       : ownContext(context), functions(std::move(functions)) {}
 
   /// Null if the module has none.
   tfg::GraphOp graph() const { return graphOp; }
   tfg::Node node(llvm::StringRef name) const { return nodes.lookup(name); }
   tfg::FuncOp function(llvm::StringRef name) const { return functions.lookup(name); }
-  const llvm::StringMap<tfg::FuncOp> &allFunctions() const { return functions; }
+  const tfg::FunctionMap &allFunctions() const { return functions; }
   /// A function that was made since. Nobody may read the index meanwhile.
   void add(tfg::FuncOp function) { functions[function.getName()] = function; }
   mlir::MLIRContext *context() const { return ownContext; }
@@ -32,7 +32,7 @@ private:
   mlir::MLIRContext *ownContext;
   tfg::GraphOp graphOp;
   llvm::StringMap<tfg::Node> nodes;
-  llvm::StringMap<tfg::FuncOp> functions;
+  tfg::FunctionMap functions;
 };
 
 /// What a run asks of a graph.

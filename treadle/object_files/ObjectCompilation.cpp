@@ -13,7 +13,7 @@
 #include "treadle/kernels/Families.h"
 #include "treadle/lowering/Attributes.h"
 #include "treadle/ops/OpTable.h"
-#include "treadle/rewriting/FunctionalNode.h"
+#include "treadle/rewriting/Rewriting.h"
 #include "treadle/runtime/ValueName.h"
 #include "treadle/tensor/Suggestions.h"
 
@@ -209,15 +209,14 @@ tfg::Node writerIn(tfg::Node node, const tfg::EffectAnalysis &effects, const Mod
   };
   tfg::Node found;
   if (depth < 32)
-    for (NamedAttribute attr : node->getAttrs())
-      tfg::forEachFunctionName(attr.getValue(), [&](StringRef name) {
-        tfg::FuncOp function = index.function(name);
-        if (found || !function || function->getRegion(0).empty())
-          return;
-        for (Operation &op : function.getEntry().without_terminator())
-          if (!found && tfg::Node::isNode(&op) && writes(tfg::Node(&op)))
-            found = writerIn(tfg::Node(&op), effects, index, depth + 1);
-      });
+    tfg::forEachFunctionName(node, [&](StringRef name) {
+      tfg::FuncOp function = index.function(name);
+      if (found || !function || function->getRegion(0).empty())
+        return;
+      for (Operation &op : function.getEntry().without_terminator())
+        if (!found && tfg::Node::isNode(&op) && writes(tfg::Node(&op)))
+          found = writerIn(tfg::Node(&op), effects, index, depth + 1);
+    });
   return found ? found : node;
 }
 

@@ -1,6 +1,5 @@
 #include "treadle/rewriting/FunctionalNode.h"
 
-#include "treadle/dialect/FunctionNames.h"
 #include "treadle/import/Keywords.h"
 #include "treadle/ops/OpTable.h"
 
@@ -16,8 +15,7 @@ FunctionalKind functionalKindOf(OpKind kind) {
   return isConditional(kind) ? FunctionalKind::Branch : FunctionalKind::Call;
 }
 
-bool addFunctions(Attribute attr, const llvm::StringMap<FuncOp> &functions,
-                  SmallVectorImpl<FuncOp> &out) {
+bool addFunctions(Attribute attr, const FunctionMap &functions, SmallVectorImpl<FuncOp> &out) {
   if (auto list = dyn_cast_or_null<ArrayAttr>(attr))
     return llvm::all_of(list, [&](Attribute a) { return addFunctions(a, functions, out); });
   auto name = dyn_cast_or_null<tf_type::FuncAttr>(attr);
@@ -43,8 +41,7 @@ bool fits(FunctionalNode &functional) {
 
 } // namespace
 
-std::optional<FunctionalNode> FunctionalNode::of(Node node,
-                                                 const llvm::StringMap<FuncOp> &functions) {
+std::optional<FunctionalNode> FunctionalNode::of(Node node, const FunctionMap &functions) {
   FunctionalNode out;
   out.node = node;
   if (FuncOp callee = functions.lookup(node.opType())) {
@@ -63,12 +60,6 @@ std::optional<FunctionalNode> FunctionalNode::of(Node node,
         !addFunctions(node.attr(attr.name()), functions, out.functions))
       return std::nullopt;
   return fits(out) ? std::optional(out) : std::nullopt;
-}
-
-void forEachFunctionName(Attribute attr, function_ref<void(StringRef)> visit) {
-  forEachFunctionIn(attr, [&](tf_type::FuncAttr function) {
-    visit(function.getName().getRootReference().getValue());
-  });
 }
 
 Node replaceCall(Node node, StringRef function, ArrayRef<NamedAttribute> attrs) {

@@ -17,7 +17,7 @@ enum class FunctionalKind { Call, Branch, While };
 struct FunctionalNode {
   /// Nothing if the node is none, or a function is missing, external, generic, or asked for with
   /// attributes, or has another number of arguments or results.
-  static std::optional<FunctionalNode> of(Node node, const llvm::StringMap<FuncOp> &functions);
+  static std::optional<FunctionalNode> of(Node node, const FunctionMap &functions);
 
   Node node;
   FunctionalKind kind = FunctionalKind::Call;
@@ -27,13 +27,6 @@ struct FunctionalNode {
 
   auto arguments() const { return node.data().drop_front(firstArgument); }
 };
-
-/// On a tfg.graph while passes run: functions that somebody outside of the module knows, as a list
-/// of #tf_type.func. They stay, with their signatures.
-inline constexpr llvm::StringLiteral keptFunctionsKey = "tfg.kept_functions";
-
-/// The names of all functions that the attribute mentions, at any depth.
-void forEachFunctionName(mlir::Attribute attr, llvm::function_ref<void(llvm::StringRef)> visit);
 
 /// A call of another function in the place of the node.
 Node replaceCall(Node node, llvm::StringRef function, llvm::ArrayRef<mlir::NamedAttribute> attrs);

@@ -2,7 +2,6 @@
 
 #include "treadle/rewriting/SoftEdges.h"
 
-#include "treadle/dialect/FunctionNames.h"
 #include "treadle/ops/OpTable.h"
 
 #include "llvm/ADT/SetVector.h"
@@ -75,6 +74,19 @@ Node NodeBuilder::build() {
   state.addTypes(tf_type::ControlType::get(builder.getContext()));
   state.addAttributes(attributes.getAttrs());
   return Node(builder.create(state));
+}
+
+NodeBuilder handOn(OpBuilder &builder, ValueRange values, TypeRange types) {
+  NodeBuilder made(builder, values.empty()       ? "NoOp"
+                            : values.size() == 1 ? "Identity"
+                                                 : "IdentityN");
+  SmallVector<Attribute> dtypes;
+  for (Value value : values)
+    dtypes.push_back(dtypeAttr(value.getType()));
+  if (!values.empty())
+    made.attr("T", values.size() == 1 ? dtypes.front() : builder.getArrayAttr(dtypes));
+  made.inputs(values).results(types.empty() ? TypeRange(values) : types);
+  return made;
 }
 
 //===----------------------------------------------------------------------===//
@@ -194,10 +206,7 @@ bool isPlaceholder(Node node) { return opKind(node.opType()) == OpKind::Placehol
 
 bool isV1ControlFlow(Node node) { return isV1ControlFlow(opKind(node.opType())); }
 
-Effects::Effects(ModuleOp module) {
-  for (FuncOp function : module.getOps<FuncOp>())
-    functions[function.getName()] = function;
-}
+Effects::Effects(ModuleOp module) : functions(functionsOf(module)) {}
 
 static bool isReferenceTensor(Type type) {
   auto tensor = dyn_cast<TensorType>(type);
@@ -217,15 +226,16 @@ bool Effects::isPure(Node node) {
     return false;
   bool calls = false;
   bool isPureAll = true;
-  for (NamedAttribute attr : node.attrs())
-    forEachFunctionIn(attr.getValue(), [&](tf_type::FuncAttr callee) {
-      calls = true;
-      isPureAll = isPureAll && isPureFunction(callee.getName().getRootReference());
-    });
+  forEachFunctionName(node, [&](StringRef callee) {
+    calls = true;
+    isPureAll = isPureAll && isPureFunction(callee);
+  });
   if (calls)
     return isPureAll && (!def->isStateful() || isFunctional(def->kind()));
   return !def->isStateful();
 }
+
+bool Effects::isEffectFree(Node node) { return isV1ControlFlow(node) || isPure(node); }
 
 bool Effects::isPureFunction(StringRef name) {
   auto function = functions.find(name);

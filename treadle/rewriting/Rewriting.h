@@ -2,7 +2,7 @@
 // dependency, names kept unique, and what may be removed or merged at all.
 #pragma once
 
-#include "treadle/dialect/Tfg.h"
+#include "treadle/dialect/FunctionNames.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -41,6 +41,10 @@ private:
   llvm::SmallVector<mlir::Value> data, tokens;
   llvm::SmallVector<mlir::Type> types;
 };
+
+/// A node that hands values on: an Identity, of several an IdentityN, of none a NoOp. Its name, its
+/// place and its tokens are left to say. `types`: of its results, where they aren't the values'.
+NodeBuilder handOn(mlir::OpBuilder &builder, mlir::ValueRange values, mlir::TypeRange types = {});
 
 /// The names of the nodes (and, in a function, the arguments) of one body.
 class NameScope {
@@ -89,6 +93,8 @@ public:
   /// knows, for v1 control flow, for calls of functions that aren't pure all through, and for
   /// whatever has regions.
   bool isPure(Node node);
+  /// Whether nobody can notice that the node doesn't run: it is pure, or only decides what runs.
+  bool isEffectFree(Node node);
   /// Whether the node has regions, in which all nodes are pure: it may be removed where nobody uses
   /// its results.
   bool hasPureRegions(Node node);
@@ -98,7 +104,7 @@ public:
   void add(FuncOp function) { functions[function.getName()] = function; }
 
 private:
-  llvm::StringMap<FuncOp> functions;
+  FunctionMap functions;
   llvm::StringMap<bool> known; // being looked into: false
 };
 

@@ -2,7 +2,7 @@
 // nodes, frames and functions.
 #pragma once
 
-#include "treadle/dialect/Tfg.h"
+#include "treadle/dialect/FunctionNames.h"
 #include "treadle/ops/OpTable.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -126,7 +126,7 @@ private:
   llvm::DenseMap<std::pair<mlir::Operation *, unsigned>, ResourceId> byOrigin;
   llvm::DenseMap<mlir::Value, IdSet> held;
   llvm::DenseMap<mlir::Operation *, EffectSet> effects;
-  llvm::StringMap<FuncOp> functions;
+  FunctionMap functions;
   llvm::DenseMap<mlir::Operation *, Summary> summaries;
   /// What an object holds handles to: an iterator, those that its dataset uses.
   llvm::DenseMap<ResourceId, IdSet> contents;

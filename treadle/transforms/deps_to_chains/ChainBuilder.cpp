@@ -14,8 +14,8 @@ namespace {
 /// All loops of a module, inner ones first.
 class Builder {
 public:
-  Builder(ModuleOp module, MutableArrayRef<LoopOrder> loops) : module(module), symbols(module) {
-    countUses();
+  Builder(ModuleOp module, MutableArrayRef<LoopOrder> loops)
+      : module(module), symbols(module), uses(countFunctionNames(module)) {
     for (LoopOrder &order : loops)
       in[order.loop.node->getBlock()].push_back(&order);
   }
@@ -31,7 +31,6 @@ private:
     bool isCopy = false;
   };
 
-  void countUses();
   void buildInside(FuncOp function);
   Own makeOwn(FuncOp function);
   Node find(Node planned, const Own &own) const;
@@ -55,16 +54,6 @@ private:
   unsigned numNew = 0; // chains of the loop at hand
 };
 
-void Builder::countUses() {
-  module.walk([&](Operation *op) {
-    ++uses[op->getName().stripDialect()];
-    for (NamedAttribute attr : op->getAttrs())
-      forEachFunctionName(attr.getValue(), [&](StringRef name) { ++uses[name]; });
-    if (auto function = dyn_cast<FuncOp>(op); function && function.getGradientAttr())
-      uses[function.getName()] += 2;
-  });
-}
-
 NameScope &Builder::namesOf(Block &block) {
   std::unique_ptr<NameScope> &scope = names[&block];
   if (!scope)
@@ -82,10 +71,8 @@ Builder::Own Builder::makeOwn(FuncOp function) {
   own.function = cast<FuncOp>(function->clone(own.copies));
   symbols.insert(own.function, std::next(Block::iterator(function)));
   uses[own.function.getName()] = 1;
-  own.function.walk([&](Operation *op) {
-    for (NamedAttribute attr : op->getDiscardableAttrs())
-      forEachFunctionName(attr.getValue(), [&](StringRef name) { ++uses[name]; });
-  });
+  own.function.walk(
+      [&](Operation *op) { forEachFunctionName(op, [&](StringRef name) { ++uses[name]; }); });
   return own;
 }
 
@@ -122,13 +109,10 @@ void Builder::chainThrough(unsigned variable, const LoopChain &chain, Own &body)
        node = definingNode(handle))
     handle = node->getOperand(0);
   OpBuilder builder(end);
-  Node next = NodeBuilder(builder, "Identity")
+  Node next = handOn(builder, handle)
                   .name(namesOf(body.function.getEntry())
                             .unique((body.function.getDataArgumentName(variable) + "/next").str()))
-                  .attr("T", dtypeAttr(handle.getType()))
-                  .inputs(handle)
                   .control(tokensOf(chain.last, body))
-                  .results(handle.getType())
                   .build();
   end->setOperand(variable, next.results()[0]);
 }
@@ -149,12 +133,9 @@ void Builder::addChain(const LoopChain &chain, Own &condition, Own &body) {
   BlockArgument value = append(body, chain.inBody);
   OpBuilder builder(body.function.getReturn());
   std::string name = body.function.getDataArgumentName(value.getArgNumber() / 2).str();
-  Node next = NodeBuilder(builder, "Identity")
+  Node next = handOn(builder, Value(value))
                   .name(namesOf(body.function.getEntry()).unique(name + "/next"))
-                  .attr("T", dtypeAttr(type))
-                  .inputs(Value(value))
                   .control(tokensOf(chain.last, body))
-                  .results(type)
                   .build();
   appendResult(body.function, name + "_next", next.results()[0]);
 }
@@ -165,12 +146,9 @@ void Builder::holdPredicate(const LoopOrder &order, Own &condition) {
   ReturnOp end = condition.function.getReturn();
   Value predicate = end->getOperand(0);
   OpBuilder builder(end);
-  Node held = NodeBuilder(builder, "Identity")
+  Node held = handOn(builder, predicate)
                   .name(namesOf(condition.function.getEntry()).unique("predicate"))
-                  .attr("T", dtypeAttr(predicate.getType()))
-                  .inputs(predicate)
                   .control(tokensOf(order.beforePredicate, condition))
-                  .results(predicate.getType())
                   .build();
   end->setOperand(0, held.results()[0]);
 }

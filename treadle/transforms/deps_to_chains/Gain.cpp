@@ -7,14 +7,11 @@ using namespace mlir;
 
 namespace treadle::tfg {
 
-FunctionLookup functionsOf(ModuleOp module) {
-  llvm::StringMap<FuncOp> functions;
-  for (FuncOp function : module.getOps<FuncOp>())
-    functions[function.getName()] = function;
-  return [functions = std::move(functions)](StringRef name) { return functions.lookup(name); };
+FunctionLookup lookupIn(ModuleOp module) {
+  return [functions = functionsOf(module)](StringRef name) { return functions.lookup(name); };
 }
 
-WaitingNodes::WaitingNodes(ModuleOp module, Kind kind) : WaitingNodes(functionsOf(module), kind) {}
+WaitingNodes::WaitingNodes(ModuleOp module, Kind kind) : WaitingNodes(lookupIn(module), kind) {}
 
 bool WaitingNodes::waits(Node node) {
   StringRef op = node.opType();
@@ -44,9 +41,7 @@ bool WaitingNodes::waitsInside(Node node) {
     }
     found |= entry->second;
   };
-  look(node.opType());
-  for (NamedAttribute attr : node.attrs())
-    forEachFunctionName(attr.getValue(), look);
+  forEachCallee(node, look);
   return found;
 }
 

@@ -14,7 +14,7 @@ inline constexpr llvm::StringLiteral waitsKey = "_waits";
 /// Finds a function by name; null if there is none.
 using FunctionLookup = std::function<FuncOp(llvm::StringRef)>;
 /// The functions that a module has now.
-FunctionLookup functionsOf(mlir::ModuleOp module);
+FunctionLookup lookupIn(mlir::ModuleOp module);
 
 /// Knows which nodes wait: blocking ops, Python, ops that nobody knows, and whatever calls a
 /// function with such nodes. With `ForOthers`, blocking ops alone: those that exchange values with

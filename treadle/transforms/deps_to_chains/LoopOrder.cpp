@@ -245,9 +245,7 @@ bool handsOn(FuncOp body, unsigned variable) {
 
 std::vector<LoopOrder> planLoops(ModuleOp module, const EffectAnalysis &effects,
                                  LoopOverlap overlap) {
-  llvm::StringMap<FuncOp> functions;
-  for (FuncOp function : module.getOps<FuncOp>())
-    functions[function.getName()] = function;
+  const FunctionMap functions = functionsOf(module);
   std::vector<LoopOrder> loops;
   forEachBody(module, [&](Block &body) {
     for (Operation &op : body)

@@ -3,7 +3,6 @@
 #include "treadle/import/Keywords.h"
 #include "treadle/import/stablehlo/Entry.h"
 #include "treadle/import/stablehlo/Import.h"
-#include "treadle/rewriting/FunctionalNode.h"
 #include "treadle/rewriting/Rewriting.h"
 #include "treadle/transforms/Passes.h"
 
@@ -109,7 +108,7 @@ private:
   Value ensured(OpBuilder &builder, Node node, Value value, Type wanted);
 
   ModuleOp module;
-  llvm::StringMap<FuncOp> functions;
+  FunctionMap functions;
   std::vector<std::string> taken;
   llvm::DenseMap<Attribute, FuncOp> known; // by the node's attributes
   SmallVector<Block *> open;
@@ -136,9 +135,7 @@ void Expander::visit(Block &body) {
     if (!Node::isNode(&op))
       continue;
     Node node(&op);
-    reach(node.opType());
-    for (NamedAttribute attr : node.attrs())
-      forEachFunctionName(attr.getValue(), [&](StringRef name) { reach(name); });
+    forEachCallee(node, [&](StringRef name) { reach(name); });
     for (Region &region : op.getRegions())
       for (Block &inner : region)
         visit(inner);

@@ -74,10 +74,8 @@ void renameOperands(Block &body, llvm::StringMap<std::string> names) {
 
 class Converter {
 public:
-  Converter(ModuleOp module, uint64_t maxNodes) : module(module), maxNodes(maxNodes) {
-    for (FuncOp function : module.getOps<FuncOp>())
-      functions[function.getName()] = function;
-  }
+  Converter(ModuleOp module, uint64_t maxNodes)
+      : module(module), maxNodes(maxNodes), functions(functionsOf(module)) {}
 
   void run() {
     for (Operation &op : *module.getBody()) {
@@ -347,7 +345,7 @@ private:
 
   ModuleOp module;
   uint64_t maxNodes;
-  llvm::StringMap<FuncOp> functions;
+  FunctionMap functions;
   llvm::DenseMap<Operation *, State> states;
   llvm::DenseMap<Operation *, uint64_t> sizes;
 };

@@ -1,6 +1,6 @@
+#include "treadle/dialect/FunctionNames.h"
 #include "treadle/ops/OpTable.h"
 #include "treadle/rewriting/Dissolving.h"
-#include "treadle/rewriting/FunctionalNode.h"
 #include "treadle/rewriting/SoftEdges.h"
 #include "treadle/transforms/Passes.h"
 #include "treadle/transforms/functional_to_v1/Lowering.h"
@@ -95,8 +95,7 @@ private:
     for (size_t i = 0; i < bodies.size(); ++i) // it grows
       for (Operation &op : *bodies[i])
         if (tfg::Node::isNode(&op) && tfg::dissolves(tfg::Node(&op)))
-          for (NamedAttribute attr : tfg::Node(&op).attrs())
-            tfg::forEachFunctionName(attr.getValue(), add);
+          tfg::forEachFunctionName(tfg::Node(&op), add);
     return bodies.takeVector();
   }
 };

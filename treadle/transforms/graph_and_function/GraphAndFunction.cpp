@@ -202,11 +202,7 @@ private:
     auto name = function.getResultAttrOfType<StringAttr>(index, "tfg.name");
     if (!name || nodes.contains(name.getValue()))
       return;
-    NodeBuilder identity(builder, "Identity");
-    identity.name(names.unique(name.getValue()))
-        .inputs(value)
-        .attr("T", dtypeAttr(value.getType()));
-    identity.results(value.getType()).build();
+    handOn(builder, value).name(names.unique(name.getValue())).build();
   }
 
   FuncOp function;

@@ -18,10 +18,8 @@ struct HoistLoopInvariants : impl::HoistLoopInvariantsBase<HoistLoopInvariants> 
   void runOnOperation() override {
     tfg::SoftEdges soft(getOperation());
     tfg::Effects effects(getOperation());
-    llvm::StringMap<tfg::FuncOp> functions;
-    for (auto function : getOperation().getOps<tfg::FuncOp>())
-      functions[function.getName()] = function;
-    llvm::StringMap<unsigned> uses = countUses();
+    const tfg::FunctionMap functions = tfg::functionsOf(getOperation());
+    const llvm::StringMap<unsigned> uses = tfg::countFunctionNames(getOperation());
     tfg::forEachBody(getOperation(), [&](Block &body) {
       if (frames)
         tfg::hoistFromFrames(body, effects);
@@ -42,18 +40,6 @@ struct HoistLoopInvariants : impl::HoistLoopInvariantsBase<HoistLoopInvariants> 
   }
 
 private:
-  llvm::StringMap<unsigned> countUses() {
-    llvm::StringMap<unsigned> uses;
-    getOperation().walk([&](Operation *op) {
-      ++uses[op->getName().stripDialect()];
-      for (NamedAttribute attr : op->getAttrs())
-        tfg::forEachFunctionName(attr.getValue(), [&](StringRef name) { ++uses[name]; });
-      if (auto function = dyn_cast<tfg::FuncOp>(op); function && function.getGradientAttr())
-        uses[function.getName()] += 2;
-    });
-    return uses;
-  }
-
   static bool isOnlyUser(const tfg::FunctionalNode &loop, const llvm::StringMap<unsigned> &uses) {
     return loop.functions[0] != loop.functions[1] &&
            llvm::all_of(loop.functions,

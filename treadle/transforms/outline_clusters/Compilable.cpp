@@ -31,13 +31,8 @@ bool Compilable::hasLoop(StringRef name) {
 }
 
 bool Compilable::hasLoop(Node node) {
-  if (opKind(node.opType()) == OpKind::While || hasLoop(node.opType()))
-    return true;
-  if (raises && node->getNumRegions())
-    return true;
-  bool found = false;
-  for (NamedAttribute attr : node.attrs())
-    forEachFunctionName(attr.getValue(), [&](StringRef callee) { found |= hasLoop(callee); });
+  bool found = opKind(node.opType()) == OpKind::While || (raises && node->getNumRegions());
+  forEachCallee(node, [&](StringRef callee) { found = found || hasLoop(callee); });
   return found;
 }
 
@@ -108,8 +103,7 @@ Compilable::Known Compilable::of(Node node) {
     include(op);
   } else if (isFunctional(opKind(op)) ||
              (opKind(op) == OpKind::HigherOrder && computesElements(op))) {
-    for (NamedAttribute attr : node.attrs())
-      forEachFunctionName(attr.getValue(), include);
+    forEachFunctionName(node, include);
   } else if (const OpDef *def = lookupOp(op); !def) {
     result.obstacle = "its op isn't known";
   } else if (const OpFacts &facts = def->facts();
@@ -123,10 +117,9 @@ Compilable::Known Compilable::of(Node node) {
   } else if (op != "Const" && op != "HostConst" && !builtinKernels().find(op)) {
     result.obstacle = "its op has no kernel";
   } else {
-    for (NamedAttribute attr : node.attrs())
-      forEachFunctionName(attr.getValue(), [&](StringRef) {
-        result.obstacle = "its op calls functions in a way that is not compiled";
-      });
+    forEachFunctionName(node, [&](StringRef) {
+      result.obstacle = "its op calls functions in a way that is not compiled";
+    });
   }
   if (result.obstacle.empty() && !isCall)
     result.obstacle = faultOf(node);

@@ -22,15 +22,10 @@ using tfg::Node;
 /// Functions that the nodes of clusters call, directly or not: they are compiled as they are.
 class CompiledFunctions {
 public:
-  explicit CompiledFunctions(ModuleOp module) {
-    for (tfg::FuncOp function : module.getOps<tfg::FuncOp>())
-      functions[function.getName()] = function;
-  }
+  explicit CompiledFunctions(ModuleOp module) : functions(tfg::functionsOf(module)) {}
 
   void addCalledBy(Node node) {
-    add(node.opType());
-    for (NamedAttribute attr : node.attrs())
-      tfg::forEachFunctionName(attr.getValue(), [&](StringRef name) { add(name); });
+    tfg::forEachCallee(node, [&](StringRef name) { add(name); });
   }
   bool contains(Operation *function) const { return compiled.contains(function); }
   /// Whether it was there before there were clusters.
@@ -48,7 +43,7 @@ private:
         addCalledBy(Node(&op));
   }
 
-  llvm::StringMap<tfg::FuncOp> functions;
+  const tfg::FunctionMap functions;
   DenseSet<Operation *> compiled;
 };
 
@@ -68,7 +63,7 @@ public:
     names = &functionNames;
     // What can be compiled is asked of the module as it was: found first, changed afterwards.
     CompiledFunctions compiled(module);
-    tfg::ClusterFinder finder(tfg::functionsOf(module));
+    tfg::ClusterFinder finder(tfg::lookupIn(module));
     std::vector<Found> loops;
     tfg::forEachBody(module, [&](Block &block) {
       if (llvm::any_of(block.without_terminator(),
@@ -109,7 +104,7 @@ private:
   }
 
   std::vector<Found> findStraight(const CompiledFunctions &compiled) {
-    tfg::ClusterFinder finder(tfg::functionsOf(module));
+    tfg::ClusterFinder finder(tfg::lookupIn(module));
     std::vector<Found> found;
     tfg::forEachBody(module, [&](Block &block) {
       if (compiled.contains(block.getParentOp()))

@@ -10,7 +10,7 @@ using namespace mlir;
 namespace treadle::tfg {
 
 /// Whether a loop in the function, or in one of that loop's, runs the function again.
-static bool isRecursive(FuncOp function, const llvm::StringMap<FuncOp> &functions) {
+static bool isRecursive(FuncOp function, const FunctionMap &functions) {
   llvm::SmallSetVector<Operation *, 4> reached;
   reached.insert(function);
   for (unsigned i = 0; i < reached.size(); ++i)
@@ -26,7 +26,7 @@ static bool isRecursive(FuncOp function, const llvm::StringMap<FuncOp> &function
 }
 
 std::string frameObstacle(const FunctionalNode &loop, Effects &effects,
-                          const llvm::StringMap<FuncOp> &functions) {
+                          const FunctionMap &functions) {
   if (loop.node.data().empty())
     return "it has no loop variables";
   for (FuncOp function : loop.functions) {

@@ -7,6 +7,6 @@ namespace treadle::tfg {
 
 /// Why they can't; empty if they can.
 std::string frameObstacle(const FunctionalNode &loop, Effects &effects,
-                          const llvm::StringMap<FuncOp> &functions);
+                          const FunctionMap &functions);
 
 } // namespace treadle::tfg

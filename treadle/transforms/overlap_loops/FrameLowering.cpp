@@ -15,9 +15,8 @@ bool isChosen(Operation &op) { return Node::isNode(&op) && op.hasAttr(chosenKey)
 
 } // namespace
 
-FrameLowering::FrameLowering(ModuleOp module) : module(module), effects(module), symbols(module) {
-  for (FuncOp function : module.getOps<FuncOp>())
-    functions[function.getName()] = function;
+FrameLowering::FrameLowering(ModuleOp module)
+    : module(module), effects(module), symbols(module), functions(functionsOf(module)) {
   eraseMarks(); // of a file
 }
 

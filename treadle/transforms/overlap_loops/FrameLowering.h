@@ -38,7 +38,7 @@ private:
   mlir::ModuleOp module;
   Effects effects;
   mlir::SymbolTable symbols;
-  llvm::StringMap<FuncOp> functions;
+  FunctionMap functions;
   llvm::DenseSet<mlir::Operation *> loopFunctions;
 };
 

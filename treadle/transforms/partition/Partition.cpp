@@ -181,15 +181,7 @@ private:
       SmallVector<Value> all(count, values.front().second);
       for (auto [index, value] : values)
         all[index] = value;
-      SmallVector<Attribute> types;
-      for (Value value : all)
-        types.push_back(dtypeAttr(value.getType()));
-      NodeBuilder(builder, count == 1 ? "Identity" : "IdentityN")
-          .name(name)
-          .attr("T", count == 1 ? types.front() : builder.getArrayAttr(types))
-          .inputs(all)
-          .results(ValueRange(all).getTypes())
-          .build();
+      handOn(builder, all).name(name).build();
     }
   }
 

@@ -86,8 +86,7 @@ private:
 
   static bool callsFunctions(Node node) {
     bool calls = false;
-    for (NamedAttribute attr : node.attrs())
-      attr.getValue().walk([&](tf_type::FuncAttr) { calls = true; });
+    tfg::forEachFunctionName(node, [&](StringRef) { calls = true; });
     return calls;
   }
 

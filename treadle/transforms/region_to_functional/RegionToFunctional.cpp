@@ -99,11 +99,9 @@ Value withoutToBool(OpOperand &use) {
 
 class Converter {
 public:
-  explicit Converter(ModuleOp module) : module(module) {
-    for (FuncOp function : module.getOps<FuncOp>()) {
-      functions[function.getName()] = function;
-      candidates[function.getName()].push_back(function);
-    }
+  explicit Converter(ModuleOp module) : module(module), functions(functionsOf(module)) {
+    for (const auto &[name, function] : functions)
+      candidates[name].push_back(function);
   }
 
   LogicalResult run() {
@@ -441,7 +439,7 @@ private:
   }
 
   ModuleOp module;
-  llvm::StringMap<FuncOp> functions;
+  FunctionMap functions;
   llvm::StringMap<SmallVector<FuncOp>> candidates; // by the name that a region's attributes say
   llvm::StringMap<unsigned> suffixes;
   llvm::DenseSet<Operation *> entered, done;

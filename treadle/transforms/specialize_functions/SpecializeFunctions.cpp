@@ -45,10 +45,7 @@ constexpr unsigned maxInstances = 100'000;
 class Specializer {
 public:
   Specializer(ModuleOp module, const SpecializeFunctionsOptions &options)
-      : module(module), options(options), names(module) {
-    for (FuncOp function : module.getOps<FuncOp>())
-      functions[function.getName()] = function;
-  }
+      : module(module), options(options), names(module), functions(functionsOf(module)) {}
 
   void run() {
     auto isGeneric = [](FuncOp function) { return function.getGeneric(); };
@@ -85,7 +82,7 @@ private:
   ModuleOp module;
   const SpecializeFunctionsOptions &options;
   FunctionNames names;
-  llvm::StringMap<FuncOp> functions;
+  FunctionMap functions;
   std::optional<graphdef::Instantiator> instantiator;
   SmallVector<Block *> open;
   // By the function and what its copy is for; null: there can be none.
@@ -272,9 +269,7 @@ void Specializer::visit(Node node) {
 void Specializer::removeUnused() {
   llvm::StringSet<> named;
   auto note = [&](Operation *op) {
-    named.insert(op->getName().stripDialect());
-    for (NamedAttribute attr : op->getDiscardableAttrs())
-      forEachFunctionName(attr.getValue(), [&](StringRef name) { named.insert(name); });
+    forEachCallee(op, [&](StringRef name) { named.insert(name); });
     if (auto function = dyn_cast<FuncOp>(op); function && function.getGradient())
       named.insert(*function.getGradient());
   };

@@ -35,8 +35,7 @@ struct ExpandSymbolicGradients : impl::ExpandSymbolicGradientsBase<ExpandSymboli
 
   void runOnOperation() override {
     tfg::SoftEdges soft(getOperation());
-    for (tfg::FuncOp function : getOperation().getOps<tfg::FuncOp>())
-      functions[function.getName()] = function;
+    functions = tfg::functionsOf(getOperation());
     tfg::SymbolicGradients gradients(
         getOperation(), [&](StringRef name) { return functions.lookup(name); },
         [&](tfg::FuncOp made) { functions[made.getName()] = made; });
@@ -82,7 +81,7 @@ private:
                              << "' takes " << arguments << " and gives " << results;
   }
 
-  llvm::StringMap<tfg::FuncOp> functions;
+  tfg::FunctionMap functions;
 };
 
 } // namespace
