@@ -88,6 +88,10 @@ FRAMES = {
 FORMATS = {"import", "export", "dialect", "ops"}
 # What is known of each op, by its name.
 RECORDS = {"kernels", "shapes", "gradients"}
+# So are the rows by which the translator knows what it does for each op: `{"Roll", roll}`. Whatever
+# else its files quote counts.
+TRANSLATOR = re.compile(r"codegen/(Translate\w+|Lowerings)\.cpp$")
+LOWERING = re.compile(r'\{"\w+",\s*[a-z]\w*(<[^{}]*?>)?\}')
 
 
 def code_of(file):
@@ -111,11 +115,11 @@ def files_that_name(ops, also):
 
 
 def test_few_files_know_functional_control_flow():
-    assert len(files_that_name(FUNCTIONAL, r"\bFunctionalNode\b")) <= 60
+    assert len(files_that_name(FUNCTIONAL, r"\bFunctionalNode\b")) <= 53
 
 
 def test_few_files_know_v1_control_flow():
-    assert len(files_that_name(FRAMES, r"\bisV1ControlFlow\b")) <= 68
+    assert len(files_that_name(FRAMES, r"\bisV1ControlFlow\b")) <= 65
 
 
 def test_graphs_are_copied_within_their_context():
@@ -126,6 +130,11 @@ def test_graphs_are_copied_within_their_context():
     assert [f.name for f in sites] == ["ExpandPrograms.cpp"]
 
 
+def without_lowerings(file):
+    code = code_of(file)
+    return LOWERING.sub("", code) if TRANSLATOR.search(file.as_posix()) else code
+
+
 def test_few_ops_are_named_in_code():
     table = (TREADLE / "ops" / "OpTable.txt").read_text()
     ops = set(re.findall(r"^(\w+)(?= .*->)", table, re.MULTILINE))
@@ -133,6 +142,6 @@ def test_few_ops_are_named_in_code():
         name
         for room in set(rooms()) - FORMATS - RECORDS
         for file in sources(TREADLE / room)
-        for name in re.findall(r'"(\w+)"', code_of(file))
+        for name in re.findall(r'"(\w+)"', without_lowerings(file))
     }
-    assert len(named & ops) <= 290
+    assert len(named & ops) <= 142

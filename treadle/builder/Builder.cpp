@@ -1,5 +1,6 @@
 // The builder's public classes, and what the others share: names, values, errors.
 #include "treadle/builder/BuilderImpl.h"
+#include "treadle/ops/OpTable.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -43,13 +44,13 @@ PartialShape Variable::shape() const {
 Output Variable::handle() const { return impl ? BuilderImpl::slot(*this).handle : Output(); }
 Output Variable::read() const { return impl ? impl->orFail(impl->read(*this)) : Output(); }
 Operation Variable::assign(const Input &value) const {
-  return impl ? impl->orFail(impl->assign(*this, "AssignVariableOp", value)) : Operation();
+  return impl ? impl->orFail(impl->assign(*this, operatorOp("=", 2), value)) : Operation();
 }
 Operation Variable::assignAdd(const Input &value) const {
-  return impl ? impl->orFail(impl->assign(*this, "AssignAddVariableOp", value)) : Operation();
+  return impl ? impl->orFail(impl->assign(*this, operatorOp("+=", 2), value)) : Operation();
 }
 Operation Variable::assignSub(const Input &value) const {
-  return impl ? impl->orFail(impl->assign(*this, "AssignSubVariableOp", value)) : Operation();
+  return impl ? impl->orFail(impl->assign(*this, operatorOp("-=", 2), value)) : Operation();
 }
 
 //===----------------------------------------------------------------------===//
@@ -236,20 +237,20 @@ Expected<Graph> Builder::build() {
 //===----------------------------------------------------------------------===//
 
 /// One of the inputs is a value or a variable, or there was an error.
-static Output binary(const char *op, const Input &x, const Input &y) {
+static Output binary(const char *symbol, const Input &x, const Input &y) {
   BuilderImpl *impl = BuilderImpl::of(x) ? BuilderImpl::of(x) : BuilderImpl::of(y);
   if (!impl)
     return {};
-  return impl->orFail(impl->add({op, {x, y}})).output(0);
+  return impl->orFail(impl->add({std::string(operatorOp(symbol, 2)), {x, y}})).output(0);
 }
 
-Output operator+(const Input &x, const Input &y) { return binary("AddV2", x, y); }
-Output operator-(const Input &x, const Input &y) { return binary("Sub", x, y); }
-Output operator*(const Input &x, const Input &y) { return binary("Mul", x, y); }
-Output operator<(const Input &x, const Input &y) { return binary("Less", x, y); }
-Output operator<=(const Input &x, const Input &y) { return binary("LessEqual", x, y); }
-Output operator>(const Input &x, const Input &y) { return binary("Greater", x, y); }
-Output operator>=(const Input &x, const Input &y) { return binary("GreaterEqual", x, y); }
+Output operator+(const Input &x, const Input &y) { return binary("+", x, y); }
+Output operator-(const Input &x, const Input &y) { return binary("-", x, y); }
+Output operator*(const Input &x, const Input &y) { return binary("*", x, y); }
+Output operator<(const Input &x, const Input &y) { return binary("<", x, y); }
+Output operator<=(const Input &x, const Input &y) { return binary("<=", x, y); }
+Output operator>(const Input &x, const Input &y) { return binary(">", x, y); }
+Output operator>=(const Input &x, const Input &y) { return binary(">=", x, y); }
 Output operator/(const Input &x, const Input &y) {
   BuilderImpl *impl = BuilderImpl::of(x) ? BuilderImpl::of(x) : BuilderImpl::of(y);
   return impl ? impl->orFail(impl->divide(x, y)) : Output();

@@ -131,7 +131,7 @@ public:
   Expected<Output> read(const Variable &variable);
   /// In floating point.
   Expected<Output> divide(const Input &x, const Input &y);
-  Expected<Operation> assign(const Variable &variable, const char *op, const Input &value);
+  Expected<Operation> assign(const Variable &variable, llvm::StringRef op, const Input &value);
 
   // --- Bodies.cpp
   /// A function, which becomes the body that nodes are added to.

@@ -205,7 +205,7 @@ Expected<Operation> BuilderImpl::add(Builder::Node node) {
   for (auto [input, argument] : llvm::zip(node.inputs, arguments)) {
     bool wantsHandle = argument && argument->type() == DType::Resource;
     if (input.variable && wantsHandle) {
-      slot(input.variable).isAssigned |= node.op != "ReadVariableOp";
+      slot(input.variable).isAssigned |= !opFacts(node.op).readsVariables;
       input = Input(input.variable.handle());
     }
     dtypes.push_back(input.value      ? slot(input.value).dtype
@@ -297,14 +297,14 @@ Expected<Output> BuilderImpl::read(const Variable &variable) {
   return emit(std::move(request)).map([](const Operation &node) { return node.output(0); });
 }
 
-Expected<Operation> BuilderImpl::assign(const Variable &variable, const char *op,
+Expected<Operation> BuilderImpl::assign(const Variable &variable, StringRef op,
                                         const Input &input) {
   if (isEmpty(input))
     return Operation();
   VariableSlot &v = slot(variable);
   std::string subject = str("variable '", v.name, "'");
   Attempt attempt(*current);
-  StringRef verb = StringRef(op).take_until([](char c) { return c == 'V'; }); // Assign, AssignAdd
+  StringRef verb = op.take_until([](char c) { return c == 'V'; }); // Assign, AssignAdd
   attempt.name = uniqueName(*current, str(v.name, "/", verb.str()));
   Output handle = TREADLE_TRY(resolve(v.handle, subject));
   Output given = TREADLE_TRY(value(input, v.dtype, attempt.name + "/value", subject));
@@ -372,7 +372,7 @@ Expected<Variable> BuilderImpl::variable(std::string_view name,
   Output initial = TREADLE_TRY(
       value(input, DType::Invalid, whole + "/initial_value", str(subject, ": its initial value")));
   Variable made = addVariable(whole, slot(initial).dtype, initial.shape());
-  Operation assigned = TREADLE_TRY(assign(made, "AssignVariableOp", initial));
+  Operation assigned = TREADLE_TRY(assign(made, operatorOp("=", 2), initial));
   initializers.push_back(assigned.name());
   attempt.keep();
   return made;

@@ -4,6 +4,7 @@
 #include "treadle/codegen/Elementwise.h"
 #include "treadle/codegen/FastMath.h"
 #include "treadle/codegen/Translator.h"
+#include "treadle/ops/OpTable.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -64,20 +65,26 @@ public:
     tfg::Node node = tfg::definingNode(value);
     if (!node)
       return false;
-    StringRef op = node.opType();
-    if (op == "Identity" || op == "Reshape" || op == "BroadcastTo")
+    StringRef form = formOf(node);
+    if (form == "identity" || node.opType() == "Reshape" || node.opType() == "BroadcastTo")
       return isTrueOf(node.data()[0]);
-    return op == "SelectV2" && isTrueOf(node.data()[1]) &&
+    return form == "select" && isTrueOf(node.data()[1]) &&
            holdsForZeros(node.data()[0], node.data()[2]);
   }
 
 private:
+  static StringRef formOf(tfg::Node node) {
+    const OpDef *def = lookupOp(node.opType());
+    return def ? def->elementwise() : std::string_view();
+  }
+
   /// Whether a condition is true wherever `value` is zero.
   bool holdsForZeros(Value condition, Value value) {
     tfg::Node node = tfg::definingNode(condition);
-    if (node && node.opType() == "LogicalOr")
+    StringRef form = node ? formOf(node) : StringRef();
+    if (form == "logical_or")
       return holdsForZeros(node.data()[0], value) || holdsForZeros(node.data()[1], value);
-    return node && node.opType() == "Equal" && node.data()[0] == value && isZero(node.data()[1]);
+    return form == "equal" && node.data()[0] == value && isZero(node.data()[1]);
   }
 
   bool isZero(Value value) {

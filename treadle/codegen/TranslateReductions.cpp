@@ -4,6 +4,7 @@
 #include "treadle/codegen/FastMath.h"
 #include "treadle/codegen/Translator.h"
 #include "treadle/codegen/Writes.h"
+#include "treadle/ops/OpTable.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -82,23 +83,23 @@ TypedAttr allBits(OpBuilder &b, Type element) {
   return b.getIntegerAttr(element, APInt::getAllOnes(element.getIntOrFloatBitWidth()));
 }
 
-const Reduction *findReduction(StringRef op, bool isUnsigned) {
+const Reduction *findReduction(StringRef reduction, bool isUnsigned) {
   static constexpr std::pair<StringRef, Reduction> table[] = {
-      {"Sum", {isNumber, inAnyOrder<arith::AddFOp, arith::AddIOp>, number<0>, /*isSum=*/true}},
-      {"Mean",
+      {"sum", {isNumber, inAnyOrder<arith::AddFOp, arith::AddIOp>, number<0>, /*isSum=*/true}},
+      {"mean",
        {isFloat, inAnyOrder<arith::AddFOp, arith::AddIOp>, number<0>, true, /*isMean=*/true}},
-      {"Prod", {isNumber, inAnyOrder<arith::MulFOp, arith::MulIOp>, number<1>}},
-      {"Max", {isNumber, extreme<arith::MaximumFOp, arith::MaxSIOp>, beyondAll<-1>}},
-      {"Min", {isNumber, extreme<arith::MinimumFOp, arith::MinSIOp>, beyondAll<1>}},
-      {"All", {isTruth, merge<arith::AndIOp>, number<1>}},
-      {"Any", {isTruth, merge<arith::OrIOp>, number<0>}},
+      {"product", {isNumber, inAnyOrder<arith::MulFOp, arith::MulIOp>, number<1>}},
+      {"max", {isNumber, extreme<arith::MaximumFOp, arith::MaxSIOp>, beyondAll<-1>}},
+      {"min", {isNumber, extreme<arith::MinimumFOp, arith::MinSIOp>, beyondAll<1>}},
+      {"all", {isTruth, merge<arith::AndIOp>, number<1>}},
+      {"any", {isTruth, merge<arith::OrIOp>, number<0>}},
   };
   static constexpr std::pair<StringRef, Reduction> unsignedTable[] = {
-      {"Max", {isNumber, merge<arith::MaxUIOp>, number<0>}},
-      {"Min", {isNumber, merge<arith::MinUIOp>, allBits}},
+      {"max", {isNumber, merge<arith::MaxUIOp>, number<0>}},
+      {"min", {isNumber, merge<arith::MinUIOp>, allBits}},
   };
   auto find = [&](ArrayRef<std::pair<StringRef, Reduction>> rows) {
-    const auto *it = llvm::find_if(rows, [&](const auto &row) { return row.first == op; });
+    const auto *it = llvm::find_if(rows, [&](const auto &row) { return row.first == reduction; });
     return it == rows.end() ? nullptr : &it->second;
   };
   const Reduction *special = isUnsigned ? find(unsignedTable) : nullptr;
@@ -340,7 +341,8 @@ MaybeValues reduce(Translator &t, tfg::Node node, Values inputs) {
     part = t.b.getF32Type();
   if (isBool(element) && !isSmall(type))
     part = t.b.getI8Type();
-  const Reduction *reduction = findReduction(node.opType(), element.isUnsignedInteger());
+  const Reduction *reduction =
+      findReduction(lookupOp(node.opType())->reduction(), element.isUnsignedInteger());
   if (!reduction || !reduction->accepts(part) || (complex && !reduction->isSum))
     return std::nullopt;
   if (part == element)
@@ -554,7 +556,7 @@ void Translator::checkNoZeros(const Typed &tensor) {
             isOther(inner, at, elementAt(inner, at, tensor, SmallVector<Value>(indices))));
       });
   Value all = reduced(*this, others.value, SmallVector<bool>(type.getRank(), true),
-                      *findReduction("All", /*isUnsigned=*/false));
+                      *findReduction("all", /*isUnsigned=*/false));
   check(truthOf(b, loc, unboxed(all, {}).value));
 }
 

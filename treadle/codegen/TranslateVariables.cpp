@@ -10,7 +10,6 @@
 #include "treadle/dialect/FunctionNames.h"
 #include "treadle/lowering/Attributes.h"
 #include "treadle/ops/OpTable.h"
-#include "treadle/rewriting/FunctionalNode.h"
 #include "treadle/rewriting/Rewriting.h"
 #include "treadle/runtime/Variable.h"
 
@@ -39,9 +38,7 @@ bool Translator::acts(tfg::Node node) {
     }
     found |= result;
   };
-  look(node.opType());
-  for (NamedAttribute attr : node.attrs())
-    tfg::forEachFunctionName(attr.getValue(), look);
+  tfg::forEachCallee(node, look);
   return found;
 }
 
@@ -203,7 +200,10 @@ MaybeValues assign(Translator &t, tfg::Node node, Values inputs) {
   return Values();
 }
 
-template <const char *op> MaybeValues update(Translator &t, tfg::Node node, Values inputs) {
+/// What the op would be called if it had the variable's value.
+StringRef onTensor(tfg::Node node) { return lookupOp(node.opType())->onTensor(); }
+
+MaybeValues update(Translator &t, tfg::Node node, Values inputs) {
   Type element = elementOf(inputs[1].value.getType());
   size_t cell = TREADLE_TRY(cellFor(t, node, inputs[0], element));
   if (t.kernelCells.contains(cell))
@@ -211,12 +211,11 @@ template <const char *op> MaybeValues update(Translator &t, tfg::Node node, Valu
   Typed now = t.read(cell);
   if (!haveSameShape(t, now.value, inputs[1].value))
     return std::nullopt;
-  Values sum = TREADLE_TRY(
-      t.resultOf(op, {t.b.getNamedAttr("T", typeAttr(element))}, {now, inputs[1]}, element, node));
+  Values sum = TREADLE_TRY(t.resultOf(onTensor(node), {t.b.getNamedAttr("T", typeAttr(element))},
+                                      {now, inputs[1]}, element, node));
   t.write(cell, sum[0]);
   return Values();
 }
-constexpr char addition[] = "AddV2", subtraction[] = "Sub";
 
 MaybeValues shape(Translator &t, tfg::Node node, Values inputs) {
   std::optional<size_t> cell = t.cellOf(inputs[0]);
@@ -226,7 +225,7 @@ MaybeValues shape(Translator &t, tfg::Node node, Values inputs) {
   Type element = t.elementType(node->getResult(0));
   NamedAttribute attrs[] = {t.b.getNamedAttr("T", typeAttr(elementOf(value.value.getType()))),
                             t.b.getNamedAttr("out_type", typeAttr(element))};
-  Values result = TREADLE_TRY(t.resultOf("Shape", attrs, {value}, element, node));
+  Values result = TREADLE_TRY(t.resultOf(onTensor(node), attrs, {value}, element, node));
   return std::optional(std::move(result));
 }
 
@@ -235,32 +234,23 @@ MaybeValues gather(Translator &t, tfg::Node node, Values inputs) {
   MaybeValues value = valueOf(t, node, inputs[0]);
   if (!value || !*value)
     return value;
-  auto batchDims = node.attr<IntegerAttr>("batch_dims");
-  Tensor axis = Tensor::scalar<int64_t>(DType::Int64, batchDims ? batchDims.getInt() : 0);
-  KnownValue known(Shape::scalar());
-  known.constant = axis;
-  known.integers = Shape::Dims{axis.scalarValue<int64_t>()};
-  NamedAttribute attrs[] = {
-      t.b.getNamedAttr("Tparams", typeAttr(element)),
-      t.b.getNamedAttr("Tindices", typeAttr(elementOf(inputs[1].value.getType()))),
-      t.b.getNamedAttr("Taxis", typeAttr(t.b.getI64Type())),
-      t.b.getNamedAttr("batch_dims", t.b.getI64IntegerAttr(batchDims ? batchDims.getInt() : 0))};
-  Values rows = TREADLE_TRY(
-      t.resultOf("GatherV2", attrs, {(**value)[0], inputs[1], t.constant(axis, std::move(known))},
-                 element, node));
-  return std::optional(std::move(rows));
-}
-
-MaybeValues gatherNd(Translator &t, tfg::Node node, Values inputs) {
-  Type element = t.elementType(node->getResult(0));
-  MaybeValues value = valueOf(t, node, inputs[0]);
-  if (!value || !*value)
-    return value;
-  NamedAttribute attrs[] = {
+  const OpDef *def = lookupOp(onTensor(node));
+  SmallVector<NamedAttribute> attrs = {
       t.b.getNamedAttr("Tparams", typeAttr(element)),
       t.b.getNamedAttr("Tindices", typeAttr(elementOf(inputs[1].value.getType())))};
-  Values rows =
-      TREADLE_TRY(t.resultOf("GatherNd", attrs, {(**value)[0], inputs[1]}, element, node));
+  Values operands = {(**value)[0], inputs[1]};
+  if (def->findAttr("batch_dims")) {
+    auto batchDims = node.attr<IntegerAttr>("batch_dims");
+    Tensor axis = Tensor::scalar<int64_t>(DType::Int64, batchDims ? batchDims.getInt() : 0);
+    KnownValue known(Shape::scalar());
+    known.constant = axis;
+    known.integers = Shape::Dims{axis.scalarValue<int64_t>()};
+    operands.push_back(t.constant(axis, std::move(known)));
+    attrs.push_back(t.b.getNamedAttr("Taxis", typeAttr(t.b.getI64Type())));
+    attrs.push_back(
+        t.b.getNamedAttr("batch_dims", t.b.getI64IntegerAttr(axis.scalarValue<int64_t>())));
+  }
+  Values rows = TREADLE_TRY(t.resultOf(def->name(), attrs, std::move(operands), element, node));
   return std::optional(std::move(rows));
 }
 
@@ -274,14 +264,9 @@ MaybeValues assertion(Translator &t, tfg::Node node, Values inputs) {
 }
 
 constexpr std::pair<StringRef, Lowering> table[] = {
-    {"Assert", assertion},
-    {"AssignAddVariableOp", update<addition>},
-    {"AssignSubVariableOp", update<subtraction>},
-    {"AssignVariableOp", assign},
-    {"ReadVariableOp", read},
-    {"ResourceGather", gather},
-    {"ResourceGatherNd", gatherNd},
-    {"VariableShape", shape},
+    {"Assert", assertion},        {"AssignAddVariableOp", update}, {"AssignSubVariableOp", update},
+    {"AssignVariableOp", assign}, {"ReadVariableOp", read},        {"ResourceGather", gather},
+    {"ResourceGatherNd", gather}, {"VariableShape", shape},
 };
 
 } // namespace

@@ -1,7 +1,6 @@
 #include "treadle/distributed/Exchanges.h"
 
-#include "treadle/dialect/TfType.h"
-#include "treadle/dialect/Tfg.h"
+#include "treadle/dialect/FunctionNames.h"
 #include "treadle/ops/OpTable.h"
 #include "treadle/runtime/PlanBuilder.h"
 
@@ -16,36 +15,31 @@ using namespace mlir;
 namespace treadle {
 namespace {
 
-/// Where an op's keys stand among its inputs.
-enum class Keys : uint8_t { Attributes, Inputs, AfterValue, Communicator, World };
+/// What errors call a collective exchange, and what its participants compare: what sends and what
+/// receives are one.
+StringRef nameOf(OpCost cost) {
+  switch (cost) {
+  case OpCost::AllGather:
+    return "Gather";
+  case OpCost::AllReduce:
+    return "Reduce";
+  case OpCost::AllToAll:
+    return "AllToAll";
+  case OpCost::Broadcast:
+    return "Bcast";
+  case OpCost::ReduceScatter:
+    return "ReduceScatter";
+  case OpCost::Transfer:
+    return "Permute";
+  default:
+    return "";
+  }
+}
 
-/// What sends and what receives are one collective.
-struct Family {
-  StringRef op, name;
-  Keys keys;
-};
-constexpr Family families[] = {
-    {"CollectiveAllToAllV2", "AllToAll", Keys::AfterValue},
-    {"CollectiveAllToAllV3", "AllToAll", Keys::Communicator},
-    {"CollectiveBcastRecv", "Bcast", Keys::Attributes},
-    {"CollectiveBcastRecvV2", "Bcast", Keys::Inputs},
-    {"CollectiveBcastSend", "Bcast", Keys::Attributes},
-    {"CollectiveBcastSendV2", "Bcast", Keys::AfterValue},
-    {"CollectiveGather", "Gather", Keys::Attributes},
-    {"CollectiveGatherV2", "Gather", Keys::AfterValue},
-    {"CollectivePermute", "Permute", Keys::World},
-    {"CollectiveReduce", "Reduce", Keys::Attributes},
-    {"CollectiveReduceScatterV2", "ReduceScatter", Keys::AfterValue},
-    {"CollectiveReduceV2", "Reduce", Keys::AfterValue},
-    {"CollectiveReduceV3", "Reduce", Keys::Communicator},
-    {"_AllGather", "Gather", Keys::World},
-    {"_AllReduce", "Reduce", Keys::World},
-    {"_AllToAll", "AllToAll", Keys::World},
-};
-
-const Family *familyOf(StringRef op) {
-  const Family *found = llvm::find_if(families, [&](const Family &row) { return row.op == op; });
-  return found == std::end(families) ? nullptr : found;
+/// Null for what is no collective exchange.
+const OpFacts *collectiveFacts(StringRef op) {
+  const OpFacts &facts = opFacts(op);
+  return facts.keys == ExchangeKeys::None ? nullptr : &facts;
 }
 
 /// Numbers that a constant holds.
@@ -165,19 +159,21 @@ GroupKeys communicatorKeys(const Place &node) {
           numberOf(communicator.input(1)), str("'", node.name(), "'")};
 }
 
-GroupKeys keysOf(const Place &node, Keys keys, int worldSize) {
+GroupKeys keysOf(const Place &node, ExchangeKeys keys, int worldSize) {
   switch (keys) {
-  case Keys::Attributes:
+  case ExchangeKeys::Attributes:
     return {node.integer("group_size"), node.integer("group_key"), -1,
             textOf(node.integer("instance_key"))};
-  case Keys::Inputs:
+  case ExchangeKeys::Inputs:
     return inputKeys(node, 0);
-  case Keys::AfterValue:
+  case ExchangeKeys::AfterValue:
     return inputKeys(node, 1);
-  case Keys::Communicator:
+  case ExchangeKeys::Communicator:
     return communicatorKeys(node);
-  case Keys::World:
+  case ExchangeKeys::World:
     return {worldSize, 0, -1, str("'", node.name(), "'")};
+  case ExchangeKeys::None:
+    break;
   }
   return {};
 }
@@ -257,13 +253,12 @@ private:
 
   // Who sends waits for nobody, and nobody waits for who receives.
   int collective(const NodeSpec &node, const ListedAt &at, std::vector<int> before) {
-    StringRef op = node.op;
+    const OpFacts &facts = opFacts(node.op);
     int start = together(std::move(before));
-    if (familyOf(op)->keys == Keys::World) // whose ranks needn't all come
+    if (facts.keys == ExchangeKeys::World) // whose ranks needn't all come
       return start;
     int self = newPoint(at);
-    bool isSender = op.starts_with("CollectiveBcastSend"),
-         isReceiver = op.starts_with("CollectiveBcastRecv");
+    bool isReceiver = facts.receives, isSender = facts.cost == OpCost::Broadcast && !isReceiver;
     if (start != nothing && !isReceiver)
       edges.emplace_back(start, self);
     return isSender ? start : isReceiver ? together({start, self}) : self;
@@ -314,9 +309,9 @@ public:
 
   void addGraph(const GraphSpec &graph) {
     for (const NodeSpec &node : graph.nodes) {
-      if (const Family *family = familyOf(node.op))
+      if (const OpFacts *facts = collectiveFacts(node.op))
         if (auto at =
-                addLine({&graph, &node}, *family, node.name,
+                addLine({&graph, &node}, *facts, node.name,
                         node.outputTypes.empty() ? DType::Invalid : node.outputTypes[0].dtype))
           listed.emplace(&node, *at);
       for (const FunctionRef &function : plan::calledFunctions(node))
@@ -347,14 +342,10 @@ private:
       if (!tfg::Node::isNode(&op))
         continue;
       tfg::Node node(&op);
-      if (const Family *family = familyOf(node.opType()))
-        addLine({nullptr, nullptr, node}, *family, str(name, "/", node.name().str()),
+      if (const OpFacts *facts = collectiveFacts(node.opType()))
+        addLine({nullptr, nullptr, node}, *facts, str(name, "/", node.name().str()),
                 DType::Invalid);
-      addFunction(node.opType().str());
-      for (NamedAttribute attr : node.attrs())
-        attr.getValue().walk([&](tf_type::FuncAttr callee) {
-          addFunction(callee.getName().getRootReference().str());
-        });
+      tfg::forEachCallee(node, [&](StringRef callee) { addFunction(callee.str()); });
     }
     path.pop_back();
   }
@@ -374,9 +365,9 @@ private:
   }
 
   // Of a group that a run computes nothing can be said beforehand.
-  std::optional<ListedAt> addLine(const Place &node, const Family &family, const std::string &name,
+  std::optional<ListedAt> addLine(const Place &node, const OpFacts &facts, const std::string &name,
                                   DType dtype) {
-    GroupKeys keys = keysOf(node, family.keys, size);
+    GroupKeys keys = keysOf(node, facts.keys, size);
     bool isWorld = keys.size == size;
     if (!keys.size || *keys.size < 2 || *keys.size > size ||
         (!isWorld && (!keys.group || !keys.place)))
@@ -394,8 +385,8 @@ private:
     // The longest that any of them has.
     agenda.timeout = agenda.timeout > 0 && timeout > 0 ? std::max(agenda.timeout, timeout) : 0;
     agenda.lines.push_back(
-        str(family.name.str(), " in group ", textOf(keys.group), ", instance ", keys.instance,
-            dtype == DType::Invalid ? std::string() : str(", of ", dtypeName(dtype)),
+        str(nameOf(facts.cost).str(), " in group ", textOf(keys.group), ", instance ",
+            keys.instance, dtype == DType::Invalid ? std::string() : str(", of ", dtypeName(dtype)),
             reductionOf(node), "\t('", name, "', ", node.op(), ")"));
     return ListedAt{key, static_cast<int>(agenda.lines.size()) - 1};
   }

@@ -29,21 +29,14 @@ void LoopExplainer::findWriters(tfg::Node node, ArrayRef<unsigned> ids, llvm::St
 
 /// Why an op's order against all others of the outside world matters, for people.
 std::string LoopExplainer::causeInWorld(tfg::Node node) const {
-  static constexpr std::pair<StringLiteral, std::string_view> known[] = {
-      {"Print", "prints"},
-      {"PrintV2", "prints"},
-      {"PyFunc", "calls Python, which may do anything"},
-      {"EagerPyFunc", "calls Python, which may do anything"},
-      {"WriteFile", "writes a file"},
-      {"Save", "writes files"},
-      {"SaveV2", "writes files"},
-  };
   std::string who = opText(describe(node));
   StringRef op = node.opType();
-  for (auto [name, does] : known)
-    if (op == name)
-      return str(who, " ", does);
-  if (!lookupOp(op) && !functions.contains(op))
+  const OpDef *def = lookupOp(op);
+  if (def && !def->does().empty())
+    return str(who, " ", def->does());
+  if (def && def->facts().runsPython)
+    return str(who, " calls Python, which may do anything");
+  if (!def && !functions.contains(op))
     return node.attr(tfg::statedEffectsKey)
                ? str(who, " was registered as one that may do anything")
                : str(who, " is of an op that nobody knows, which may do anything (register_op with "

@@ -9,10 +9,7 @@ static constexpr size_t mostThings = 3;
 
 using Things = std::vector<std::string>;
 
-static bool isLoop(const Explanation::Op &op) {
-  OpKind kind = opKind(op.op);
-  return kind == OpKind::While || kind == OpKind::For;
-}
+static bool runsLoop(const Explanation::Op &op) { return isLoop(opKind(op.op)); }
 
 static void add(Things &things, std::string thing) {
   if (things.size() < mostThings && !llvm::is_contained(things, thing))
@@ -23,7 +20,7 @@ static void add(Things &things, std::string thing) {
 static void addInterpretedLoops(const Explanation &explanation, Things &things) {
   for (const Explanation::Interpreted &part : explanation.interpreted)
     for (const Explanation::Op &op : part.nodes)
-      if (isLoop(op) && !part.why.starts_with("nothing that a run asks for"))
+      if (runsLoop(op) && !part.why.starts_with("nothing that a run asks for"))
         add(things, str("compile loop ", opText(op), ": ", part.why));
 }
 
@@ -40,7 +37,7 @@ static void addWaitingLoops(const Explanation &explanation, Things &things) {
 static void addInterpreted(const Explanation &explanation, Things &things) {
   std::vector<const Explanation::Interpreted *> parts;
   for (const Explanation::Interpreted &part : explanation.interpreted)
-    if (part.why.starts_with("can't be compiled") && llvm::none_of(part.nodes, isLoop))
+    if (part.why.starts_with("can't be compiled") && llvm::none_of(part.nodes, runsLoop))
       parts.push_back(&part);
   std::ranges::sort(parts, std::greater(), [](const auto *part) { return part->nodes.size(); });
   for (const Explanation::Interpreted *part : parts)

@@ -10,7 +10,9 @@
 #include "treadle/graph/VariableName.h"
 #include "treadle/lowering/Attributes.h"
 #include "treadle/lowering/Constants.h"
+#include "treadle/lowering/OnTensor.h"
 #include "treadle/ops/OpTable.h"
+#include "treadle/rewriting/Frames.h"
 #include "treadle/rewriting/FunctionalNode.h"
 #include "treadle/runtime/ValueName.h"
 
@@ -18,7 +20,6 @@
 #include "llvm/ADT/StringExtras.h"
 
 #include <algorithm>
-#include <array>
 #include <set>
 
 using namespace mlir;
@@ -29,11 +30,6 @@ namespace {
 using tfg::Node;
 using tfg::ResourceId;
 
-bool makesVariable(Node node) {
-  std::string_view family = resourceFamily(node.opType());
-  return family == "variable" || family == "reference variable";
-}
-
 Error cannotHold(Node node) {
   return unimplemented("what '", variableName(node), "' (node '", node.name().str(),
                        "') holds is of a dtype that no constant has");
@@ -43,9 +39,8 @@ class Freezer {
 public:
   /// Variables of the names `kept` stay.
   Freezer(ModuleOp module, const FreezeRequest &request, const std::set<std::string> &kept)
-      : module(module), request(request), kept(kept), effects(module) {
-    for (tfg::FuncOp function : module.getOps<tfg::FuncOp>())
-      functions[function.getName()] = function;
+      : module(module), request(request), kept(kept), effects(module),
+        functions(tfg::functionsOf(module)) {
     tfg::forEachBody(module, [&](Block &body) {
       for (Operation &op : body)
         if (Node::isNode(&op))
@@ -73,11 +68,22 @@ private:
   };
   /// Makes what stands in the place of an op that looks at a variable of this value.
   using Replace = Expected<Node> (Freezer::*)(Body &, Node, const Tensor &);
-  struct Row {
-    StringLiteral op;
-    Replace replace;
-  };
-  static const std::array<Row, 7> rows;
+
+  /// Null for other ops.
+  static Replace replacementOf(Node node) {
+    const OpDef *def = lookupOp(node.opType());
+    if (!def)
+      return nullptr;
+    if (def->facts().asksWhetherInitialized)
+      return &Freezer::isInitialized;
+    if (node.opType() == "Identity") // of a reference
+      return &Freezer::read;
+    if (!def->facts().readsVariables)
+      return nullptr;
+    return def->onTensor() == "Identity" ? &Freezer::read
+           : def->onTensor() == "Shape"  ? &Freezer::shape
+                                         : &Freezer::gather;
+  }
 
   void visit(Node node) {
     if (makesVariable(node) && node.numResults() == 1)
@@ -85,9 +91,7 @@ private:
         variables.try_emplace(id, node);
     std::optional<tfg::FunctionalNode> functional = tfg::FunctionalNode::of(node, functions);
     if (!functional) {
-      for (NamedAttribute attr : node.attrs())
-        tfg::forEachFunctionName(attr.getValue(),
-                                 [&](StringRef name) { open.insert(functions.lookup(name)); });
+      tfg::forEachFunctionName(node, [&](StringRef name) { open.insert(functions.lookup(name)); });
       return;
     }
     for (tfg::FuncOp function : functional->functions)
@@ -154,12 +158,12 @@ private:
         continue;
       bool isReference =
           tf_type::isReference(cast<TensorType>(node.data()[i].getType()).getElementType());
-      const Row *row = llvm::find_if(rows, [&](const Row &row) { return row.op == node.opType(); });
+      Replace replace = replacementOf(node);
       // The same handle, by another name.
       bool isHandle = node.opType() == "Identity" && !isReference;
-      if (row != rows.end() && i == 0 && !isHandle) {
+      if (replace && i == 0 && !isHandle) {
         Tensor value = TREADLE_TRY(valueOf(*id));
-        Node made = TREADLE_TRY((this->*row->replace)(body, node, value));
+        Node made = TREADLE_TRY((this->*replace)(body, node, value));
         node->replaceAllUsesWith(made.getOperation());
         node->erase();
         return {};
@@ -184,7 +188,7 @@ private:
   /// The variable's value where the handle is: in the same frame.
   Expected<Value> constantFor(Body &body, Value handle, ResourceId id) {
     Operation *op = handle.getDefiningOp();
-    if (op && Node(op).opType().ends_with("Enter"))
+    if (tfg::entersFrame(op))
       return enteredFor(body, Node(op), id);
     Value &constant = body.constants[id];
     if (!constant) {
@@ -205,20 +209,13 @@ private:
       return known;
     Value outside = TREADLE_TRY(constantFor(body, enter->getOperand(0), id));
     OpBuilder builder(enter.getOperation());
-    tfg::NodeBuilder made(builder, "Enter");
-    made.name(body.names.unique((enter.name() + "/value").str())).placedAs(enter);
-    for (StringRef key : {"frame_name", "is_constant", "parallel_iterations"})
-      if (Attribute attr = enter.attr(key))
-        made.attr(key, attr);
-    Node node = made.attr("T", tfg::dtypeAttr(outside.getType()))
-                    .inputs(outside)
-                    .control(SmallVector<Value>(enter.control()))
-                    .results(outside.getType())
-                    .build();
+    Node node =
+        tfg::enterLike(builder, enter, outside, body.names.unique((enter.name() + "/value").str()));
     return body.entered[enter->getResult(0)] = node->getResult(0);
   }
 
-  // --- rows --------------------------------------------------------------------------------------
+  // --- replacements
+  // --------------------------------------------------------------------------------------
 
   Expected<Node> constant(Node node, const Tensor &value) {
     OpBuilder builder(node.getOperation());
@@ -236,13 +233,10 @@ private:
       return constant(node, value);
     Value shared = TREADLE_TRY(constantFor(body, handle, id));
     OpBuilder builder(node.getOperation());
-    return tfg::NodeBuilder(builder, "Identity")
+    return tfg::handOn(builder, shared)
         .name(node.name())
         .placedAs(node)
-        .attr("T", tfg::dtypeAttr(shared.getType()))
-        .inputs(shared)
         .control(SmallVector<Value>(node.control()))
-        .results(shared.getType())
         .build();
   }
 
@@ -265,50 +259,19 @@ private:
   Expected<Node> gather(Body &body, Node node, const Tensor &) {
     Value handle = node->getOperand(0);
     Value table = TREADLE_TRY(constantFor(body, handle, *variableOf(handle)));
-    OpBuilder builder(node.getOperation());
-    bool isNd = node.opType() == "ResourceGatherNd";
-    tfg::NodeBuilder made(builder, isNd ? "GatherNd" : "GatherV2");
-    SmallVector<Value> inputs = {table, node->getOperand(1)};
-    made.attr("Tparams", tfg::dtypeAttr(table.getType()))
-        .attr("Tindices", tfg::dtypeAttr(node->getOperand(1).getType()));
-    if (!isNd) {
-      // In the frame of the indices.
-      Value token = tfg::controlTokenOf(node->getOperand(1));
-      Node axis = tfg::buildConst(builder, body.names.unique((node.name() + "/axis").str()),
-                                  Tensor::scalar<int32_t>(DType::Int32, 0), node, token);
-      inputs.push_back(axis->getResult(0));
-      Attribute batchDims = node.attr("batch_dims");
-      made.attr("Taxis", tfg::dtypeAttr(axis->getResult(0).getType()))
-          .attr("batch_dims", batchDims ? batchDims : builder.getI64IntegerAttr(0));
-    }
-    return made.name(node.name())
-        .placedAs(node)
-        .inputs(inputs)
-        .control(SmallVector<Value>(node.control()))
-        .results(node->getResult(0).getType())
-        .build();
+    return tfg::gatherFrom(table, node, body.names);
   }
 
   ModuleOp module;
   const FreezeRequest &request;
   const std::set<std::string> &kept;
   const tfg::EffectAnalysis effects;
-  llvm::StringMap<tfg::FuncOp> functions;
+  const tfg::FunctionMap functions;
   llvm::DenseMap<ResourceId, Node> variables;
   /// By function and argument, what callers give.
   llvm::DenseMap<std::pair<Operation *, unsigned>, llvm::SmallSetVector<ResourceId, 2>> bound;
   llvm::DenseSet<Operation *> open; // functions that are called in ways that nobody sees
 };
-
-const std::array<Freezer::Row, 7> Freezer::rows = {{
-    {"ReadVariableOp", &Freezer::read},
-    {"Identity", &Freezer::read},
-    {"VarIsInitializedOp", &Freezer::isInitialized},
-    {"IsVariableInitialized", &Freezer::isInitialized},
-    {"VariableShape", &Freezer::shape},
-    {"ResourceGather", &Freezer::gather},
-    {"ResourceGatherNd", &Freezer::gather},
-}};
 
 /// Where a fetch names a result of a node that runs functions, another node of its name gives the
 /// results up to that one: the node itself is free to lose what it did with handles.

@@ -1,6 +1,7 @@
 #include "treadle/lowering/NeededPart.h"
 
 #include "treadle/ops/OpTable.h"
+#include "treadle/rewriting/Rewriting.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
@@ -25,8 +26,7 @@ void NeededPart::addResult(mlir::Value value, Result result) {
 
 // A fed placeholder has nothing else to do: who waits for it waits for nothing.
 bool NeededPart::isFedPlaceholder(mlir::Operation *op) const {
-  return op->getNumResults() == 2 && given.contains(op->getResult(0)) &&
-         op->getName().stripDialect().starts_with("Placeholder");
+  return op->getNumResults() == 2 && given.contains(op->getResult(0)) && tfg::isPlaceholder(op);
 }
 
 void NeededPart::need(mlir::Value value) {
@@ -203,8 +203,8 @@ bool hasEffects(tfg::Node node, const ModuleIndex &index) {
   const OpDef *def = lookupOp(op);
   if (!def || !def->isStateful())
     return false;
-  return op != "ReadVariableOp" && op != "VarHandleOp" && op != "Placeholder" &&
-         op != "PlaceholderWithDefault" && op != "_Arg";
+  return !def->facts().readsVariables && def->makes() != "variable" &&
+         def->kind() != OpKind::Placeholder && def->kind() != OpKind::Argument;
 }
 
 NeededPart withArguments(tfg::FuncOp function) {

@@ -3,6 +3,7 @@
 // nothing else in treadle lists ops by such facts.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 
 namespace treadle {
@@ -42,6 +43,22 @@ constexpr bool isV1ControlFlow(OpKind kind) {
   return kind >= OpKind::Switch && kind <= OpKind::OtherV1;
 }
 constexpr bool isConditional(OpKind kind) { return kind == OpKind::If || kind == OpKind::Case; }
+/// Gives to the next iteration what it is given.
+constexpr bool leadsBack(OpKind kind) { return kind == OpKind::NextIteration; }
+/// Whether an edge leads from one iteration to the next.
+constexpr bool isBackEdge(OpKind from, OpKind to) { return leadsBack(from) && to == OpKind::Merge; }
+/// Gives what it is given, in another place of a loop or a conditional.
+constexpr bool handsOn(OpKind kind) {
+  return kind >= OpKind::Switch && kind <= OpKind::NextIteration;
+}
+/// The first input is true or false, and says which of two branches runs; else it is a number.
+constexpr bool choosesByTruth(OpKind kind) { return kind == OpKind::If; }
+/// Functions that run again and again.
+constexpr bool isLoop(OpKind kind) { return kind == OpKind::While || kind == OpKind::For; }
+/// A loop whose iterations give the arguments of the next: it gives its own where none runs.
+constexpr bool carriesArguments(OpKind kind) { return kind == OpKind::While; }
+/// Runs functions, in whatever way.
+constexpr bool runsFunctions(OpKind kind) { return kind >= OpKind::Call; }
 /// Call, If, Case and While: the functions take the node's inputs and give its results.
 constexpr bool isFunctional(OpKind kind) { return kind >= OpKind::Call && kind <= OpKind::While; }
 
@@ -104,6 +121,39 @@ enum class OpCost : uint8_t {
   Transfer, // from one to another
 };
 
+/// Where an exchange says who takes part in it, and which exchange it is.
+enum class ExchangeKeys : uint8_t {
+  None,       // it is no collective exchange
+  Attributes, // group_size, group_key and instance_key
+  Inputs,     // the first inputs: size, group and instance
+  AfterValue, // these, behind the value
+  Communicator,
+  World, // everybody takes part
+};
+
+/// Images among the inputs and results of an op, with their channels where the attribute
+/// data_format says.
+struct ImageFacts {
+  uint8_t inputs = 0;       // a bit for each
+  int8_t sizes = -1;        // the input that lists the dimensions of an image
+  bool givesImage = false;  // as its first result
+  bool isOfAnyRank = false; // whatever data_format says
+
+  constexpr bool takesImage(unsigned input) const { return inputs >> input & 1; }
+  constexpr unsigned firstInput() const { return std::countr_zero(inputs); }
+  constexpr unsigned endOfInputs() const { return std::bit_width(inputs); }
+  constexpr explicit operator bool() const { return inputs != 0; }
+};
+
+/// What an op asks for beside its values.
+struct OpWant {
+  enum Kind : uint8_t { Nothing, Read, Write, Clock } kind = Nothing;
+  /// The input that names the file; -1: none does.
+  int8_t input = -1;
+  /// The attribute that names it; empty: none does.
+  ops::Text attr;
+};
+
 struct OpFacts {
   OpKind kind = OpKind::Plain;
   /// Of an op that runs functions on its own inputs: which of the inputs is the first argument of
@@ -139,6 +189,23 @@ struct OpFacts {
   bool isNativeForScalars = false;
   /// See OpDef::makes, OpDef::elementwise, OpDef::statelessTwin, OpDef::shapes.
   ops::Text makes, elementwise, statelessTwin, shapes;
+  /// Gives its first input, rounded to what a few bits can hold.
+  bool rounds = false;
+  /// Says whether a variable holds something.
+  bool asksWhetherInitialized = false;
+  /// Makes its second input an iterator over its first, a dataset.
+  bool startsIterator = false;
+  /// Gives the resources in which gradients are collected for those that it is given.
+  bool givesGradients = false;
+  /// Gives what another task sends.
+  bool receives = false;
+  /// Its condition may be a vector, with an element for each row of the other inputs.
+  bool takesConditionOfRows = false;
+  ExchangeKeys keys = ExchangeKeys::None;
+  ImageFacts images;
+  OpWant want;
+  /// See the functions of these names in OpDef, and operatorOp.
+  ops::Text reduction, negation, undoes, onTensor, operatorSymbol, does;
 };
 
 } // namespace treadle

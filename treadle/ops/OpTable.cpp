@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <vector>
 
 namespace treadle {
 namespace {
@@ -88,6 +89,12 @@ std::string_view OpDef::makes() const { return view(facts().makes); }
 std::string_view OpDef::elementwise() const { return view(facts().elementwise); }
 std::string_view OpDef::statelessTwin() const { return view(facts().statelessTwin); }
 std::string_view OpDef::shapes() const { return view(facts().shapes); }
+std::string_view OpDef::reduction() const { return view(facts().reduction); }
+std::string_view OpDef::negation() const { return view(facts().negation); }
+std::string_view OpDef::undoes() const { return view(facts().undoes); }
+std::string_view OpDef::onTensor() const { return view(facts().onTensor); }
+std::string_view OpDef::does() const { return view(facts().does); }
+std::string_view OpDef::wantedAttr() const { return view(facts().want.attr); }
 
 const AttrDef *OpDef::findAttr(std::string_view name) const {
   auto found = std::ranges::find(attrs(), name, &AttrDef::name);
@@ -114,20 +121,33 @@ const OpDef *sameOp(const OpDef &op) {
 
 std::span<const OpDef> allOps() { return {ops::ops, ops::numOps}; }
 
-OpKind opKind(std::string_view name) {
+const OpFacts &opFacts(std::string_view name) {
+  static constexpr OpFacts nothing;
   const OpDef *def = lookupOp(name);
-  return def ? def->kind() : OpKind::Plain;
+  return def ? def->facts() : nothing;
 }
 
-FusionRole fusionRole(std::string_view name) {
-  const OpDef *def = lookupOp(name);
-  return def ? def->facts().fusion : FusionRole::None;
-}
+OpKind opKind(std::string_view name) { return opFacts(name).kind; }
+FusionRole fusionRole(std::string_view name) { return opFacts(name).fusion; }
 
 std::string_view functionalOp(OpKind kind, bool isStateful) {
   auto found = std::ranges::find_if(
       allOps(), [&](const OpDef &op) { return op.kind() == kind && !op.statelessTwin().empty(); });
   return isStateful ? found->name() : found->statelessTwin();
+}
+
+std::string_view operatorOp(std::string_view symbol, size_t operands) {
+  static const std::vector<const OpDef *> ops = [] {
+    std::vector<const OpDef *> ops;
+    for (const OpDef &op : allOps())
+      if (op.facts().operatorSymbol.size != 0)
+        ops.push_back(&op);
+    return ops;
+  }();
+  auto found = std::ranges::find_if(ops, [&](const OpDef *op) {
+    return view(op->facts().operatorSymbol) == symbol && op->inputs().size() == operands;
+  });
+  return found == ops.end() ? std::string_view() : (*found)->name();
 }
 
 OpEffects lookupEffects(std::string_view name) {
@@ -146,9 +166,6 @@ std::string_view resourceFamily(std::string_view name) {
   return def ? def->makes() : std::string_view();
 }
 
-bool isBlockingOp(std::string_view name) {
-  const OpDef *def = lookupOp(name);
-  return def && def->facts().blocks;
-}
+bool isBlockingOp(std::string_view name) { return opFacts(name).blocks; }
 
 } // namespace treadle

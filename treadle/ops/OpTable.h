@@ -155,6 +155,19 @@ public:
   /// How the shapes of its results follow from those of its inputs, as shapes/Signature.h reads it.
   /// Empty where a shape function tells, or nothing.
   std::string_view shapes() const;
+  /// What a reduction makes of the elements along the axes that its second input names (`sum`).
+  /// Empty for other ops.
+  std::string_view reduction() const;
+  /// The comparison that is true where this one is false, but for NaN. Empty for other ops.
+  std::string_view negation() const;
+  /// The op whose first input this one gives, if it is given the result. Empty if there is none.
+  std::string_view undoes() const;
+  /// The op that does to a tensor what this one does to a variable. Empty if there is none.
+  std::string_view onTensor() const;
+  /// What the op does to the outside world, for people (`prints`). Empty if nothing is said.
+  std::string_view does() const;
+  /// The attribute that names what the op wants (see OpWant::attr); empty if there is none.
+  std::string_view wantedAttr() const;
 
 private:
   ops::Text nameText;
@@ -170,6 +183,9 @@ const OpDef *lookupOp(std::string_view name);
 /// All ops, sorted by name.
 std::span<const OpDef> allOps();
 
+/// The facts about the op of this name; of one that nobody knows, those of a row that says nothing.
+const OpFacts &opFacts(std::string_view name);
+
 /// The kind of the op of this name; Plain if there is no such op.
 OpKind opKind(std::string_view name);
 /// None where the op is unknown.
@@ -177,6 +193,11 @@ FusionRole fusionRole(std::string_view name);
 
 /// The op that calls functions in this way (Call, If, Case or While), with effects or without.
 std::string_view functionalOp(OpKind kind, bool isStateful);
+
+/// The op that an operator of C++ or Python stands for: `+`, `-` with one operand or with two,
+/// `//`,
+/// `==`, `+=` of a variable.
+std::string_view operatorOp(std::string_view symbol, size_t operands);
 
 /// What an op of this name does. Of one that nobody knows: anything.
 OpEffects lookupEffects(std::string_view name);

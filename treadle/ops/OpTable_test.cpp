@@ -351,6 +351,70 @@ TEST(OpFacts, WhatFewOpsAre) {
   EXPECT_EQ(fusionRole("Neg"), FusionRole::None);
 }
 
+TEST(OpFacts, Images) {
+  ImageFacts plain = op("Conv2D").facts().images,
+             filter = op("Conv2DBackpropFilter").facts().images,
+             input = op("Conv2DBackpropInput").facts().images, bias = op("BiasAdd").facts().images;
+  EXPECT_TRUE(plain.takesImage(0));
+  EXPECT_FALSE(plain.takesImage(1));
+  EXPECT_EQ(plain.sizes, -1);
+  EXPECT_TRUE(plain.givesImage);
+  EXPECT_TRUE(filter.takesImage(0) && !filter.takesImage(1) && filter.takesImage(2));
+  EXPECT_FALSE(filter.givesImage);
+  EXPECT_EQ(input.sizes, 0);
+  EXPECT_EQ(input.firstInput(), 2u);
+  EXPECT_EQ(input.endOfInputs(), 3u);
+  EXPECT_TRUE(bias.isOfAnyRank);
+  EXPECT_FALSE(op("MatMul").facts().images);
+}
+
+TEST(OpFacts, Wants) {
+  EXPECT_EQ(op("ReadFile").facts().want.kind, OpWant::Read);
+  EXPECT_EQ(op("ReadFile").facts().want.input, 0);
+  EXPECT_EQ(op("MergeV2Checkpoints").facts().want.input, 1);
+  EXPECT_EQ(op("PrintV2").wantedAttr(), "output_stream");
+  EXPECT_EQ(op("PrintV2").does(), "prints");
+  EXPECT_EQ(op("Timestamp").facts().want.kind, OpWant::Clock);
+  EXPECT_EQ(op("AddV2").facts().want.kind, OpWant::Nothing);
+}
+
+TEST(OpFacts, Exchanges) {
+  EXPECT_EQ(op("CollectiveReduce").facts().keys, ExchangeKeys::Attributes);
+  EXPECT_EQ(op("CollectiveBcastRecvV2").facts().keys, ExchangeKeys::Inputs);
+  EXPECT_TRUE(op("CollectiveBcastRecvV2").facts().receives);
+  EXPECT_FALSE(op("CollectiveBcastSendV2").facts().receives);
+  EXPECT_EQ(op("CollectiveReduceV3").facts().keys, ExchangeKeys::Communicator);
+  EXPECT_EQ(op("_Send").facts().keys, ExchangeKeys::None);
+}
+
+TEST(OpFacts, RelationsBetweenOps) {
+  EXPECT_EQ(op("Less").negation(), "GreaterEqual");
+  EXPECT_EQ(op("Dequantize").undoes(), "QuantizeV2");
+  EXPECT_EQ(op("ResourceGather").onTensor(), "GatherV2");
+  EXPECT_EQ(op("AssignAddVariableOp").onTensor(), "AddV2");
+  EXPECT_EQ(op("Prod").reduction(), "product");
+  // Both ways.
+  for (const OpDef &one : allOps())
+    if (!one.negation().empty()) {
+      EXPECT_EQ(op(one.negation()).negation(), one.name());
+    }
+}
+
+TEST(OpFacts, Operators) {
+  EXPECT_EQ(operatorOp("-", 2), "Sub");
+  EXPECT_EQ(operatorOp("-", 1), "Neg");
+  EXPECT_EQ(operatorOp("**", 2), "Pow");
+  EXPECT_EQ(operatorOp("!", 1), "LogicalNot");
+  EXPECT_EQ(operatorOp("=", 2), "AssignVariableOp");
+  EXPECT_EQ(operatorOp("<=>", 2), "");
+}
+
+TEST(OpFacts, OfUnknownOpsNothingIsSaid) {
+  EXPECT_EQ(opFacts("no such op").kind, OpKind::Plain);
+  EXPECT_FALSE(opFacts("no such op").rounds);
+  EXPECT_TRUE(opFacts("FakeQuantWithMinMaxArgs").rounds);
+}
+
 TEST(OpFacts, OwnOpsHaveRecords) {
   EXPECT_EQ(names(op("_FusedLstmGates").outputs()), (Names{"next_cell", "output"}));
   EXPECT_EQ(op("StatefulWhile").kind(), OpKind::While);

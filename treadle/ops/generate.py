@@ -135,6 +135,12 @@ class Tables:
     def access(self, access):
         return f"{{Access::Kind({access[0]}), Part({access[1]})}}"
 
+    def images(self, inputs=0, sizes=-1, gives=False, any_rank=False):
+        return braced(inputs, sizes, str(gives).lower(), str(any_rank).lower())
+
+    def want(self, kind="nothing", argument=-1, attr=""):
+        return braced(f"OpWant::Kind({op_facts.WANTS.index(kind)})", argument, self.text(attr))
+
     def fact_row(self, facts):
         effects = facts["effects"]
         flags = [bool(facts.get(flag)) for flag in op_facts.FLAGS]
@@ -154,9 +160,12 @@ class Tables:
             f"OpCost({op_facts.COSTS.index(facts.get('cost', 'compute'))})",
             *(str(flag).lower() for flag in flags),
             self.text(facts.get("makes", "").replace("_", " ")),
-            self.text(facts.get("elementwise", "")),
-            self.text(facts.get("stateless", "")),
-            self.text(facts.get("shape", "")),
+            *(self.text(facts.get(key, "")) for key in op_facts.TEXTS),
+            *(str(bool(facts.get(flag))).lower() for flag in op_facts.LATER_FLAGS),
+            f"ExchangeKeys({op_facts.KEYS.index(facts.get('keys', 'none'))})",
+            self.images(*facts.get("images", ())),
+            self.want(*facts.get("wants", ())),
+            *(self.text(facts.get(key, "")) for key in op_facts.LATER_TEXTS),
         )
 
     def op(self, op, facts):

@@ -36,6 +36,25 @@ native=HOW          how machine code computes it: computes, scalars (and no larg
 moves               gives elements of its inputs, put elsewhere
 fusion=ROLE         in kernels that compute several ops at once, contraction (they begin with it),
                     step or activation (they end with it)
+keys=WHERE          where a collective exchange says who takes part: attributes; inputs (the first
+                    ones), after_value (behind the first); communicator; world (everybody does)
+receives            gives what another task sends
+images="IN... -> OUT" which of its inputs, and whether its first result, have channels where the
+                    attribute data_format says: image, any (an image of any rank), sizes (lists the
+                    dimensions of an image), *
+reduces=HOW         what it makes of the elements along the axes that its second input names
+negation=OP         the comparison that is true where this one is false, but for NaN
+undoes=OP           gives what OP was given, if it is given what OP gave
+rounds              gives its first input, rounded to what a few bits can hold
+operator=SYMBOL     what stands for it in C++ or Python, together with its number of inputs
+on_tensor=OP        the op that does to a tensor what this one does to a variable
+asks_initialized    says whether a variable holds something
+starts_iterator     makes its second input an iterator over its first, a dataset
+gives_gradients     gives the resources in which gradients are collected for those it is given
+condition_of_rows   its condition may be a vector, with an element for each row of the other inputs
+wants=KIND:NAME     what it asks for beside its values: read or write, and the input (its number) or
+                    attribute that names the file; clock
+does="..."          what it does to the outside world, for people
 cost=COST           free, or how an exchange goes: all_reduce, reduce_scatter, all_gather,
                     all_to_all, broadcast, transfer
 
@@ -57,10 +76,18 @@ FUSIONS = "none contraction step activation".split()
 REACHES = "nothing world own named channel".split()
 ACCESSES = {"none": (0, 3), "read": (1, 3), "write": (2, 3), "put": (2, 1), "take": (2, 2)}
 FIRST_ARGUMENTS = {"call": 0, "if": 1, "case": 1, "while": 0}
+KEYS = "none attributes inputs after_value communicator world".split()
+WANTS = "nothing read write clock".split()
 FLAGS = """region blocks python forgets reads_variables updates_variables checks moves
     no_gradient pointwise""".split()
-WORDS = """kind arguments stateless same_as effects makes shape total elementwise native fusion
-    cost""".split()
+LATER_FLAGS = """rounds asks_initialized starts_iterator gives_gradients receives
+    condition_of_rows""".split()
+OPS = "stateless same_as negation undoes on_tensor".split()  # words that name another op
+WORDS = """kind arguments effects makes shape total elementwise native fusion cost keys images
+    reduces operator wants does stateless same_as negation undoes on_tensor""".split()
+# As OpFacts has them.
+TEXTS = "elementwise stateless shape".split()
+LATER_TEXTS = "reduces negation undoes on_tensor operator does".split()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,6 +115,25 @@ def parse_effects(text):
     return Effects(**parts)
 
 
+def parse_images(text):
+    """As ImageFacts."""
+    takes, arrow, gives = text.partition(" -> ")
+    inputs = takes.split(", ")
+    if not arrow or not {*inputs, gives} <= {"image", "any", "sizes", "*"}:
+        raise ValueError(f"'{text}' tells nothing about images")
+    images = [n for n, word in enumerate(inputs) if word in ("image", "any")]
+    sizes = inputs.index("sizes") if "sizes" in inputs else -1
+    return sum(1 << n for n in images), sizes, gives in ("image", "any"), "any" in inputs
+
+
+def parse_want(text):
+    """The kind, the input and the attribute."""
+    kind, _, what = text.partition(":")
+    if kind not in WANTS:
+        raise ValueError(f"there is no want '{kind}'")
+    return (kind, int(what), "") if what.isdigit() else (kind, -1, what)
+
+
 def rows(text):
     """The number of the first line of each row, and the row."""
     row, first = "", 0
@@ -109,7 +155,7 @@ def parse_row(row):
     facts = {}
     for word in shlex.split(said):
         key, equals, value = word.partition("=")
-        if key not in (WORDS if equals else FLAGS):
+        if key not in (WORDS if equals else FLAGS + LATER_FLAGS):
             raise ValueError(f"there is no fact '{word}'")
         if key in facts:
             raise ValueError(f"'{key}' is said twice")
@@ -120,13 +166,15 @@ def parse_row(row):
         ("native", NATIVE),
         ("fusion", FUSIONS),
         ("cost", COSTS),
+        ("keys", KEYS),
     ):
         if key in facts and facts[key] not in known:
             raise ValueError(f"there is no {key} '{facts[key]}'")
     if not facts.get("arguments", "0").isdigit():
         raise ValueError(f"'{facts['arguments']}' is no number of an input")
-    if "effects" in facts:
-        facts["effects"] = parse_effects(facts["effects"])
+    for key, parse in (("effects", parse_effects), ("images", parse_images), ("wants", parse_want)):
+        if key in facts:
+            facts[key] = parse(facts[key])
     return facts, names.split()
 
 
@@ -136,7 +184,7 @@ def parse_facts(text, names):
     for number, row in rows(text):
         try:
             facts, ops = parse_row(row)
-            for op in [*ops, *(facts[key] for key in ("stateless", "same_as") if key in facts)]:
+            for op in [*ops, *(facts[key] for key in OPS if key in facts)]:
                 if op not in names:
                     raise ValueError(f"there is no op '{op}'")
             for op in ops:

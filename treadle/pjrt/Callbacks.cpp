@@ -1,6 +1,7 @@
 #include "treadle/pjrt/Callbacks.h"
 
 #include "treadle/kernels/Families.h"
+#include "treadle/ops/OpTable.h"
 #include "treadle/pjrt/Queue.h"
 
 #include <atomic>
@@ -99,8 +100,9 @@ Expected<BoundKernel> bindCallback(const BindContext &node) {
 const KernelRegistry &kernels() {
   static const KernelRegistry *registry = [] {
     auto *made = new KernelRegistry(&builtinKernels());
-    for (const char *op : {"PyFunc", "PyFuncStateless"})
-      made->add(op, bindCallback);
+    for (const OpDef &op : allOps())
+      if (op.facts().runsPython)
+        made->add(std::string(op.name()), bindCallback);
     return made;
   }();
   return *registry;

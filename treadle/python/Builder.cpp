@@ -234,39 +234,36 @@ Input inputOf(const PyVariable &variable) { return variable.variable; }
 DType dtypeOf(const PyOutput &value) { return value.value.dtype(); }
 DType dtypeOf(const PyVariable &variable) { return variable.variable.dtype(); }
 
-struct BinaryOperator {
+/// The method of Python, and the symbol by which the table of ops knows what it computes.
+struct Operator {
   const char *method, *reflected;
-  const char *op;
-  const char *onBool = nullptr; // where it is another
+  std::string_view symbol;
+  std::string_view onBool = symbol; // where it is another
 };
 
-constexpr BinaryOperator binaryOperators[] = {
-    {"__add__", "__radd__", "AddV2"},
-    {"__sub__", "__rsub__", "Sub"},
-    {"__mul__", "__rmul__", "Mul"},
-    {"__floordiv__", "__rfloordiv__", "FloorDiv"},
-    {"__mod__", "__rmod__", "FloorMod"},
-    {"__pow__", "__rpow__", "Pow"},
-    {"__and__", "__rand__", "BitwiseAnd", "LogicalAnd"},
-    {"__or__", "__ror__", "BitwiseOr", "LogicalOr"},
-    {"__xor__", "__rxor__", "BitwiseXor", "NotEqual"},
-    {"__lt__", nullptr, "Less"},
-    {"__le__", nullptr, "LessEqual"},
-    {"__gt__", nullptr, "Greater"},
-    {"__ge__", nullptr, "GreaterEqual"},
-    {"__eq__", nullptr, "Equal"},
-    {"__ne__", nullptr, "NotEqual"},
+constexpr Operator binaryOperators[] = {
+    {"__add__", "__radd__", "+"},       {"__sub__", "__rsub__", "-"},
+    {"__mul__", "__rmul__", "*"},       {"__floordiv__", "__rfloordiv__", "//"},
+    {"__mod__", "__rmod__", "%"},       {"__pow__", "__rpow__", "**"},
+    {"__and__", "__rand__", "&", "&&"}, {"__or__", "__ror__", "|", "||"},
+    {"__xor__", "__rxor__", "^", "!="}, {"__lt__", nullptr, "<"},
+    {"__le__", nullptr, "<="},          {"__gt__", nullptr, ">"},
+    {"__ge__", nullptr, ">="},          {"__eq__", nullptr, "=="},
+    {"__ne__", nullptr, "!="},
 };
 
-struct UnaryOperator {
-  const char *method, *op, *onBool = nullptr;
-};
+constexpr Operator unaryOperators[] = {
+    {"__neg__", nullptr, "-"}, {"__abs__", nullptr, "abs"}, {"__invert__", nullptr, "~", "!"}};
 
-constexpr UnaryOperator unaryOperators[] = {
-    {"__neg__", "Neg"}, {"__abs__", "Abs"}, {"__invert__", "Invert", "LogicalNot"}};
+nb::object apply(const Owner &owner, std::string_view op, std::vector<Input> inputs) {
+  return wrap(owner,
+              owner->checked(owner->builder.op({std::string(op), std::move(inputs)})).output(0));
+}
 
-nb::object apply(const Owner &owner, const char *op, std::vector<Input> inputs) {
-  return wrap(owner, owner->checked(owner->builder.op({op, std::move(inputs)})).output(0));
+template <typename T>
+nb::object apply(const T &self, const Operator &entry, std::vector<Input> inputs) {
+  std::string_view symbol = dtypeOf(self) == DType::Bool ? entry.onBool : entry.symbol;
+  return apply(ownerOf(self), operatorOp(symbol, inputs.size()), std::move(inputs));
 }
 
 nb::object matmul(const Owner &owner, const Input &x, int64_t rankX, const Input &y,
@@ -289,13 +286,12 @@ int64_t rankOf(nb::handle value) {
 }
 
 template <typename T> void bindOperators(nb::class_<T> &type) {
-  for (const BinaryOperator &entry : binaryOperators) {
-    auto call = [entry](const T &self, nb::handle other, bool isReflected) {
-      bool isBool = dtypeOf(self) == DType::Bool;
+  for (const Operator &entry : binaryOperators) {
+    auto call = [&entry](const T &self, nb::handle other, bool isReflected) {
       Input x = inputOf(self), y = toInput(ownerOf(self), other);
       if (isReflected)
         std::swap(x, y);
-      return apply(ownerOf(self), isBool && entry.onBool ? entry.onBool : entry.op, {x, y});
+      return apply(self, entry, {x, y});
     };
     type.def(
         entry.method, [call](const T &self, nb::handle other) { return call(self, other, false); },
@@ -306,12 +302,8 @@ template <typename T> void bindOperators(nb::class_<T> &type) {
           [call](const T &self, nb::handle other) { return call(self, other, true); },
           nb::is_operator());
   }
-  for (const UnaryOperator &entry : unaryOperators)
-    type.def(entry.method, [entry](const T &self) {
-      bool isBool = dtypeOf(self) == DType::Bool;
-      return apply(ownerOf(self), isBool && entry.onBool ? entry.onBool : entry.op,
-                   {inputOf(self)});
-    });
+  for (const Operator &entry : unaryOperators)
+    type.def(entry.method, [&entry](const T &self) { return apply(self, entry, {inputOf(self)}); });
   type.def(
           "__truediv__",
           [](const T &self, nb::handle other) {

@@ -225,8 +225,10 @@ std::shared_ptr<const RegisteredOps> makeOps() {
   auto ops = std::make_shared<RegisteredOps>();
   KernelRegistry *kernels = &ops->kernels;
   std::shared_ptr<const Functions> functions = registered();
-  for (const char *op : {"PyFunc", "PyFuncStateless", "EagerPyFunc"})
-    kernels->add(op, [functions](const BindContext &node) { return bindToken(functions, node); });
+  for (const OpDef &op : allOps())
+    if (op.facts().runsPython)
+      kernels->add(std::string(op.name()),
+                   [functions](const BindContext &node) { return bindToken(functions, node); });
   for (const auto &[op, entry] : *functions)
     kernels->add(op,
                  [functions, &entry](const BindContext &node) { return bindPython(entry, node); });

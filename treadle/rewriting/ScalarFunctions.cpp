@@ -76,8 +76,8 @@ bool ElementwiseFunctions::isElementwiseOp(Node node) {
     return callee && contains(functionOf(callee.getName().getRootReference().getValue()));
   }
   const OpDef *def = lookupOp(op);
-  // The condition of a Select doesn't broadcast as other inputs do.
-  return def && (!def->elementwise().empty() || def->facts().isPointwise) && op != "Select";
+  return def && (!def->elementwise().empty() || def->facts().isPointwise) &&
+         !def->facts().takesConditionOfRows;
 }
 
 /// What an elementwise op computes; empty for others, and for calls of functions.

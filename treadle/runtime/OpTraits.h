@@ -1,6 +1,8 @@
 // What is said of ops whose kernels users register: what they do besides giving their results.
 #pragma once
 
+#include "treadle/ops/OpTable.h"
+
 #include <map>
 #include <string>
 #include <string_view>
@@ -36,7 +38,7 @@ public:
   }
   /// Null if nothing is said of it. `token` is that of a PyFunc.
   const OpTraits *find(std::string_view op, std::string_view token = {}) const {
-    auto it = byName.find(op.find("PyFunc") == op.npos ? op : token);
+    auto it = byName.find(opFacts(op).runsPython ? token : op);
     return it == byName.end() ? nullptr : &it->second;
   }
   bool empty() const { return byName.empty(); }

@@ -169,7 +169,7 @@ private:
   Tensor valueOf(Node node) {
     if (node.opType() == "Const")
       return constants.valueOf(node.results()[0]);
-    if (node.opType() != "VarHandleOp" && node.opType() != "VariableV2")
+    if (!makesVariable(node))
       return {};
     auto variable = parts.variables.find(variableName(node));
     return variable == parts.variables.end() ? Tensor() : variable->second;

@@ -1,6 +1,7 @@
 #include "treadle/transforms/channels_last/ChannelsLast.h"
 
 #include "treadle/ops/OpTable.h"
+#include "treadle/rewriting/Frames.h"
 #include "treadle/rewriting/SoftEdges.h"
 #include "treadle/transforms/Passes.h"
 #include "treadle/transforms/topological_sort/TopologicalSort.h"
@@ -50,56 +51,13 @@ Type permutedType(Type type, ArrayRef<int64_t> order) {
   return RankedTensorType::get(permuted(ranked.getShape(), order), ranked.getElementType());
 }
 
-/// What of an op has its channels where the attribute data_format says.
-struct ImageOp {
-  StringLiteral op;
-  SmallVector<unsigned, 3> images; // inputs
-  bool givesImage;                 // as its first result
-  int sizes = -1;                  // the input that lists the dimensions of an image
-  bool takesAnyRank = false;       // whatever data_format says
-};
-
-const ImageOp *findImageOp(StringRef op) {
-  static const ImageOp rows[] = {
-      {"AvgPool", {0}, true},
-      {"AvgPool3D", {0}, true},
-      {"AvgPool3DGrad", {1}, true, 0},
-      {"AvgPoolGrad", {1}, true, 0},
-      {"BiasAdd", {0}, true, -1, true},
-      {"BiasAddGrad", {0}, false, -1, true},
-      {"Conv2D", {0}, true},
-      {"Conv2DBackpropFilter", {0, 2}, false},
-      {"Conv2DBackpropInput", {2}, true, 0},
-      {"Conv3D", {0}, true},
-      {"Conv3DBackpropFilterV2", {0, 2}, false},
-      {"Conv3DBackpropInputV2", {2}, true, 0},
-      {"DepthwiseConv2dNative", {0}, true},
-      {"DepthwiseConv2dNativeBackpropFilter", {0, 2}, false},
-      {"DepthwiseConv2dNativeBackpropInput", {2}, true, 0},
-      {"FusedBatchNorm", {0}, true},
-      {"FusedBatchNormGrad", {0, 1}, true},
-      {"FusedBatchNormGradV2", {0, 1}, true},
-      {"FusedBatchNormGradV3", {0, 1}, true},
-      {"FusedBatchNormV2", {0}, true},
-      {"FusedBatchNormV3", {0}, true},
-      {"MaxPool", {0}, true},
-      {"MaxPool3D", {0}, true},
-      {"MaxPool3DGrad", {0, 1, 2}, true},
-      {"MaxPoolGrad", {0, 1, 2}, true},
-      {"_GroupNorm", {0}, true},
-      {"_MaxPool", {0}, true},
-  };
-  auto found = llvm::find_if(rows, [&](const ImageOp &row) { return row.op == op; });
-  return found == std::end(rows) ? nullptr : found;
-}
-
 /// The rank of a node's images if it says that their channels come first, else 0.
 int64_t rankOfChannelsFirst(Node node) {
   auto format = node.attr<StringAttr>("data_format");
-  return !format || !findImageOp(node.opType()) ? 0
-         : format.getValue() == "NCHW"          ? 4
-         : format.getValue() == "NCDHW"         ? 5
-                                                : 0;
+  return !format || !opFacts(node.opType()).images ? 0
+         : format.getValue() == "NCHW"             ? 4
+         : format.getValue() == "NCDHW"            ? 5
+                                                   : 0;
 }
 
 class ChannelsLast {
@@ -134,23 +92,18 @@ private:
     if (op == "Reshape")
       return rewriteReshape(node);
     const OpDef *def = lookupOp(op);
-    if (def && !def->elementwise().empty() && op != "Select")
+    if (def && !def->elementwise().empty() && !def->facts().takesConditionOfRows)
       return rewriteElementwise(node);
+    if (def && !def->reduction().empty())
+      return rewriteReduction(node);
     static const llvm::StringMap<void (ChannelsLast::*)(Node)> others = {
-        {"All", &ChannelsLast::rewriteReduction},
-        {"Any", &ChannelsLast::rewriteReduction},
         {"ConcatV2", &ChannelsLast::rewriteConcat},
         {"LeakyRelu", &ChannelsLast::rewriteElementwise},
-        {"Max", &ChannelsLast::rewriteReduction},
-        {"Mean", &ChannelsLast::rewriteReduction},
-        {"Min", &ChannelsLast::rewriteReduction},
         {"Pad", &ChannelsLast::rewritePad},
         {"PadV2", &ChannelsLast::rewritePad},
-        {"Prod", &ChannelsLast::rewriteReduction},
         {"Slice", &ChannelsLast::rewriteSlice},
         {"Split", &ChannelsLast::rewriteSplit},
         {"Squeeze", &ChannelsLast::rewriteSqueeze},
-        {"Sum", &ChannelsLast::rewriteReduction},
         {"_GeluApproximateGrad", &ChannelsLast::rewriteElementwise},
         {"_GeluExactGrad", &ChannelsLast::rewriteElementwise},
         {"_SwishGrad", &ChannelsLast::rewriteElementwise},
@@ -298,37 +251,37 @@ private:
   // --- ops that say where channels are -----------------------------------------------------------
 
   void rewriteImageOp(Node node) {
-    const ImageOp &row = *findImageOp(node.opType());
+    const ImageFacts &images = opFacts(node.opType()).images;
     int64_t rank = rankOfChannelsFirst(node);
-    if (!mayTurn(node) || !isWellFormed(node, row))
+    if (!mayTurn(node) || !isWellFormed(node, images))
       return;
-    if (row.takesAnyRank && rankOf(node->getOperand(row.images.front())) != rank)
+    if (images.isOfAnyRank && rankOf(node->getOperand(images.firstInput())) != rank)
       return;
     std::optional<SmallVector<int64_t>> sizes;
-    if (row.sizes >= 0) {
-      sizes = scope.constants.integersOf(node->getOperand(row.sizes));
+    if (images.sizes >= 0) {
+      sizes = scope.constants.integersOf(node->getOperand(images.sizes));
       if (!sizes || std::ssize(*sizes) != rank ||
           !llvm::all_of(*sizes, [](int64_t size) { return llvm::isInt<32>(size); }))
         return;
     }
     Order order = orderToLast(rank);
-    for (unsigned image : row.images)
-      node->setOperand(image, lastOf(node->getOperand(image), rank, node));
+    for (unsigned i = 0; i < images.endOfInputs(); ++i)
+      if (images.takesImage(i))
+        node->setOperand(i, lastOf(node->getOperand(i), rank, node));
     if (sizes) {
-      node->setOperand(row.sizes, integers(permuted(ArrayRef(*sizes), order), node, "sizes"));
+      node->setOperand(images.sizes, integers(permuted(ArrayRef(*sizes), order), node, "sizes"));
       countInInt32(node, "Tshape");
     }
     permuteAttributes(node, order);
     node->setDiscardableAttr("data_format", builder.getStringAttr(rank == 4 ? "NHWC" : "NDHWC"));
-    if (!row.givesImage)
+    if (!images.givesImage)
       return;
     setResultType(node, 0, rank);
     turnBack(node, 0, rank);
   }
 
-  static bool isWellFormed(Node node, const ImageOp &row) {
-    unsigned inputs = std::max<unsigned>(row.sizes + 1, row.images.back() + 1);
-    return node.numData() >= inputs;
+  static bool isWellFormed(Node node, const ImageFacts &images) {
+    return node.numData() >= std::max<unsigned>(images.sizes + 1, images.endOfInputs());
   }
 
   void permuteAttributes(Node node, ArrayRef<int64_t> order) {
@@ -739,13 +692,8 @@ private:
 bool hasChannelsFirst(Node node) { return rankOfChannelsFirst(node) > 0; }
 
 // The nodes that it makes would be in none of the frames of v1 control flow.
-static bool hasV1ControlFlow(Block &body) {
-  return llvm::any_of(
-      body, [](Operation &op) { return Node::isNode(&op) && isV1ControlFlow(Node(&op)); });
-}
-
 void putChannelsLast(const FusionScope &scope) {
-  if (!hasV1ControlFlow(scope.body))
+  if (!mayBeDead(scope.body))
     ChannelsLast(scope).run();
 }
 

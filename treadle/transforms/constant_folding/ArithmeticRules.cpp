@@ -75,7 +75,7 @@ bool keepsShape(Value value, const Tensor &constant) {
 
 /// What an op's other operand does to an operand, for integers (and bools), and for floats.
 struct SpecialElement {
-  std::string_view opOrForm;
+  std::string_view form;
   bool leftToo; // the constant may be the first operand
   Element integer, floating;
 };
@@ -92,8 +92,8 @@ constexpr SpecialElement neutral[] = {
     {"bitwise_or", true, Element::Zero, Element::None},
     {"bitwise_xor", true, Element::Zero, Element::None},
     {"bitwise_and", true, Element::AllOnes, Element::None},
-    {"LeftShift", false, Element::Zero, Element::None},
-    {"RightShift", false, Element::Zero, Element::None},
+    {"left_shift", false, Element::Zero, Element::None},
+    {"right_shift", false, Element::Zero, Element::None},
     {"logical_and", true, Element::One, Element::None},
     {"logical_or", true, Element::Zero, Element::None},
 };
@@ -114,7 +114,7 @@ Node applyElement(Simplifier &simplifier, Node node, ArrayRef<SpecialElement> ta
   const OpDef *def = lookupOp(node.opType());
   std::string_view form = def ? def->elementwise() : std::string_view();
   for (const SpecialElement &row : table) {
-    if (row.opOrForm != std::string_view(node.opType()) && row.opOrForm != form)
+    if (row.form != form)
       continue;
     for (unsigned side : {1U, 0U}) {
       if (side == 0 && !row.leftToo)
@@ -186,28 +186,18 @@ Node logical(Simplifier &simplifier, Node node) {
 Node negateComparison(Simplifier &simplifier, Node node) {
   if (Node made = undoTwice(simplifier, node))
     return made;
-  struct Opposite {
-    StringRef op, opposite;
-    bool isExactForFloats;
-  };
-  constexpr Opposite table[] = {
-      {"Equal", "NotEqual", true},     {"NotEqual", "Equal", true},
-      {"Less", "GreaterEqual", false}, {"GreaterEqual", "Less", false},
-      {"Greater", "LessEqual", false}, {"LessEqual", "Greater", false},
-  };
   Node inner = simplifier.producer(node->getOperand(0));
-  if (!inner || inner.numData() != 2)
+  const OpDef *def = inner && inner.numData() == 2 ? lookupOp(inner.opType()) : nullptr;
+  if (!def || def->negation().empty())
     return {};
-  DType dtype = valueTypeOf(inner->getOperand(0).getType()).dtype;
-  for (const Opposite &row : table)
-    if (inner.opType() == row.op && (row.isExactForFloats || isInteger(dtype))) {
-      SmallVector<NamedAttribute> attrs;
-      for (NamedAttribute attr : inner.attrs())
-        if (!attr.getName().strref().starts_with("_"))
-          attrs.push_back(attr);
-      return simplifier.makeOp(node, row.opposite, SmallVector<Value>(inner.data()), attrs);
-    }
-  return {};
+  bool isExactForFloats = def->isCommutative(); // equal or not, NaN is neither less nor greater
+  if (!isExactForFloats && !isInteger(valueTypeOf(inner->getOperand(0).getType()).dtype))
+    return {};
+  SmallVector<NamedAttribute> attrs;
+  for (NamedAttribute attr : inner.attrs())
+    if (!attr.getName().strref().starts_with("_"))
+      attrs.push_back(attr);
+  return simplifier.makeOp(node, def->negation(), SmallVector<Value>(inner.data()), attrs);
 }
 
 // A conditional of a constant condition, both sides of one shape.
@@ -261,8 +251,8 @@ constexpr RuleEntry table[] = {
     {"bitwise_or", logical},
     {"bitwise_xor", applyNeutral},
     {"bitwise_and", logical},
-    {"LeftShift", applyNeutral},
-    {"RightShift", applyNeutral},
+    {"left_shift", applyNeutral},
+    {"right_shift", applyNeutral},
     {"logical_and", logical},
     {"logical_or", logical},
     {"maximum", applyToItself},
@@ -271,8 +261,8 @@ constexpr RuleEntry table[] = {
     {"neg", undoTwice},
     {"invert", undoTwice},
     {"logical_not", negateComparison},
-    {"Conj", conjugateReal},
-    {"Real",
+    {"conj", conjugateReal},
+    {"real",
      [](Simplifier &s, Node node) {
        return isComplex(valueTypeOf(node->getOperand(0).getType()).dtype) ? Node()
                                                                           : isIdentity(s, node);
@@ -285,9 +275,7 @@ constexpr RuleEntry table[] = {
     {"ceil", roundInteger},
     {"round", roundInteger},
     {"select", selectByConstant},
-    {"StopGradient", isIdentity},
-    {"PreventGradient", isIdentity},
-    {"Snapshot", isIdentity},
+    {"identity", isIdentity},
 };
 
 } // namespace

@@ -70,7 +70,9 @@ private:
     if (!identities)
       return {};
     const OpDef *def = lookupOp(node.opType());
-    StringRef form = def ? def->elementwise() : std::string_view();
+    StringRef form = !def                        ? std::string_view()
+                     : !def->reduction().empty() ? tfg::RuleEntry::reductions
+                                                 : def->elementwise();
     for (StringRef key : {node.opType(), form}) {
       auto rules = rulesByOpOrForm().find(key);
       if (rules == rulesByOpOrForm().end() || node.numData() == 0 || !simplifier.isFree(node))

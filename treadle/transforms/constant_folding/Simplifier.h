@@ -62,9 +62,10 @@ bool isConditionalResult(mlir::Value value);
 /// Gives the node that stands in for `node`, or null where it doesn't apply.
 using Rule = Node (*)(Simplifier &, Node);
 
-/// A row of a table of rules: for an op, or for all ops of an elementwise form (`add`; see
-/// OpDef::elementwise).
+/// A row of a table of rules: for an op, for all ops of an elementwise form (`add`; see
+/// OpDef::elementwise), or for all reductions.
 struct RuleEntry {
+  static constexpr std::string_view reductions = "reductions";
   std::string_view opOrForm;
   Rule rule;
 };

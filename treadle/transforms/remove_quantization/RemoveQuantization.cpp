@@ -1,4 +1,5 @@
 #include "treadle/lowering/Constants.h"
+#include "treadle/ops/OpTable.h"
 #include "treadle/rewriting/SoftEdges.h"
 #include "treadle/transforms/Passes.h"
 #include "treadle/transforms/topological_sort/TopologicalSort.h"
@@ -11,13 +12,6 @@ namespace treadle {
 #include "treadle/transforms/Passes.h.inc"
 
 namespace {
-
-/// Ops whose result is their first input, rounded to what fits into a few bits.
-const llvm::StringSet<> rounding = {
-    "FakeQuantWithMinMaxArgs", "FakeQuantWithMinMaxVars", "FakeQuantWithMinMaxVarsPerChannel",
-    "QuantizeAndDequantize",   "QuantizeAndDequantizeV2", "QuantizeAndDequantizeV3",
-    "QuantizeAndDequantizeV4",
-};
 
 struct RemoveQuantization : impl::RemoveQuantizationBase<RemoveQuantization> {
   using Base::Base;
@@ -40,11 +34,13 @@ private:
   static Value exactValue(tfg::Node node, const tfg::Constants &constants) {
     if (node.numResults() != 1 || node.numData() == 0)
       return {};
-    Value value = node->getOperand(0);
-    if (node.opType() == "Dequantize")
-      value = quantizedValue(value, constants);
-    else if (!rounding.contains(node.opType()))
+    const OpDef *def = lookupOp(node.opType());
+    bool undoes = def && !def->undoes().empty();
+    if (!def || !(undoes || def->facts().rounds))
       return {};
+    Value value = node->getOperand(0);
+    if (undoes)
+      value = undone(value, def->undoes(), constants);
     auto from = value ? dyn_cast<TensorType>(value.getType()) : TensorType();
     auto to = dyn_cast<TensorType>(node->getResult(0).getType());
     return from && to && from.getElementType() == to.getElementType() &&
@@ -53,26 +49,23 @@ private:
                : Value();
   }
 
-  /// What a QuantizeV2 made `value` of, past nodes that only hand it on.
-  static Value quantizedValue(Value value, const tfg::Constants &constants) {
+  /// What an op made `value` of, past nodes that only hand it on.
+  static Value undone(Value value, StringRef op, const tfg::Constants &constants) {
     tfg::Node node;
     while (!constants.isFed(value) && (node = tfg::definingNode(value)) &&
            node.opType() == "Identity" && node.numControl() == 0)
       value = node->getOperand(0);
-    bool isQuantized = node && node.opType() == "QuantizeV2" && value == node->getResult(0) &&
-                       !constants.isFed(value);
-    return isQuantized ? node->getOperand(0) : Value();
+    bool isMade =
+        node && node.opType() == op && value == node->getResult(0) && !constants.isFed(value);
+    return isMade ? node->getOperand(0) : Value();
   }
 
   static void replace(tfg::Node node, Value exact) {
     OpBuilder builder(node.getOperation());
-    tfg::Node identity = tfg::NodeBuilder(builder, "Identity")
+    tfg::Node identity = tfg::handOn(builder, exact, node->getResult(0).getType())
                              .name(node.name())
                              .placedAs(node)
-                             .attr("T", tfg::dtypeAttr(exact.getType()))
-                             .inputs(exact)
                              .control(node.control())
-                             .results(node->getResult(0).getType())
                              .build();
     node->replaceAllUsesWith(identity.getOperation());
     node->erase();

@@ -194,10 +194,9 @@ double CostModel::communicate(Node node, int64_t ranks) const {
   if (auto known = nodes.find(node.name()); known != nodes.end())
     return known->second;
   std::optional<Pattern> pattern = patternOf(node);
-  bool isReceived = node.opType().contains("Recv");
-  Value carried = !isReceived         ? node->getOperand(0)
-                  : node.numResults() ? Value(node.results()[0])
-                                      : Value();
+  Value carried = !opFacts(node.opType()).receives ? node->getOperand(0)
+                  : node.numResults()              ? Value(node.results()[0])
+                                                   : Value();
   std::optional<int64_t> bytes = carried ? bytesOf(carried) : std::nullopt;
   auto n = static_cast<double>(ranksOf(node, ranks));
   if (!pattern || (n <= 1 && pattern->share(2) != once(2)))
@@ -218,9 +217,12 @@ std::optional<int64_t> bytesOf(Value value) {
 int64_t ranksOf(Node node, int64_t fallback) {
   if (auto size = node.attr<IntegerAttr>("group_size"))
     return size.getInt();
-  unsigned index = node.opType().contains("Recv") ? 0 : 1;
-  bool hasCommunicator = node.opType().ends_with("V3");
-  if (!(node.opType().ends_with("V2") || hasCommunicator) || index >= node.numData())
+  ExchangeKeys keys = opFacts(node.opType()).keys;
+  unsigned index = keys == ExchangeKeys::Inputs ? 0 : 1;
+  bool hasCommunicator = keys == ExchangeKeys::Communicator;
+  bool hasInputs =
+      keys == ExchangeKeys::Inputs || keys == ExchangeKeys::AfterValue || hasCommunicator;
+  if (!hasInputs || index >= node.numData())
     return fallback;
   Node source = definingNode(node.data()[index]);
   if (hasCommunicator && source && source.opType() == "CollectiveInitializeCommunicator")

@@ -1,6 +1,7 @@
 // Buckets: small all-reduces as one, since each costs a latency of its own.
 #include "treadle/transforms/schedule_communication/ScheduleCommunication.h"
 
+#include "treadle/ops/OpTable.h"
 #include "treadle/rewriting/Rewriting.h"
 #include "treadle/rewriting/SoftEdges.h"
 #include "treadle/runtime/SoftOrder.h"
@@ -28,7 +29,7 @@ Key keyOf(Value value) {
 
 /// An all-reduce: where its group stands among inputs and attributes.
 struct Reduction {
-  StringRef op;
+  ExchangeKeys keys;
   unsigned inputs;
   ArrayRef<unsigned> groupInputs;
   ArrayRef<StringRef> attrs; // that must be equal
@@ -37,15 +38,19 @@ constexpr unsigned sizeAndKey[] = {1, 2};
 constexpr StringRef byAttributes[] = {"group_size", "group_key", "merge_op", "final_op"},
                     byInputs[] = {"merge_op", "final_op"}, byCommunicator[] = {"reduction"};
 const Reduction reductions[] = {
-    {"CollectiveReduce", 1, {}, byAttributes},
-    {"CollectiveReduceV2", 4, sizeAndKey, byInputs},
-    {"CollectiveReduceV3", 3, sizeAndKey, byCommunicator}, // the communicator and its rows
+    {ExchangeKeys::Attributes, 1, {}, byAttributes},
+    {ExchangeKeys::AfterValue, 4, sizeAndKey, byInputs},
+    {ExchangeKeys::Communicator, 3, sizeAndKey, byCommunicator}, // the communicator and its rows
 };
 
 const Reduction *reductionOf(Node node) {
+  const OpFacts &facts = opFacts(node.opType());
   const Reduction *found =
-      llvm::find_if(reductions, [&](const Reduction &row) { return row.op == node.opType(); });
-  return found != std::end(reductions) && node.numData() == found->inputs ? found : nullptr;
+      llvm::find_if(reductions, [&](const Reduction &row) { return row.keys == facts.keys; });
+  return facts.cost == OpCost::AllReduce && found != std::end(reductions) &&
+                 node.numData() == found->inputs
+             ? found
+             : nullptr;
 }
 
 bool isJoinable(Node node, const ScheduleOptions &options) {
