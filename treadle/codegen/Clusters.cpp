@@ -89,11 +89,6 @@ void collect(const ModuleIndex &index, mlir::Block &body, std::vector<tfg::Node>
   }
 }
 
-bool isLoop(tfg::Node node) {
-  OpKind kind = opKind(node.opType());
-  return node->getNumRegions() || kind == OpKind::While || kind == OpKind::For;
-}
-
 /// A cluster, and what it is compiled from: made by the first who compiles it.
 struct Compilation {
   std::shared_ptr<ClusterSource> source; // its lock guards `form`; its context outlives the others
@@ -157,7 +152,9 @@ std::string contentsOf(const ModuleIndex &index, tfg::FuncOp function) {
   std::vector<tfg::Node> nodes;
   llvm::DenseSet<mlir::Block *> seen;
   collect(index, function.getEntry(), nodes, seen);
-  std::ranges::stable_partition(nodes, isLoop);
+  std::ranges::stable_partition(nodes, [](tfg::Node node) {
+    return node->getNumRegions() || isLoop(opKind(node.opType()));
+  });
   std::string text;
   for (size_t i = 0; i < std::min(nodes.size(), mostNamed); ++i)
     text += str(i ? ", " : "", "'", nodes[i].name().str(), "' (",

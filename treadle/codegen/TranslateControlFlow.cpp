@@ -119,7 +119,7 @@ Expected<Values> Translator::conditional(tfg::Node node, ArrayRef<tfg::FuncOp> b
 
 Expected<Values> Translator::branches(tfg::Node node, const Values &inputs) {
   SmallVector<Attribute> names;
-  bool isIf = opKind(node.opType()) == OpKind::If;
+  bool isIf = choosesByTruth(opKind(node.opType()));
   if (isIf)
     names = {node.attr("then_branch"), node.attr("else_branch")};
   else if (auto list = node.attr<ArrayAttr>("branches"))

@@ -32,15 +32,13 @@ Kinds kindsOfRegions(ModuleOp module) {
 bool isLoop(tfg::Node node) {
   StringRef op = node.opType();
   op.consume_back("Region");
-  return opKind(op) == OpKind::While || opKind(op) == OpKind::For;
+  return isLoop(opKind(op));
 }
 
 class ModuleExplainer {
 public:
   ModuleExplainer(ModuleOp module, const Kinds &kinds)
-      : module(module), kinds(kinds), loops(module) {
-    for (tfg::FuncOp function : module.getOps<tfg::FuncOp>())
-      functions[function.getName()] = function;
+      : module(module), kinds(kinds), loops(module), functions(tfg::functionsOf(module)) {
     for (tfg::GraphOp graph : module.getOps<tfg::GraphOp>())
       noteUses(graph.getNodes().front());
     for (tfg::FuncOp function : module.getOps<tfg::FuncOp>())
@@ -105,9 +103,7 @@ private:
           if (tfg::Node::isNode(&op))
             reach(tfg::Node(&op), reached);
     };
-    visit(node.opType());
-    for (NamedAttribute attr : node.attrs())
-      tfg::forEachFunctionName(attr.getValue(), visit);
+    tfg::forEachCallee(node, visit);
   }
 
   void addBody(Block &block, const std::string &function, const std::set<Operation *> *needed,
@@ -167,7 +163,7 @@ private:
   ModuleOp module;
   const Kinds &kinds;
   LoopExplainer loops;
-  llvm::StringMap<tfg::FuncOp> functions;
+  tfg::FunctionMap functions;
   llvm::StringMap<std::vector<std::string>> users;
 };
 

@@ -2,6 +2,7 @@
 #include "treadle/analysis/conformance/Conformance.h"
 #include "treadle/graph/EditIndex.h"
 #include "treadle/graph/NodeInputs.h"
+#include "treadle/rewriting/Frames.h"
 #include "treadle/rewriting/Rewriting.h"
 #include "treadle/rewriting/SoftEdges.h"
 
@@ -53,24 +54,21 @@ bool dependsOn(tfg::Node from, tfg::Node to) {
       return true;
     if (!seen.insert(op).second)
       continue;
-    bool isMerge = tfg::Node(op).opType().ends_with("Merge");
     for (Value input : op->getOperands())
-      if (Operation *source = input.getDefiningOp();
-          source && !(isMerge && tfg::Node(source).opType().ends_with("NextIteration")))
+      if (Operation *source = input.getDefiningOp(); source && !tfg::isBackEdge(source, op))
         stack.push_back(source);
   }
   return false;
 }
 
 Expected<void> checkAcyclic(tfg::Node node, ValueRange inputs) {
-  bool isMerge = node.opType().ends_with("Merge");
   if (node->use_empty() && llvm::none_of(inputs, [&](Value input) {
         return input.getDefiningOp() == node.getOperation();
       }))
     return {};
   for (Value input : inputs) {
     tfg::Node source(input.getDefiningOp());
-    if (isMerge && source.opType().ends_with("NextIteration"))
+    if (tfg::isBackEdge(source.getOperation(), node.getOperation()))
       continue;
     if (dependsOn(source, node))
       return Unexpected(invalidArgument("node '", node.name().str(), "': input '", nameOf(input),

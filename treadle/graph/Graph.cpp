@@ -4,12 +4,12 @@
 #include "treadle/export/File.h"
 #include "treadle/export/GraphDef.h"
 #include "treadle/graph/Needed.h"
+#include "treadle/graph/VariableName.h"
 #include "treadle/graph/Wants.h"
 #include "treadle/import/File.h"
 #include "treadle/lowering/Attributes.h"
 #include "treadle/ops/OpTable.h"
 #include "treadle/rewriting/Frames.h"
-#include "treadle/rewriting/FunctionalNode.h"
 #include "treadle/rewriting/Rewriting.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -212,13 +212,13 @@ private:
     llvm::StringRef plain = op;
     plain.consume_back("Region");
     OpKind kind = opKind(plain);
-    if (kind == OpKind::While || kind == OpKind::For)
+    if (isLoop(kind))
       out.loops.push_back({node.name().str(), op.str(), where, tfg::parallelIterations(node)});
-    else if (kind == OpKind::Enter)
+    else if (tfg::entersFrame(node.getOperation()))
       visitEnter(node, where);
     else if (isConditional(kind))
       out.conditionals.push_back({node.name().str(), op.str(), where, 1});
-    else if (op == "VarHandleOp" || op == "VariableV2" || op == "Variable")
+    else if (makesVariable(node))
       visitVariable(node);
   }
 

@@ -36,7 +36,7 @@ void state(tfg::Node node, const OpTraits &traits) {
   node->setDiscardableAttr(tfg::waitsKey, builder.getBoolAttr(traits.waits));
 }
 
-bool isWhile(tfg::Node node) { return opKind(node.opType()) == OpKind::While; }
+bool isWhile(tfg::Node node) { return carriesArguments(opKind(node.opType())); }
 
 /// Whether there is a loop that could overlap, or (where that must pay) one that waits.
 bool hasLoops(const Graph &graph, bool mustWait) {

@@ -16,7 +16,7 @@ inline bool dissolves(Node node) {
   OpKind kind = opKind(node.opType());
   bool isCall = kind == OpKind::Call;
   auto flag = node.attr<mlir::BoolAttr>(isCall ? dissolvedCallKey : dissolvedKey);
-  return flag && flag.getValue() && (isCall || isConditional(kind) || kind == OpKind::While);
+  return flag && flag.getValue() && isFunctional(kind);
 }
 
 } // namespace treadle::tfg

@@ -1,5 +1,6 @@
 #include "treadle/rewriting/SoftEdges.h"
 
+#include "treadle/rewriting/Frames.h"
 #include "treadle/rewriting/Rewriting.h"
 #include "treadle/runtime/Graph.h"
 #include "treadle/runtime/SoftOrder.h"
@@ -153,8 +154,8 @@ NumberedBody::NumberedBody(Block &body) {
   before.resize(nodes.size());
   for (auto [i, node] : llvm::enumerate(nodes))
     for (Value operand : node->getOperands())
-      if (Node from = definingNode(operand); from && numbers.contains(from.getOperation()) &&
-                                             !from.opType().ends_with("NextIteration"))
+      if (Node from = definingNode(operand);
+          from && numbers.contains(from.getOperation()) && !leadsBack(from.getOperation()))
         before[i].push_back(numbers.lookup(from.getOperation()));
 }
 

@@ -1,5 +1,6 @@
 #include "treadle/runtime/SoftOrder.h"
 
+#include "treadle/ops/OpTable.h"
 #include "treadle/runtime/Graph.h"
 
 #include <algorithm>
@@ -93,7 +94,7 @@ bool SoftOrder::isImplied(int32_t from, int32_t to, size_t limit) const {
 namespace {
 
 bool isLoopBack(const NodeSpec &node, const NodeSpec &source) {
-  return node.op.ends_with("Merge") && source.op.ends_with("NextIteration");
+  return isBackEdge(opKind(source.op), opKind(node.op));
 }
 
 std::vector<std::vector<int32_t>> edgesBefore(const GraphSpec &graph) {

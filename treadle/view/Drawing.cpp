@@ -40,13 +40,12 @@ bool isKind(std::string_view op, std::initializer_list<OpKind> kinds) {
 
 /// What a node is, for its colour.
 std::string_view classOf(std::string_view op) {
-  if (isKind(op, {OpKind::Switch, OpKind::Merge, OpKind::Enter, OpKind::Exit, OpKind::NextIteration,
-                  OpKind::OtherV1}))
+  OpKind kind = opKind(op);
+  if (handsOn(kind) || kind == OpKind::OtherV1)
     return "flow";
-  if (isKind(op, {OpKind::Call, OpKind::If, OpKind::Case, OpKind::While, OpKind::For,
-                  OpKind::OtherCall, OpKind::HigherOrder}))
+  if (runsFunctions(kind))
     return "call";
-  if (op == "Const" || op.starts_with("_") || isKind(op, {OpKind::Placeholder, OpKind::NoOp}))
+  if (op == "Const" || op.starts_with("_") || kind == OpKind::Placeholder || kind == OpKind::NoOp)
     return "plain";
   return "op";
 }
@@ -197,9 +196,7 @@ private:
   }
 
   /// A chain's way back to its Merge.
-  bool isAround(const Edge &edge) const {
-    return opKind(nodes->op(edge.from)) == OpKind::NextIteration;
-  }
+  bool isAround(const Edge &edge) const { return leadsBack(opKind(nodes->op(edge.from))); }
 
   std::string label(uint32_t node) const {
     std::string_view name = nodes->name(node);

@@ -5,7 +5,7 @@
 #include "treadle/explain/ClusterExplanation.h"
 #include "treadle/ops/OpTable.h"
 #include "treadle/rewriting/Frames.h"
-#include "treadle/rewriting/FunctionalNode.h"
+#include "treadle/rewriting/Rewriting.h"
 #include "treadle/rewriting/SoftEdges.h"
 #include "treadle/runtime/Graph.h"
 
@@ -21,20 +21,9 @@ bool isShownElsewhere(Node node, NamedAttribute attr) {
   return node.isKeyword(attr.getName()) || attr.getName() == StringRef(softInputsAttr);
 }
 
-bool isKind(Operation *op, OpKind kind) {
-  return Node::isNode(op) && opKind(Node(op).opType()) == kind;
-}
-
 /// The first value of a chain: what tfg-deps-to-chains makes for a loop whose effects have an
 /// order.
 bool isChainStart(Node node) { return node.opType() == "Const" && node.name().ends_with("/chain"); }
-
-/// Gives what it is given, in another place of a loop.
-bool handsOn(Operation *op) {
-  static constexpr OpKind kinds[] = {OpKind::Enter, OpKind::Exit, OpKind::Merge, OpKind::Switch,
-                                     OpKind::NextIteration};
-  return llvm::any_of(kinds, [&](OpKind kind) { return isKind(op, kind); });
-}
 
 } // namespace
 
@@ -96,10 +85,10 @@ void Nodes::addEdge(Value value) {
   if (number == numbers.end())
     return; // of a node that isn't shown
   bool isPlain = value.getDefiningOp() == from.getOperation();
-  EdgeKind kind = isControl                                            ? EdgeKind::Control
-                  : chains.contains(value)                             ? EdgeKind::Chain
-                  : isKind(from.getOperation(), OpKind::NextIteration) ? EdgeKind::Back
-                                                                       : EdgeKind::Data;
+  EdgeKind kind = isControl                             ? EdgeKind::Control
+                  : chains.contains(value)              ? EdgeKind::Chain
+                  : tfg::leadsBack(from.getOperation()) ? EdgeKind::Back
+                                                        : EdgeKind::Data;
   edgeFrom.push_back(number->second);
   edgePort.push_back(isControl ? -1
                      : isPlain ? static_cast<int32_t>(cast<OpResult>(value).getResultNumber())
@@ -131,7 +120,7 @@ void Nodes::findChains(Block &block) {
       reach(Node(&op).results());
   while (!work.empty())
     for (Operation *user : work.pop_back_val().getUsers())
-      if (handsOn(user))
+      if (Node::isNode(user) && handsOn(opKind(Node(user).opType())))
         reach(Node(user).results());
 }
 
@@ -156,7 +145,7 @@ void Nodes::addFrames(Block &block, uint32_t first) {
     Node node(op);
     tfg::FrameGraph::Index around = graph.frameOf(graph.indexOf(node));
     nodeFrame[number] = around == tfg::FrameGraph::none ? -1 : base + static_cast<int32_t>(around);
-    if (!isKind(op, OpKind::Enter))
+    if (!tfg::entersFrame(op))
       continue;
     StringAttr name = tfg::frameName(node);
     auto entered = byName.find({around, name ? std::string_view(name.getValue()) : ""});

@@ -50,7 +50,7 @@ bool isUnseeded(Node node) {
          (isZero("seed2") || !node.attr("seed2"));
 }
 
-bool isWhile(StringRef op) { return opKind(op) == OpKind::While; }
+bool isWhile(StringRef op) { return carriesArguments(opKind(op)); }
 
 /// How many operands come before those that are the callee's arguments; none where operands and
 /// arguments don't correspond one to one.
@@ -221,12 +221,10 @@ std::vector<EffectAnalysis::Call> EffectAnalysis::callsOf(Node node) {
   std::vector<Call> calls;
   if (auto function = functions.find(node.opType()); function != functions.end())
     calls.push_back(bind(node, function->second));
-  for (NamedAttribute attr : node.attrs())
-    forEachFunctionIn(attr.getValue(), [&](tf_type::FuncAttr callee) {
-      StringRef name = callee.getName().getRootReference();
-      if (!name.empty())
-        calls.push_back(bind(node, functions.lookup(name)));
-    });
+  forEachFunctionName(node, [&](StringRef name) {
+    if (!name.empty())
+      calls.push_back(bind(node, functions.lookup(name)));
+  });
   return calls;
 }
 
@@ -284,13 +282,12 @@ EffectAnalysis::IdSet EffectAnalysis::resultHandles(Node node, unsigned index,
         for (Effect effect : summaries[call.function].effects)
           add(out, substitute(effect.resource, call.function, call.binding));
   const OpDef *def = lookupOp(node.opType());
+  bool isOfGradients = def && def->facts().givesGradients;
   bool comesFromNowhere = node->getNumOperands() == 0 || (def && def->isStateful());
   if (isUnknown || (calls.empty() && comesFromNowhere && !isDeferred &&
-                    isa<tf_type::ResourceType>(elementTypeOf(result)) &&
-                    !node.opType().starts_with("TensorArrayGrad")))
+                    isa<tf_type::ResourceType>(elementTypeOf(result)) && !isOfGradients))
     add(out, originating(Resource::Unknown, node.getOperation(), 0,
                          ("what '" + node.name() + "' gives a handle to" + where(node)).str()));
-  bool isOfGradients = node.opType().starts_with("TensorArrayGrad");
   if (isUnknown || calls.empty() || isDeferred)
     for (Value input : node.data())
       for (ResourceId id : SmallVector<ResourceId>(handles(input)))
@@ -392,8 +389,7 @@ void EffectAnalysis::flow(Block &body) {
 
 /// What a dataset uses is used by whoever takes from an iterator over it.
 bool EffectAnalysis::noteContents(Node node) {
-  static const llvm::StringSet<> ops = {"MakeIterator", "MultiDeviceIteratorInit"};
-  if (!ops.contains(node.opType()) || node.numData() < 2)
+  if (node.numData() < 2 || !opFacts(node.opType()).startsIterator)
     return false;
   bool changed = false;
   for (ResourceId iterator : handles(node.data()[1]))
@@ -595,11 +591,7 @@ std::vector<Block *> EffectAnalysis::bodiesCalleesFirst(ModuleOp module) {
       }
       isDone = true;
       body.walk([&](Operation *node) {
-        enter(functions.lookup(node->getName().stripDialect()));
-        for (NamedAttribute attr : node->getDiscardableAttrs())
-          forEachFunctionIn(attr.getValue(), [&](tf_type::FuncAttr callee) {
-            enter(functions.lookup(callee.getName().getRootReference()));
-          });
+        forEachCallee(node, [&](StringRef name) { enter(functions.lookup(name)); });
       });
     }
   }

@@ -1,4 +1,5 @@
 #include "treadle/rewriting/ControlMerger.h"
+#include "treadle/rewriting/Frames.h"
 #include "treadle/rewriting/SoftEdges.h"
 #include "treadle/transforms/Passes.h"
 
@@ -33,12 +34,11 @@ private:
 
   void run(Block &body) {
     llvm::MapVector<Key, SmallVector<tfg::Node, 1>> groups;
-    bool hasV1 = false;
+    const bool mayBeDead = tfg::mayBeDead(body);
     for (Operation &op : body) {
       if (!tfg::Node::isNode(&op))
         continue;
       tfg::Node node(&op);
-      hasV1 |= tfg::isV1ControlFlow(node);
       if (node.opType() == "Const" && !fed.contains(node.name()))
         groups[{node.attr("value"), node.attr("dtype"), node.deviceAttr(),
                 node.assignedDeviceAttr()}]
@@ -47,21 +47,21 @@ private:
     names.reset();
     for (auto &[key, nodes] : groups)
       if (nodes.size() > 1)
-        merge(nodes, hasV1);
+        merge(nodes, mayBeDead);
     control.finish();
   }
 
   // The one that waits for nothing stands for all: theirs is the order of the graph, or that of the
   // frames and branches of v1.
-  void merge(ArrayRef<tfg::Node> nodes, bool hasV1) {
+  void merge(ArrayRef<tfg::Node> nodes, bool mayBeDead) {
     const tfg::Node *first =
         llvm::find_if(nodes, [](tfg::Node node) { return node.numControl() == 0; });
-    if (first == nodes.end() && (hasV1 || !hoist))
+    if (first == nodes.end() && (mayBeDead || !hoist))
       return;
     tfg::Node one = first == nodes.end() ? copyWithoutControl(nodes.front()) : *first;
     for (tfg::Node node : nodes) {
       bool isSame = node == one || kept.contains(node.name());
-      if (!isSame && (node.numControl() == 0 || (hoist && !hasV1 && moveControlToUsers(node))))
+      if (!isSame && (node.numControl() == 0 || (hoist && !mayBeDead && moveControlToUsers(node))))
         replace(node, one);
     }
   }

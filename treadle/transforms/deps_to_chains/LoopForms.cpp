@@ -28,7 +28,7 @@ template <typename Visit> void forEachNode(ModuleOp module, Visit visit) {
   });
 }
 
-bool isWhile(Node node) { return opKind(node.opType()) == OpKind::While; }
+bool isWhile(Node node) { return carriesArguments(opKind(node.opType())); }
 
 /// Where the pass fails, nothing changes and nothing is said.
 bool runPass(ModuleOp module, std::unique_ptr<Pass> pass) {
@@ -58,9 +58,7 @@ void convertBranches(Node loop, Conversion &conversion) {
 
 /// Whether an iteration of the frame does something.
 bool hasEffects(const Loop &loop, Effects &effects) {
-  return llvm::any_of(loop.nodes, [&](Operation *op) {
-    return !isV1ControlFlow(Node(op)) && !effects.isPure(Node(op));
-  });
+  return llvm::any_of(loop.nodes, [&](Operation *op) { return !effects.isEffectFree(Node(op)); });
 }
 
 bool hasRegionLoops(ModuleOp module) {
@@ -171,11 +169,8 @@ void LoopForms::framesFromWhile() {
 void LoopForms::eraseNewFunctions() {
   for (bool isDone = false; !isDone;) {
     llvm::StringSet<> used;
-    module.walk([&](Operation *op) {
-      used.insert(op->getName().stripDialect());
-      for (NamedAttribute attr : op->getAttrs())
-        forEachFunctionName(attr.getValue(), [&](StringRef name) { used.insert(name); });
-    });
+    module.walk(
+        [&](Operation *op) { forEachCallee(op, [&](StringRef name) { used.insert(name); }); });
     isDone = true;
     for (FuncOp function : llvm::make_early_inc_range(module.getOps<FuncOp>()))
       if (!oldFunctions.contains(function.getName()) && !used.contains(function.getName())) {

@@ -9,7 +9,7 @@ namespace treadle::tfg {
 
 Node Lowering::switchFor(Value value, Value selector, unsigned count, const Twine &suffix,
                          std::optional<unsigned> input) {
-  bool isIf = opKind(node.opType()) == OpKind::If;
+  bool isIf = choosesByTruth(opKind(node.opType()));
   NodeBuilder built = make(isIf ? "Switch" : "_SwitchN", suffix, value);
   if (!isIf)
     built.attr("num_outs", builder.getI64IntegerAttr(count));

@@ -54,7 +54,7 @@ class Restoration {
 public:
   explicit Restoration(Node named)
       : named(named), opType(named.attr<StringAttr>(loweredKey).getValue()),
-        isFor(opType == "For") {}
+        isFor(opKind(opType) == OpKind::For) {}
 
   void run() {
     if (!findSource() || (isFor && !isForLoop()))

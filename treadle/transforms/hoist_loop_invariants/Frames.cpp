@@ -11,7 +11,7 @@ namespace {
 
 Node constantEnter(Value value) {
   Node node = definingNode(value);
-  return node && node.opType() == "Enter" && isConstantEnter(node) ? node : Node();
+  return node && entersFrame(node.getOperation()) && isConstantEnter(node) ? node : Node();
 }
 
 /// The first of the Enters, if all inputs come from constant Enters of one frame. Then the node
@@ -48,7 +48,7 @@ Node hoist(Node node, NameScope &names) {
   }
   Value result = outside->getResult(0);
   Node entered =
-      NodeBuilder(builder, "Enter")
+      NodeBuilder(builder, enter.opType())
           .placedAs(node)
           .attrs(enter.attrs())
           .name(node.name())

@@ -66,13 +66,7 @@ private:
   }
 
   Node identity(Value value, std::string name) {
-    return NodeBuilder(builder, "Identity")
-        .placedAs(call)
-        .name(name)
-        .attr("T", dtypeAttr(value.getType()))
-        .inputs(value)
-        .results(value.getType())
-        .build();
+    return handOn(builder, value).placedAs(call).name(name).build();
   }
 
   void mapArguments() {
@@ -80,7 +74,7 @@ private:
     for (unsigned i = 0, e = function.getNumDataArguments(); i < e; ++i) {
       Value value = call.data()[i];
       // The token of a Switch doesn't tell which of its outputs is dead: a node behind it does.
-      if (caller.hasV1ControlFlow) {
+      if (caller.mayBeDead) {
         Node node =
             identity(value, caller.names.unique(prefix + function.getDataArgumentName(i).str()));
         value = node.results().front();
@@ -192,7 +186,7 @@ private:
   // The call's effects came after all that its inputs came after, also those that they don't use.
   // (With control flow of v1 the entry waits for all inputs.)
   void enterEffects() {
-    if (callee.firstEffects.empty() || caller.hasV1ControlFlow)
+    if (callee.firstEffects.empty() || caller.mayBeDead)
       return;
     llvm::SmallSetVector<Value, 4> tokens;
     for (Value value : inputs)
@@ -258,7 +252,7 @@ private:
   // (With effects in the body it is these that wait: see enterEffects.)
   SmallVector<Value> inputsMissedBy(unsigned result) const {
     SmallVector<Value> missed;
-    if (!callee.lastEffects.empty() || caller.hasV1ControlFlow)
+    if (!callee.lastEffects.empty() || caller.mayBeDead)
       return missed;
     for (auto [i, value] : llvm::enumerate(inputs)) {
       Operation *from = value.getDefiningOp();
@@ -288,7 +282,7 @@ private:
 
   // Whoever waits for the call waits for all its inputs, those included that nothing needs.
   void addUnneededInputs(llvm::SmallSetVector<Value, 4> &tokens) const {
-    if (entry && caller.hasV1ControlFlow)
+    if (entry && caller.mayBeDead)
       return;
     for (auto [isNeeded, value] : llvm::zip(callee.argumentIsNeeded, inputs))
       if (Value token = isNeeded ? Value() : controlTokenOf(value))
@@ -297,19 +291,11 @@ private:
 
   /// Another node of the call's name, which is removed next.
   Node keptNode(ArrayRef<Value> values, ArrayRef<Value> tokens) {
-    SmallVector<Attribute> types;
-    for (Value value : values)
-      types.push_back(dtypeAttr(value.getType()));
-    NodeBuilder kept(builder, values.empty()       ? "NoOp"
-                              : values.size() == 1 ? "Identity"
-                                                   : "IdentityN");
-    kept.placedAs(call).name(call.name().str()).inputs(values).control(tokens);
-    kept.results(call.results().getTypes());
-    if (values.size() == 1)
-      kept.attr("T", types.front());
-    else if (!values.empty())
-      kept.attr("T", builder.getArrayAttr(types));
-    return kept.build();
+    return handOn(builder, values, call.results().getTypes())
+        .placedAs(call)
+        .name(call.name().str())
+        .control(tokens)
+        .build();
   }
 
   void replaceByKeptNode(ArrayRef<Value> values, ArrayRef<Value> done) {

@@ -10,7 +10,7 @@ struct CallerBody {
   NameScope &names;
   /// A call with an input that is dead doesn't run, and neither may anything of its body: control
   /// flow of v1 stands beside it.
-  bool hasV1ControlFlow;
+  bool mayBeDead;
   /// A node of the call's name keeps its results.
   bool keepsNames;
   /// What has effects, or comes after one that does; with what the call becomes.

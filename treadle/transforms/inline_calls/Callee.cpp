@@ -1,13 +1,14 @@
 #include "treadle/transforms/inline_calls/Callee.h"
 
 #include "treadle/ops/OpTable.h"
+#include "treadle/rewriting/Frames.h"
 #include "treadle/transforms/topological_sort/TopologicalSort.h"
 
 using namespace mlir;
 
 namespace treadle::tfg {
 
-StringRef calledFunction(Node node, const llvm::StringMap<FuncOp> &functions) {
+StringRef calledFunction(Node node, const FunctionMap &functions) {
   StringRef op = node.opType();
   if (functions.contains(op))
     return op;
@@ -30,7 +31,7 @@ static bool ownsResource(Node node) {
 }
 
 static bool isEffect(Node node, Effects &effects) {
-  return !isV1ControlFlow(node) && !onlyNames(node) && !effects.isPure(node);
+  return !onlyNames(node) && !effects.isEffectFree(node);
 }
 
 namespace {
@@ -76,7 +77,7 @@ private:
   // What is only read, and used nowhere, might as well not be read.
   void markNeeded() {
     auto needs = [&](Operation *op) {
-      return effectNodes.contains(op) && Node(op).opType() != "ReadVariableOp";
+      return effectNodes.contains(op) && !opFacts(Node(op).opType()).readsVariables;
     };
     callee.argumentIsNeeded.assign(callee.function.getNumDataArguments(), false);
     auto need = [&](Value value) {
@@ -211,12 +212,10 @@ Callee analyzeCallee(FuncOp function, Effects &effects) {
   if (!callee.obstacle.empty())
     return callee;
   for (Operation &op : function.getEntry())
-    if (Node::isNode(&op)) {
-      ++callee.numNodes;
-      callee.hasV1ControlFlow |= isV1ControlFlow(Node(&op));
-    }
+    callee.numNodes += Node::isNode(&op);
+  callee.mayBeDead = mayBeDead(function.getEntry());
   BodyFacts facts(callee, effects);
-  if (Operation *op = callee.hasV1ControlFlow ? facts.firstConditionalEffect() : nullptr)
+  if (Operation *op = callee.mayBeDead ? facts.firstConditionalEffect() : nullptr)
     callee.conditionalEffect = ("its node '" + Node(op).name() + "' (" + Node(op).opType() +
                                 ") has effects and stands behind Switch or Enter")
                                    .str();

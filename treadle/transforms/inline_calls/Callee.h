@@ -24,7 +24,7 @@ struct Callee {
   llvm::SmallVector<uint64_t> resultArguments;
   /// For each argument, whether a result or an effect depends on it.
   llvm::SmallVector<bool> argumentIsNeeded;
-  bool hasV1ControlFlow = false;
+  bool mayBeDead = false;
 };
 
 /// Looks at the body as it is now.
@@ -35,6 +35,6 @@ llvm::DenseSet<mlir::Operation *> nodesAfterEffects(mlir::Block &body, Effects &
 
 /// Whether the node calls a function with its own inputs, and which: by an op that is named as the
 /// function, or by PartitionedCall and StatefulPartitionedCall. Empty if it doesn't.
-llvm::StringRef calledFunction(Node node, const llvm::StringMap<FuncOp> &functions);
+llvm::StringRef calledFunction(Node node, const FunctionMap &functions);
 
 } // namespace treadle::tfg

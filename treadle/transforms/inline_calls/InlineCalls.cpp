@@ -1,4 +1,5 @@
 #include "treadle/rewriting/Dissolving.h"
+#include "treadle/rewriting/Frames.h"
 #include "treadle/rewriting/SoftEdges.h"
 #include "treadle/transforms/Passes.h"
 #include "treadle/transforms/inline_calls/CallSite.h"
@@ -19,7 +20,7 @@ namespace {
 /// back to are recursive.
 class CalleesFirst {
 public:
-  explicit CalleesFirst(const llvm::StringMap<FuncOp> &functions) : functions(functions) {}
+  explicit CalleesFirst(const FunctionMap &functions) : functions(functions) {}
 
   void visit(FuncOp root) {
     if (!push(root))
@@ -68,7 +69,7 @@ private:
     return callees.takeVector();
   }
 
-  const llvm::StringMap<FuncOp> &functions;
+  const FunctionMap &functions;
   std::vector<Frame> path;
   llvm::DenseMap<FuncOp, State> state;
 };
@@ -77,9 +78,7 @@ private:
 class Inliner {
 public:
   Inliner(ModuleOp module, const InlineCallsOptions &options)
-      : module(module), options(options), effects(module) {
-    for (FuncOp function : module.getOps<FuncOp>())
-      functions[function.getName()] = function;
+      : module(module), options(options), effects(module), functions(functionsOf(module)) {
     kept.insert_range(options.noinline);
     constexpr size_t mostTimes = 10;
     size_t numNodes = 0;
@@ -115,13 +114,11 @@ private:
   void expandIn(Block &body, bool isGraph) {
     std::vector<Node> calls;
     size_t size = 0;
-    bool hasV1 = false;
     for (Operation &op : body) {
       if (!Node::isNode(&op))
         continue;
       Node node(&op);
       ++size;
-      hasV1 |= isV1ControlFlow(node);
       if (functions.contains(calledFunction(node, functions)) &&
           (!options.dissolving || dissolves(node)))
         calls.push_back(node);
@@ -129,6 +126,7 @@ private:
     if (calls.empty())
       return;
     NameScope names(body);
+    bool withDead = mayBeDead(body);
     llvm::DenseSet<Operation *> afterEffects = nodesAfterEffects(body, effects);
     for (Node call : calls) {
       const Callee &callee = callees.find(calledFunction(call, functions))->second;
@@ -138,8 +136,8 @@ private:
       }
       size += callee.numNodes;
       left -= callee.numNodes;
-      hasV1 |= callee.hasV1ControlFlow;
-      expandCall(call, callee, {names, hasV1, isGraph && options.keepNames, afterEffects});
+      withDead |= callee.mayBeDead;
+      expandCall(call, callee, {names, withDead, isGraph && options.keepNames, afterEffects});
     }
   }
 
@@ -166,7 +164,7 @@ private:
   ModuleOp module;
   const InlineCallsOptions &options;
   Effects effects;
-  llvm::StringMap<FuncOp> functions;
+  FunctionMap functions;
   llvm::StringMap<Callee> callees;
   llvm::StringSet<> kept;
   size_t left; // nodes that bodies may still gain, together

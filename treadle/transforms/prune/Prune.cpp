@@ -62,8 +62,7 @@ private:
 bool isRemovable(tfg::Node node, tfg::Effects &effects) {
   const OpDef *def = lookupOp(node.opType());
   bool onlyReads = def && (def->facts().readsVariables || def->makes() == "variable");
-  return effects.isPure(node) || effects.hasPureRegions(node) || tfg::isV1ControlFlow(node) ||
-         onlyReads;
+  return effects.isEffectFree(node) || effects.hasPureRegions(node) || onlyReads;
 }
 
 void eraseUnneeded(Block &body, llvm::function_ref<bool(Operation *)> isNeeded) {
@@ -82,9 +81,7 @@ void eraseUnneeded(Block &body, llvm::function_ref<bool(Operation *)> isNeeded) 
 /// The functions that nodes outside of them can reach by name.
 class ReachedFunctions {
 public:
-  explicit ReachedFunctions(ModuleOp module) {
-    for (auto function : module.getOps<tfg::FuncOp>())
-      functions[function.getName()] = function;
+  explicit ReachedFunctions(ModuleOp module) : functions(tfg::functionsOf(module)) {
     // Names of functions also stand in strings ("forward_function_name").
     walker.addWalk([this](StringAttr text) { reach(text.getValue()); });
     walker.addWalk([this](SymbolRefAttr symbol) { reach(symbol.getRootReference().getValue()); });
@@ -125,7 +122,7 @@ private:
       pending.push_back(function->second);
   }
 
-  llvm::StringMap<tfg::FuncOp> functions;
+  tfg::FunctionMap functions;
   llvm::StringSet<> reached;
   SmallVector<tfg::FuncOp> pending;
   AttrTypeWalker walker;

@@ -1,3 +1,4 @@
+#include "treadle/rewriting/Frames.h"
 #include "treadle/rewriting/FunctionalNode.h"
 #include "treadle/rewriting/SoftEdges.h"
 #include "treadle/transforms/Passes.h"
@@ -91,9 +92,8 @@ private:
 class Pruner {
 public:
   Pruner(ModuleOp module, const PruneArgumentsOptions &options)
-      : module(module), symbols(module), options(options), effects(module) {
-    for (FuncOp function : module.getOps<FuncOp>())
-      functions[function.getName()] = function;
+      : module(module), symbols(module), options(options), effects(module),
+        functions(functionsOf(module)) {
     kept.insert_range(options.keep);
   }
 
@@ -140,11 +140,11 @@ private:
   SymbolTable symbols;
   const PruneArgumentsOptions &options;
   Effects effects;
-  llvm::StringMap<FuncOp> functions;
+  FunctionMap functions;
   llvm::StringSet<> kept;
   llvm::MapVector<Operation *, Group> groups;
   llvm::DenseSet<Operation *> pinned; // functions that have to stay as they are
-  llvm::DenseSet<Block *> withV1;
+  llvm::DenseSet<Block *> withDead;
   llvm::DenseSet<Operation *> erased;
   /// Names of copied functions, by what calls them and which results it uses.
   llvm::StringMap<llvm::StringMap<StringAttr>> copies;
@@ -152,14 +152,10 @@ private:
 };
 
 void Pruner::collect() {
-  groups.clear(), pinned.clear(), withV1.clear(), erased.clear();
+  groups.clear(), pinned.clear(), withDead.clear(), erased.clear();
   llvm::EquivalenceClasses<Operation *> shared;
   SmallVector<FunctionalNode, 0> found;
-  auto pinAll = [&](Operation *op) {
-    for (NamedAttribute attr : op->getDiscardableAttrs())
-      forEachFunctionName(attr.getValue(), [&](StringRef name) { pin(name); });
-    pin(op->getName().stripDialect());
-  };
+  auto pinAll = [&](Operation *op) { forEachCallee(op, [&](StringRef name) { pin(name); }); };
   for (GraphOp graph : module.getOps<GraphOp>())
     pinAll(graph);
   for (FuncOp function : module.getOps<FuncOp>()) {
@@ -172,9 +168,9 @@ void Pruner::collect() {
       function.walk(pinAll);
   }
   forEachBody(module, [&](Block &body) {
+    if (mayBeDead(body))
+      withDead.insert(&body);
     for (Operation &op : body) {
-      if (Node::isNode(&op) && isV1ControlFlow(Node(&op)))
-        withV1.insert(&body);
       std::optional<FunctionalNode> node =
           Node::isNode(&op) ? FunctionalNode::of(Node(&op), functions) : std::nullopt;
       if (!node) {
@@ -226,7 +222,7 @@ bool Pruner::fits(Group &group) const {
     return false;
   llvm::DenseSet<Operation *> conditions, bodies;
   for (FunctionalNode &functional : group.nodes) {
-    if (functional.kind != group.kind() || withV1.contains(functional.node->getBlock()) ||
+    if (functional.kind != group.kind() || withDead.contains(functional.node->getBlock()) ||
         functional.arguments().size() != group.numArguments() ||
         functional.node.numResults() != group.numResults())
       return false;
@@ -281,7 +277,7 @@ bool Pruner::split() {
 void Pruner::bypass(Group &group) {
   for (FunctionalNode &functional : group.nodes) {
     Node node = functional.node;
-    if (erased.contains(node.getOperation()) || withV1.contains(node->getBlock()) ||
+    if (erased.contains(node.getOperation()) || withDead.contains(node->getBlock()) ||
         kept.contains(node.name()) || node.numControl() || !effects.isPure(node))
       continue;
     bool isWhile = functional.kind == FunctionalKind::While;

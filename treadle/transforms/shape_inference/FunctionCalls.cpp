@@ -5,7 +5,7 @@
 using namespace mlir;
 
 namespace treadle::tfg {
-CallInfo callInfoOf(Node node, const FunctionsByName &functions) {
+CallInfo callInfoOf(Node node, const FunctionMap &functions) {
   CallInfo info;
   if (FuncOp function = functions.lookup(node.opType())) {
     info.kind = CallInfo::Call;
@@ -15,9 +15,9 @@ CallInfo callInfoOf(Node node, const FunctionsByName &functions) {
   const OpDef *def = lookupOp(node.opType());
   if (!def || !isFunctional(def->kind()))
     return info;
-  info.kind = def->kind() == OpKind::While ? CallInfo::Loop
+  info.kind = def->kind() == OpKind::Call  ? CallInfo::Call
               : isConditional(def->kind()) ? CallInfo::Branches
-                                           : CallInfo::Call;
+                                           : CallInfo::Loop;
   info.firstOperand = def->facts().firstArgument;
   for (const AttrDef &key : def->attrs())
     if (Attribute attr = key.kind() == AttrKind::Func ? node.attr(key.name()) : Attribute())

@@ -12,8 +12,6 @@ struct CallInfo {
   unsigned firstOperand = 0;
 };
 
-using FunctionsByName = llvm::StringMap<FuncOp>;
-
-CallInfo callInfoOf(Node node, const FunctionsByName &functions);
+CallInfo callInfoOf(Node node, const FunctionMap &functions);
 
 } // namespace treadle::tfg

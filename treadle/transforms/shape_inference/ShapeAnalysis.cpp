@@ -3,6 +3,8 @@
 #include "treadle/analysis/shapes/NodeShapes.h"
 #include "treadle/analysis/shapes/TypeShapes.h"
 #include "treadle/lowering/Constants.h"
+#include "treadle/ops/OpTable.h"
+#include "treadle/rewriting/Frames.h"
 #include "treadle/transforms/constant_folding/Simplifier.h"
 #include "treadle/transforms/topological_sort/TopologicalSort.h"
 
@@ -14,9 +16,8 @@ constexpr unsigned mostRounds = 12; // of a loop, before what still changes coun
 constexpr int deepestCall = 100;
 constexpr size_t mostContexts = 32; // of a function, before they are taken together
 
-ShapeAnalysis::ShapeAnalysis(ModuleOp module) : module(module), effects(module) {
-  for (auto function : module.getOps<FuncOp>())
-    functions[function.getName()] = function;
+ShapeAnalysis::ShapeAnalysis(ModuleOp module)
+    : module(module), effects(module), functions(functionsOf(module)) {
   findOpenFunctions();
 }
 
@@ -37,17 +38,10 @@ void ShapeAnalysis::findOpenFunctions() {
           if (isGeneric)
             open(op.getName().stripDialect());
           if (!isCall)
-            op.getAttrDictionary().walk([&](tf_type::FuncAttr callee) {
-              open(callee.getName().getRootReference().getValue());
-            });
+            forEachFunctionName(Node(&op), open);
           // Nodes inside regions are not followed.
           for (Region &region : op.getRegions())
-            region.walk([&](Operation *inner) {
-              open(inner->getName().stripDialect());
-              inner->getAttrDictionary().walk([&](tf_type::FuncAttr callee) {
-                open(callee.getName().getRootReference().getValue());
-              });
-            });
+            region.walk([&](Operation *inner) { forEachCallee(inner, open); });
         }
       },
       /*withGeneric=*/true);
@@ -155,16 +149,15 @@ ValueShapes ShapeAnalysis::runBody(Block &body, ArrayRef<KnownValue> arguments) 
 /// Gives whether a loop has to be gone through again.
 bool ShapeAnalysis::visit(Node node, ValueShapes &values, unsigned round) {
   static const KnownValue nothing;
-  bool isMerge = node.opType() == "Merge" || node.opType() == "RefMerge";
   SmallVector<const KnownValue *> inputs;
+  const bool isMerge = opKind(node.opType()) == OpKind::Merge;
   bool isLoop = false;
   for (Value input : node.data()) {
     auto known = values.find(input);
     Node from = definingNode(input);
-    bool isBackEdge = isMerge && from &&
-                      (from.opType() == "NextIteration" || from.opType() == "RefNextIteration");
-    isLoop |= isBackEdge;
-    if (isBackEdge && round == 0)
+    bool isBack = isMerge && leadsBack(from.getOperation());
+    isLoop |= isBack;
+    if (isBack && round == 0)
       continue;
     inputs.push_back(known == values.end() ? &nothing : &known->second);
   }
@@ -232,8 +225,7 @@ void ShapeAnalysis::evaluateInto(Node node, ArrayRef<const KnownValue *> inputs,
     constants.push_back(input->constant);
   constexpr int64_t mostBytes = mostConstants * 16;
   // A default is what a run has that gives nothing else.
-  bool isDefault = node.opType() == "PlaceholderWithDefault";
-  if (isDefault || !isNeeded || isLarge || !effects.isPure(node) ||
+  if (isPlaceholder(node) || !isNeeded || isLarge || !effects.isPure(node) ||
       expectedBytes(node, constants) > mostBytes)
     return;
   Expected<std::vector<Tensor>> values = evaluate(node, std::move(constants));

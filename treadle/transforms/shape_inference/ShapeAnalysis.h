@@ -61,7 +61,7 @@ private:
 
   mlir::ModuleOp module;
   Effects effects;
-  FunctionsByName functions;
+  FunctionMap functions;
   std::map<mlir::Operation *, Called> called;
   std::map<mlir::Block *, std::vector<mlir::Operation *>> orders;
   llvm::DenseSet<mlir::Value> fed;

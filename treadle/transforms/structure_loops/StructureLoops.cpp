@@ -70,14 +70,9 @@ private:
 
 // Others may be what it waits for; in its frame, iterations go on meanwhile.
 bool Structurer::mayWait(Node node) const {
-  auto mayBlock = [&](StringRef function) { return around.functions.mayBlock(function.str()); };
-  if (isBlockingOp(node.opType()) || mayBlock(node.opType()))
-    return true;
-  bool found = false;
-  for (NamedAttribute named : node.attrs())
-    forEachFunctionIn(named.getValue(), [&](tf_type::FuncAttr callee) {
-      found |= mayBlock(callee.getName().getRootReference().getValue());
-    });
+  bool found = isBlockingOp(node.opType());
+  forEachCallee(
+      node, [&](StringRef callee) { found = found || around.functions.mayBlock(callee.str()); });
   return found;
 }
 
@@ -85,7 +80,7 @@ bool Structurer::mayWait(Node node) const {
 bool passesReferencesOn(Node node) {
   StringRef kind = node.opType();
   bool isForReferences = kind.starts_with("Ref") && kind != "RefIdentity";
-  bool takesValue = kind == "NextIteration" || kind == "LoopCond";
+  bool takesValue = leadsBack(node.getOperation()) || kind == "LoopCond";
   return isForReferences ||
          (takesValue && llvm::any_of(node.data(), [](Value value) { return isReference(value); }));
 }
@@ -210,7 +205,7 @@ void Structurer::build(Loop &loop, LoopParts &parts) {
 
 // Most graphs have no loops of v1: they are not copied.
 void structureLoops(NeededPart &part, FunctionLibrary &functions) {
-  if (!part.hasNode([](Node node) { return node.opType() == "NextIteration"; }))
+  if (!part.hasNode([](Node node) { return leadsBack(node.getOperation()); }))
     return;
   auto nothing = [](Node) { return false; }; // who gets results uses them
   auto everything = [](Node node) { return !mayRepeat(node); };

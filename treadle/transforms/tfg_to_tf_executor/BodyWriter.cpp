@@ -3,6 +3,7 @@
 #include "treadle/dialect/SourceLocation.h"
 #include "treadle/import/LoopInvariants.h"
 #include "treadle/import/TfOps.h"
+#include "treadle/rewriting/Frames.h"
 #include "treadle/transforms/tfg_to_tf_executor/Attributes.h"
 #include "treadle/transforms/topological_sort/TopologicalSort.h"
 
@@ -156,7 +157,7 @@ LogicalResult BodyWriter::writeNode(tfg::Node node) {
 LogicalResult BodyWriter::writeNodes(Block &source) {
   std::vector<Operation *> order = tfg::topologicalOrder(source);
   for (Operation *op : order)
-    if (executorFormOf(op) == "NextIteration")
+    if (tfg::leadsBack(op))
       writeSource(op);
   for (Operation *op : order)
     if (!placeholders.contains(op) && failed(writeNode(op)))

@@ -2,6 +2,7 @@
 #include "treadle/transforms/Passes.h"
 
 #include "treadle/dialect/Tfg.h"
+#include "treadle/rewriting/Frames.h"
 #include "treadle/rewriting/Rewriting.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -16,31 +17,25 @@ namespace treadle {
 #define GEN_PASS_DEF_TOPOLOGICALSORT
 #include "treadle/transforms/Passes.h.inc"
 
-namespace {
-
-bool isBackEdge(Operation *from) {
-  return from->getName().stripDialect().ends_with("NextIteration");
-}
-
-} // namespace
-
 namespace tfg {
 
 // Kahn's algorithm; of the nodes that are ready the first one in the given order goes first. Where
 // none is ready the first one left is on a cycle, and goes.
 std::vector<Operation *> topologicalOrder(Block &body) {
   std::vector<Operation *> nodes;
+  std::vector<bool> endsIteration; // by position
   llvm::DenseMap<Operation *, unsigned> position;
   for (Operation &op : body) {
     if (op.hasTrait<OpTrait::IsTerminator>())
       continue;
     position[&op] = nodes.size();
     nodes.push_back(&op);
+    endsIteration.push_back(leadsBack(&op));
   }
   std::vector<unsigned> waiting(nodes.size(), 0);
   auto isInput = [&](Value value) {
-    Operation *from = value.getDefiningOp();
-    return from && !isBackEdge(from) && position.contains(from);
+    auto from = position.find(value.getDefiningOp());
+    return from != position.end() && !endsIteration[from->second];
   };
   // What the regions of a node use, it uses.
   auto countInputs = [&](Operation *op) {
@@ -75,7 +70,7 @@ std::vector<Operation *> topologicalOrder(Block &body) {
       continue;
     isDone[index] = true;
     order.push_back(nodes[index]);
-    if (isBackEdge(nodes[index]))
+    if (endsIteration[index])
       continue;
     for (OpOperand &use : nodes[index]->getUses())
       if (auto user = userAt(use); user != position.end() && --waiting[user->second] == 0)
