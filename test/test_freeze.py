@@ -89,6 +89,17 @@ def test_variables_that_branches_read_are_frozen():
         frozen_from(build, n=n)
 
 
+def test_rows_of_batches_are_gathered_from_a_constant():
+    """Each row of indices from the row of the variable that stands where it does."""
+
+    def build(g):
+        v = g.variable("v", np.arange(6, dtype=np.int32).reshape(2, 3))
+        attrs = {"dtype": "int32", "batch_dims": 1}
+        return g.op("ResourceGather", [v.handle, [[2, 0], [1, 1]]], attrs=attrs)
+
+    assert "GatherV2" in ops(frozen_from(build))
+
+
 def test_one_constant_serves_all_reads_of_a_body():
     def build(g):
         w = g.variable("w", 7)
