@@ -83,7 +83,7 @@ Expected<std::unique_ptr<RunExperiment>>
 RunExperiment::of(const Graph &whole, const ExploreRequest &request, std::optional<Graph> model) {
   Graph flat = TREADLE_TRY(
       whole.runPasses("tfg-region-to-functional,tfg-order,tfg-functional-to-v1,tfg-inline"));
-  Request asked{{}, request.fetches, request.targets};
+  Request asked{.feeds = {}, .fetches = request.fetches, .targets = request.targets};
   std::vector<Tensor> args;
   for (const auto &[name, value] : request.feeds) {
     asked.feeds.push_back(name);

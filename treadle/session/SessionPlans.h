@@ -16,7 +16,7 @@ namespace treadle {
 struct PlanKey {
   std::vector<std::string> feeds, fetches, targets;
 
-  Request request() const { return {feeds, fetches, targets}; }
+  Request request() const { return {.feeds = feeds, .fetches = fetches, .targets = targets}; }
   auto operator<=>(const PlanKey &) const = default;
 };
 

@@ -253,7 +253,8 @@ static Expected<void> addChecked(const std::string &path, treadle::Request &run)
 
 /// What passes are told of the run.
 static Expected<treadle::Request> askedRun(const Arguments &args) {
-  treadle::Request run{{}, args.list("--fetch"), args.list("--target")};
+  treadle::Request run{
+      .feeds = {}, .fetches = args.list("--fetch"), .targets = args.list("--target")};
   std::ranges::move(args.list("--setup"), std::back_inserter(run.targets));
   for (std::string_view input : args.values("--input"))
     run.feeds.emplace_back(input.substr(0, input.find('=')));
@@ -375,16 +376,10 @@ std::optional<Request> makeRequest(const Arguments &args, RequestUse use, int &s
     return fail(*empty);
   if (std::optional<UsageError> conflict = findConflict(args))
     return fail(*conflict);
-  Request request{{},
-                  *options,
-                  args.list("--fetch"),
-                  args.list("--target"),
-                  args.list("--setup"),
-                  {},
-                  {},
-                  {},
-                  nullptr,
-                  {}};
+  Request request{.options = *options,
+                  .fetches = args.list("--fetch"),
+                  .targets = args.list("--target"),
+                  .setup = args.list("--setup")};
   if (Expected<void> ok =
           args.has("--sandbox") ? openSandbox(args, request) : openGraph(args, use, request);
       !ok)

@@ -14,16 +14,16 @@ using Runner = std::variant<Session, Sandbox>;
 bool isCompiling(const Runner &runner);
 
 struct Request {
-  Graph graph; // empty with a sandbox, where nothing of the model is read here
-  SessionOptions options;
-  std::vector<std::string> fetches, targets, setup;
-  Session::Feeds feeds;
-  std::optional<Model> model; // of a SavedModel
+  Graph graph = {}; // empty with a sandbox, where nothing of the model is read here
+  SessionOptions options = {};
+  std::vector<std::string> fetches = {}, targets = {}, setup = {};
+  Session::Feeds feeds = {};
+  std::optional<Model> model = {}; // of a SavedModel
   /// Of the model, if one is called: inputs and fetches are then its keys.
-  std::optional<Graph::Signature> signature;
+  std::optional<Graph::Signature> signature = {};
   /// Of the model, if one is called; `signature` is then that of the variant that takes the inputs.
   const ModelFunction *function = nullptr;
-  std::optional<Sandbox> sandbox; // which the model is in, instead of this process
+  std::optional<Sandbox> sandbox = {}; // which the model is in, instead of this process
 
   /// In which the setup's nodes have run.
   Expected<Session> makeSession() const;
