@@ -226,7 +226,8 @@ BODIES = {
 
 def waits(b, value):
     """An op that waits and has no effects on anything that others have."""
-    attrs = "_waits = true, _effects = []"
+    traits = "waits = true, touches_world = false, reads = [], writes = []"
+    attrs = f"tfg.op_traits = #tfg.op_traits<{traits}>"
     return b.node("Mystery", [value], ["i32"], ["i32"], attrs)[0]
 
 

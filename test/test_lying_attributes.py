@@ -165,7 +165,7 @@ CASES = {
         {"_output_shapes": "list { shape { dim { size: 7 } } }"},
     ),
 }
-PREFIXES = {"plain": "_", "reserved": "_mlir_derived_"}
+PREFIXES = {"plain": "_", "reserved": "_mlir_derived_", "note": "tfg."}
 
 
 def graph_of(op, attrs, library, values):
@@ -208,24 +208,39 @@ PROGRAM = """module { func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
   return %y : tensor<2xf32> } }"""
 
 
-@pytest.mark.parametrize("key", ["_problem", "_mlir_derived_problem"])
+ESCAPED = PROGRAM.replace("\n", "\\n")
+CALL = {
+    "Tin": "list { type: DT_FLOAT }",
+    "Tout": "list { type: DT_FLOAT }",
+    "Sout": "list { shape { dim { size: 2 } } }",
+    "version": "i: 5",
+    "platforms": 'list { s: "CPU" }',
+    "module": f's: "{ESCAPED}"',
+}
+
+
+@pytest.mark.parametrize("key", ["_problem", "_mlir_derived_problem", "tfg.problem"])
 def test_a_problem_that_is_none_stops_nothing(key):
-    escaped = PROGRAM.replace("\n", "\\n")
-    attrs = {
-        "Tin": "list { type: DT_FLOAT }",
-        "Tout": "list { type: DT_FLOAT }",
-        "Sout": "list { shape { dim { size: 2 } } }",
-        "version": "i: 5",
-        "platforms": 'list { s: "CPU" }',
-        "module": f's: "{escaped}"',
-        key: 's: "it is not to be run"',
-    }
     x = np.array([1, 2], np.float32)
-    graph = graph_of("XlaCallModule", attrs, "", (x,))
+    graph = graph_of("XlaCallModule", CALL | {key: 's: "it is not to be run"'}, "", (x,))
     np.testing.assert_array_equal(treadle.Session(graph).run("y:0", {"x0:0": x}), [2, 4])
 
 
-def test_a_condition_of_any_dtype_stays_one():
+@pytest.mark.parametrize(
+    "op, attrs, inputs", [("AddV2", {"T": F32}, 2), ("XlaCallModule", CALL, 1)]
+)
+def test_a_text_states_no_problem(op, attrs, inputs):
+    x = np.array([1, 2], np.float32)
+    text = graph_of(op, attrs, "", (x,) * inputs).text()
+    lie = 'name("y") {tfg.problem = #tfg.problem<"it is not to be run">, '
+    graph = treadle.Graph.from_bytes(text.replace('name("y") {', lie).encode())
+    assert "it is not to be run" in graph.text()
+    feeds = {f"x{i}:0": x for i in range(inputs)}
+    np.testing.assert_array_equal(treadle.Session(graph).run("y:0", feeds), [2, 4])
+
+
+@pytest.mark.parametrize("key", ["_switch", "tfg.switch"])
+def test_a_condition_of_any_dtype_stays_one(key):
     """A Switch takes a bool alone; an If isn't one because it says so."""
     negated = function("f", {"a": "f32"}, [("n", "Neg", ["a"], {"T": F32})], "n:y:0")
     attrs = {
@@ -234,7 +249,7 @@ def test_a_condition_of_any_dtype_stays_one():
         "Tout": f"list {{ {F32} }}",
         "then_branch": func("f"),
         "else_branch": func("f"),
-        "_switch": "b: true",
+        key: "b: true",
     }
     graph = graph_of("If", attrs, negated, (AXIS, ONE))
     assert treadle.Session(graph).run("y:0", {"x0:0": np.int32(2), "x1:0": ONE}) == -1

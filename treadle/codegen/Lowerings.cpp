@@ -1,8 +1,8 @@
 // Which op is translated by what.
 #include "treadle/codegen/Translator.h"
+#include "treadle/dialect/NodeAttributes.h"
 #include "treadle/lowering/Attributes.h"
 #include "treadle/ops/OpTable.h"
-#include "treadle/rewriting/LoopVariables.h"
 
 #include "llvm/ADT/StringMap.h"
 

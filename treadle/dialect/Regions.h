@@ -1,12 +1,9 @@
 // Control flow with regions in C++: the operations, and one view of all of them.
 #pragma once
 
-#include "treadle/dialect/Tfg.h"
+#include "treadle/dialect/NodeAttributes.h"
 
 #include "mlir/Interfaces/LoopLikeInterface.h"
-
-#define GET_ATTRDEF_CLASSES
-#include "treadle/dialect/RegionAttributes.h.inc"
 
 #define GET_OP_CLASSES
 #include "treadle/dialect/RegionOps.h.inc"

@@ -4,25 +4,8 @@
 #ifndef TREADLE_DIALECT_REGIONS
 #define TREADLE_DIALECT_REGIONS
 
-include "mlir/IR/AttrTypeBase.td"
 include "mlir/Interfaces/LoopLikeInterface.td"
-include "treadle/dialect/TfgDialect.td"
-
-def RegionAttrs : AttrDef<TfgDialect, "RegionAttrs"> {
-  let mnemonic = "region_attrs";
-  let summary = "attributes of the function that a region stands for";
-  let description = [{
-    The attributes of the function, of its arguments (one entry for each data argument of the region,
-    none for a conditional) and of its results. `sym_name` is what the function was called.
-
-    ```mlir
-    #tfg.region_attrs<{sym_name = "body"} [{tfg.name = "x"} ] [{tfg.name = "y"} ]>
-    ```
-  }];
-  let parameters = (ins "::mlir::DictionaryAttr":$attrs, "::mlir::ArrayAttr":$arg_attrs,
-                        "::mlir::ArrayAttr":$res_attrs);
-  let assemblyFormat = "`<` $attrs $arg_attrs $res_attrs `>`";
-}
+include "treadle/dialect/TfgAttributes.td"
 
 def RegionAttrsArray : TypedArrayAttrBase<RegionAttrs, "array of #tfg.region_attrs">;
 

@@ -49,8 +49,18 @@ struct TfgDialect::Fallbacks {
 
 #include "treadle/dialect/TfgDialect.cpp.inc"
 
+// Whether `#tfg.problem` is of what is valid, but not supported.
+static ParseResult parseUnimplemented(AsmParser &parser, bool &isUnimplemented) {
+  isUnimplemented = succeeded(parser.parseOptionalKeyword("unimplemented"));
+  return success();
+}
+static void printUnimplemented(AsmPrinter &printer, bool isUnimplemented) {
+  if (isUnimplemented)
+    printer << "unimplemented ";
+}
+
 #define GET_ATTRDEF_CLASSES
-#include "treadle/dialect/RegionAttributes.cpp.inc"
+#include "treadle/dialect/TfgAttributes.cpp.inc"
 
 TfgDialect::~TfgDialect() = default;
 
@@ -65,7 +75,7 @@ void TfgDialect::initialize() {
       >();
   addAttributes<
 #define GET_ATTRDEF_LIST
-#include "treadle/dialect/RegionAttributes.cpp.inc"
+#include "treadle/dialect/TfgAttributes.cpp.inc"
       >();
   allowUnknownOperations();
   fallbacks = std::make_unique<Fallbacks>();
@@ -75,7 +85,7 @@ void TfgDialect::initialize() {
   deviceKey = StringAttr::get(context, deviceKeyword);
   assignedDeviceKey = StringAttr::get(context, assignedDeviceKeyword);
   fullTypeKey = StringAttr::get(context, fullTypeKeyword);
-  argNameKey = StringAttr::get(context, "tfg.name");
+  argNameKey = StringAttr::get(context, argNameKeyword);
   controlType = ControlType::get(context);
   opaqueTensorType = OpaqueTensorType::get(context);
 }

@@ -84,7 +84,8 @@ public:
       return success();
     Node node(&op);
     return success(succeeded(verifyTokens(node)) && succeeded(verifyKeywords(node)) &&
-                   succeeded(verifyName(node)) && succeeded(verifyTypes(node)));
+                   succeeded(verifyNotes(node)) && succeeded(verifyName(node)) &&
+                   succeeded(verifyTypes(node)));
   }
 
 private:

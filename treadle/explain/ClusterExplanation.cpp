@@ -3,10 +3,10 @@
 #include "treadle/explain/ClusterExplanation.h"
 #include "treadle/explain/LoopExplanation.h"
 #include "treadle/ops/OpTable.h"
-#include "treadle/rewriting/LoopVariables.h"
 #include "treadle/session/Pipelines.h"
 
 #include "treadle/codegen/Cluster.h"
+#include "treadle/dialect/NodeAttributes.h"
 #include "treadle/import/SavedModel.h"
 #include "treadle/lowering/Attributes.h"
 #include "treadle/transforms/outline_clusters/Compilable.h"
@@ -273,7 +273,7 @@ Expected<void> explainClusters(const Graph &graph, const ExplainRequest &request
   SmallVector<ModuleOp> modules = metaGraphs(*module);
   if (modules.empty())
     modules.push_back(*module);
-  Request asked{{}, request.fetches, request.targets};
+  Request asked{.feeds = {}, .fetches = request.fetches, .targets = request.targets};
   bool asksForAll = asked.fetches.empty() && asked.targets.empty();
   if (asksForAll)
     for (const Graph::Value &value : graph.outputs())

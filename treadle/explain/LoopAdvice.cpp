@@ -1,4 +1,5 @@
 // What would let more of a loop's iterations overlap.
+#include "treadle/dialect/NodeAttributes.h"
 #include "treadle/explain/LoopExplanation.h"
 
 #include "treadle/ops/OpTable.h"
@@ -37,7 +38,7 @@ std::string LoopExplainer::causeInWorld(tfg::Node node) const {
   if (def && def->facts().runsPython)
     return str(who, " calls Python, which may do anything");
   if (!def && !functions.contains(op))
-    return node.attr(tfg::statedEffectsKey)
+    return tfg::statedTraits(node)
                ? str(who, " was registered as one that may do anything")
                : str(who, " is of an op that nobody knows, which may do anything (register_op with "
                           "effects=... tells what it does)");

@@ -173,6 +173,8 @@ constexpr Graph graphs[] = {
     {"Device", "node { name: 'n' op: 'NoOp' device: '/job:a/device:CPU:0' }"},
     {"ReservedAttribute",
      "node { name: 'n' op: 'NoOp' attr { key: '_mlir_name' value { s: 'other' } } }"},
+    {"AttributeNamedLikeANote",
+     "node { name: 'n' op: 'NoOp' attr { key: 'tfg.problem' value { s: 'none' } } }"},
     {"DebugInfo", "node { name: 'n' op: 'NoOp' experimental_debug_info { original_node_names: 'o' "
                   "original_func_names: 'f' } }"},
     {"EmptyDebugInfo", "node { name: 'n' op: 'NoOp' experimental_debug_info { } }"},

@@ -1,6 +1,7 @@
 // Names, inputs and attributes of nodes.
 #include "treadle/export/NodeExporter.h"
 
+#include "treadle/dialect/NodeAttributes.h"
 #include "treadle/import/Endpoints.h"
 #include "treadle/import/Keywords.h"
 
@@ -140,9 +141,8 @@ Expected<void> NodeExporter::exportInputs(tfg::Node node, pb::NodeDef &def) {
 Expected<void> NodeExporter::exportAttrs(tfg::Node node, pb::NodeDef &def) {
   auto &map = *def.mutable_attr();
   for (NamedAttribute attr : node.attrs()) {
-    // A symbol stands for what the op's name says already (tfg-lift-legacy-call).
-    if (attr.getName().getValue().starts_with(reservedPrefix) ||
-        isa<FlatSymbolRefAttr>(attr.getValue()))
+    // A symbol stands for what the op's name says already.
+    if (tfg::isReserved(attr.getName()) || isa<FlatSymbolRefAttr>(attr.getValue()))
       continue;
     if (Expected<void> ok = exportAttr(attr.getValue(), map[attr.getName().str()]); !ok)
       return Unexpected(Error{ok.error().code,

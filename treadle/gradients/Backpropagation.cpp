@@ -1,5 +1,6 @@
 #include "treadle/gradients/Backpropagation.h"
 
+#include "treadle/dialect/NodeAttributes.h"
 #include "treadle/gradients/FunctionGradients.h"
 #include "treadle/rewriting/Outline.h"
 
@@ -91,7 +92,7 @@ void Backpropagation::findVarying(const Request &request, ArrayRef<Node> order) 
 
 /// What TensorFlow's Python registers for one node, other than for its op.
 static StringRef registeredGradient(Node node) {
-  auto type = node.attr<StringAttr>("_gradient_op_type");
+  auto type = node.attr<StringAttr>(gradientOpTypeKey);
   return type && !StringRef(type.getValue()).contains("PartitionedCall") ? type.getValue()
                                                                          : StringRef();
 }

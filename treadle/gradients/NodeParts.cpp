@@ -1,5 +1,7 @@
 #include "treadle/gradients/NodeParts.h"
 
+#include "treadle/dialect/NodeAttributes.h"
+
 using namespace mlir;
 
 namespace treadle::tfg {
@@ -28,7 +30,7 @@ static NamedAttrList grownAttrs(Node node, TypeRange more) {
   NamedAttrList attrs;
   for (NamedAttribute attr : node.attrs()) {
     StringRef key = attr.getName();
-    if (key == "_output_shapes" || attr.getName() == node.dialect().fullTypeKey)
+    if (key == outputShapesKey || attr.getName() == node.dialect().fullTypeKey)
       continue;
     auto list = dyn_cast<ArrayAttr>(attr.getValue());
     bool isPerResult = list && list.size() == node.numResults();

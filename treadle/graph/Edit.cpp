@@ -1,5 +1,6 @@
 // Graph's nodes: reading and editing them one by one.
 #include "treadle/analysis/conformance/Conformance.h"
+#include "treadle/dialect/NodeAttributes.h"
 #include "treadle/graph/EditIndex.h"
 #include "treadle/graph/NodeInputs.h"
 #include "treadle/rewriting/Frames.h"
@@ -181,7 +182,7 @@ Expected<Graph::NodeInfo> Graph::node(std::string_view name) const {
   NodeInfo info{node.name().str(), node.opType().str(), node.device().str(), {}, {}, {}};
   info.inputs = *nodeInputs(name);
   for (NamedAttribute attr : node.attrs()) {
-    if (node.isKeyword(attr.getName()))
+    if (tfg::isReserved(attr.getName()))
       continue;
     Expected<AttrValue> value = convertAttribute(attr.getValue());
     if (!value)
@@ -270,7 +271,7 @@ Expected<std::string> Graph::addNode(NodeInfo info) {
                        .control(ValueRange(tokens))
                        .results(types)
                        .build();
-  index.mayHaveSoftEdges |= node->hasAttr(StringRef(softInputsAttr));
+  index.mayHaveSoftEdges |= node->hasAttr(tfg::softInputsKey);
   if (!info.device.empty())
     node.setDevice(info.device);
   index.nodes[info.name] = node;
@@ -341,7 +342,7 @@ Expected<void> Graph::setNodeAttr(std::string_view name, std::string_view key,
   makeOwn(*this);
   EditIndex &index = indexOf(*impl);
   tfg::Node node = TREADLE_TRY(index.node(name));
-  if (key.starts_with("_mlir_"))
+  if (tfg::isReserved(key))
     return Unexpected(
         invalidArgument("node '", name, "': '", key, "' is no attribute, but a field of the node"));
   if (!value) {
@@ -370,7 +371,7 @@ Expected<void> Graph::setNodeAttr(std::string_view name, std::string_view key,
       }
   }
   node->setDiscardableAttr(key, attr);
-  index.mayHaveSoftEdges |= key == softInputsAttr;
+  index.mayHaveSoftEdges |= key == std::string_view(tfg::softInputsKey);
   return {};
 }
 

@@ -1,5 +1,7 @@
 #include "treadle/graph/EditIndex.h"
 
+#include "treadle/dialect/NodeAttributes.h"
+
 using namespace mlir;
 
 namespace treadle {
@@ -17,7 +19,7 @@ EditIndex::EditIndex(const Graph::Impl &impl)
     for (Operation &op : graph.getNodes().front())
       if (tfg::Node::isNode(&op)) {
         nodes[tfg::Node(&op).name()] = tfg::Node(&op);
-        mayHaveSoftEdges |= op.hasAttr(StringRef(softInputsAttr));
+        mayHaveSoftEdges |= op.hasAttr(tfg::softInputsKey);
       }
 }
 
@@ -25,7 +27,7 @@ SmallVector<tfg::Node> EditIndex::softFollowers() {
   SmallVector<tfg::Node> following;
   if (mayHaveSoftEdges)
     for (Operation &op : graph.getNodes().front())
-      if (tfg::Node::isNode(&op) && op.hasAttr(StringRef(softInputsAttr)))
+      if (tfg::Node::isNode(&op) && op.hasAttr(tfg::softInputsKey))
         following.emplace_back(&op);
   return following;
 }

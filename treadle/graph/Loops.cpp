@@ -2,6 +2,7 @@
 #include "treadle/graph/GraphImpl.h"
 
 #include "treadle/analysis/effects/Effects.h"
+#include "treadle/dialect/NodeAttributes.h"
 #include "treadle/ops/OpTable.h"
 #include "treadle/runtime/Plan.h"
 #include "treadle/transforms/deps_to_chains/Gain.h"
@@ -26,14 +27,14 @@ template <typename Visit> void forEachNode(ModuleOp module, Visit visit) {
 
 void state(tfg::Node node, const OpTraits &traits) {
   Builder builder(node->getContext());
-  SmallVector<Attribute> effects;
-  if (traits.touchesWorld)
-    effects.push_back(builder.getStringAttr("world"));
+  SmallVector<Attribute> reads, writes;
   for (const OpTraits::Effect &effect : traits.effects)
-    effects.push_back(
-        builder.getStringAttr((effect.writes ? "write " : "read ") + effect.resource));
-  node->setDiscardableAttr(tfg::statedEffectsKey, builder.getArrayAttr(effects));
-  node->setDiscardableAttr(tfg::waitsKey, builder.getBoolAttr(traits.waits));
+    (effect.writes ? writes : reads).push_back(builder.getStringAttr(effect.resource));
+  node->setDiscardableAttr(
+      tfg::opTraitsKey,
+      tfg::OpTraitsAttr::get(node->getContext(), builder.getBoolAttr(traits.waits),
+                             builder.getBoolAttr(traits.touchesWorld), builder.getArrayAttr(reads),
+                             builder.getArrayAttr(writes)));
 }
 
 bool isWhile(tfg::Node node) { return carriesArguments(opKind(node.opType())); }

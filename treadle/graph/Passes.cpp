@@ -2,6 +2,7 @@
 #include "treadle/graph/GraphImpl.h"
 
 #include "treadle/dialect/Diagnostics.h"
+#include "treadle/dialect/NodeAttributes.h"
 #include "treadle/graph/OutsideNames.h"
 #include "treadle/graph/PassOptions.h"
 #include "treadle/import/SavedModel.h"

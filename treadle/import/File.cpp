@@ -209,15 +209,6 @@ static void loadGraphDialects(MLIRContext &context) {
                       tf_type::TfTypeDialect>();
 }
 
-/// What Treadle notes on nodes while it has them, no text states.
-static void removeDerived(ModuleOp module) {
-  module.walk([](Operation *op) {
-    for (NamedAttribute attr : llvm::to_vector(op->getDiscardableAttrs()))
-      if (attr.getName().getValue().starts_with(graphdef::derivedPrefix))
-        op->removeDiscardableAttr(attr.getName());
-  });
-}
-
 /// Of ops as they are today, with the elements of their constants.
 static LogicalResult verifyProgram(ModuleOp module) {
   stablehlo::modernize(module);
@@ -239,8 +230,6 @@ static ImportedModule readMlirText(MLIRContext &context, std::string_view writte
   // Its lexer looks at the byte behind the text, which must be zero.
   ParserConfig config(&context, /*verifyAfterParse=*/false);
   auto module = parseSourceString<ModuleOp>(withPackedBools(text), config);
-  if (module)
-    removeDerived(*module);
   if (module && isBody)
     returnUnused(*module);
   bool isGood =

@@ -6,9 +6,6 @@
 
 namespace treadle::graphdef {
 
-/// Attributes of a node whose keys begin like this are none of the NodeDef's.
-inline constexpr llvm::StringLiteral reservedPrefix = "_mlir_";
-
 /// On a node, function or graph: a #tf_type.message with the fields of its NodeDef, FunctionDef or
 /// GraphDef that have no other place, and inputs as they were spelled where that isn't canonical.
 inline constexpr llvm::StringLiteral restKey = "_mlir_rest";
@@ -18,13 +15,6 @@ inline constexpr llvm::StringLiteral restKey = "_mlir_rest";
 inline constexpr llvm::StringLiteral outputsKey = "_mlir_outputs";
 /// On such a node, where the file defines its op: these are all of the op's outputs, in its order.
 inline constexpr llvm::StringLiteral allOutputsKey = "_mlir_all_outputs";
-
-/// In front of what Treadle finds out about a node and notes on it. No file states these
-/// attributes, so that none changes what a graph means: GraphDefs are written without them, and
-/// texts lose them when they are read. Kernels find them without the prefix: `_problem`.
-inline constexpr llvm::StringLiteral derivedPrefix = "_mlir_derived";
-/// Why no function was made of the node's program.
-inline constexpr llvm::StringLiteral problemKey = "_mlir_derived_problem";
 
 /// Attributes of a FunctionDef's attribute map, and of its arguments, have this in front.
 inline constexpr llvm::StringLiteral attrPrefix = "tf.";

@@ -1,6 +1,7 @@
 // The pass over the nodes, and the knots that are tied after it.
 #include "treadle/import/NodeImporter.h"
 
+#include "treadle/dialect/NodeAttributes.h"
 #include "treadle/import/Cycles.h"
 #include "treadle/import/Faults.h"
 #include "treadle/import/Keywords.h"
@@ -134,9 +135,7 @@ void NodeImporter::addRest(const pb::NodeDef &node, SmallVectorImpl<NamedAttribu
     std::optional<Endpoint> endpoint = parseEndpoint(input);
     return endpoint && !isCanonical(*endpoint);
   };
-  auto isReserved = [](const auto &attr) {
-    return StringRef(attr.first).starts_with(reservedPrefix);
-  };
+  auto isReserved = [](const auto &attr) { return tfg::isReserved(attr.first); };
   bool hasOddInput = llvm::any_of(node.input(), isOdd);
   bool hasReserved = llvm::any_of(node.attr(), isReserved);
   if (!hasOddInput && !hasReserved && !node.has_experimental_debug_info() &&
@@ -161,7 +160,7 @@ Expected<DictionaryAttr> NodeImporter::convertAttrs(const pb::NodeDef &node) {
     if (key.empty())
       return Unexpected(invalidArgument("an attribute has an empty name, expected every attribute "
                                         "to have one"));
-    if (StringRef(key).starts_with(reservedPrefix))
+    if (tfg::isReserved(key))
       continue;
     Expected<Attribute> attr = state.attributes.convert(value);
     if (!attr)

@@ -1,5 +1,6 @@
 #include "treadle/lowering/Constants.h"
 
+#include "treadle/dialect/NodeAttributes.h"
 #include "treadle/import/Types.h"
 #include "treadle/kernels/Families.h"
 #include "treadle/lowering/Attributes.h"
@@ -66,7 +67,7 @@ Expected<AttrMap> kernelAttributes(Node node) {
   AttrMap attrs;
   for (NamedAttribute named : node.attrs()) {
     StringRef key = named.getName().getValue();
-    if (key.starts_with("_"))
+    if (isAboutNode(key))
       continue;
     AttrValue value = TREADLE_TRY(convertAttribute(named.getValue()));
     attrs.set(key, std::move(value));

@@ -3,14 +3,11 @@
 #include "treadle/dialect/Regions.h"
 #include "treadle/import/Keywords.h"
 #include "treadle/ops/OpTable.h"
-#include "treadle/rewriting/LoopVariables.h"
-#include "treadle/runtime/FunctionOps.h"
+#include "treadle/rewriting/SoftEdges.h"
 #include "treadle/runtime/Plan.h"
 #include "treadle/tensor/Suggestions.h"
 
 #include "treadle/lowering/Attributes.h"
-
-#include "llvm/ADT/StringSet.h"
 
 #include <algorithm>
 #include <charconv>
@@ -94,44 +91,43 @@ Endpoint Lowering::endpoint(mlir::Value value) const {
   return {numbers.lookup(result.getOwner()), static_cast<int32_t>(result.getResultNumber())};
 }
 
-// What isn't a list of names is no wish; `treadle check` says so.
-static void addSoftInputs(mlir::Attribute attribute, NodeSpec &out) {
-  auto list = mlir::dyn_cast<mlir::ArrayAttr>(attribute);
-  if (!list)
-    return;
-  auto soft = std::make_shared<SoftInputs>();
-  for (mlir::Attribute name : list)
-    if (auto text = mlir::dyn_cast<mlir::StringAttr>(name))
-      soft->after.push_back(text.str());
-  out.soft = std::move(soft);
-}
-
-// Attributes with an underscore in front are notes, of TensorFlow mostly; few tell how to run.
-static bool isForTheRuntime(llvm::StringRef key) {
-  static const llvm::StringSet<> names = {
-      llvm::StringRef(overlapAttr),
-  };
-  return names.contains(key);
-}
-
 // Of an op whose definition stands in the file the outputs are all there, in their order.
 static void addOutputNames(tfg::Node node, NodeSpec &out) {
   auto list = node.attr<mlir::ArrayAttr>(graphdef::outputsKey);
   if (!list || node->hasAttr(graphdef::allOutputsKey))
     return;
   std::vector<std::string> names;
-  for (auto name : list.getAsRange<mlir::StringAttr>())
-    names.push_back(name.str());
+  for (mlir::Attribute name : list)
+    if (auto text = mlir::dyn_cast<mlir::StringAttr>(name))
+      names.push_back(text.str());
   out.attrs.set(outputNamesAttr, std::move(names));
+}
+
+// What isn't a list of names is no wish; `treadle check` says so.
+static void addSoftInputs(tfg::Node node, NodeSpec &out) {
+  if (!node.attr<mlir::ArrayAttr>(tfg::softInputsKey))
+    return;
+  auto soft = std::make_shared<SoftInputs>();
+  for (llvm::StringRef name : tfg::softInputs(node))
+    soft->after.push_back(name.str());
+  out.soft = std::move(soft);
+}
+
+// What the node says of itself, beside the attributes of its op.
+static void addNotes(tfg::Node node, NodeSpec &out) {
+  out.isSwitch = tfg::takesPredicate(node);
+  if (tfg::ProblemAttr problem = tfg::programProblem(node))
+    out.problem = std::make_shared<const Error>(
+        Error{problem.getIsUnimplemented() ? Code::Unimplemented : Code::InvalidArgument,
+              problem.getMessage().str()});
+  addSoftInputs(node, out);
+  addOutputNames(node, out);
 }
 
 Expected<void> Lowering::addAttributes(tfg::Node node, NodeSpec &out) {
   for (mlir::NamedAttribute named : node.attrs()) {
     llvm::StringRef key = named.getName().getValue();
-    if (key == llvm::StringRef(softInputsAttr))
-      addSoftInputs(named.getValue(), out);
-    if (!key.consume_front(graphdef::derivedPrefix) && key.starts_with("_") &&
-        !isForTheRuntime(key))
+    if (tfg::isAboutNode(key) && key != llvm::StringRef(clusterAttr))
       continue;
     Expected<AttrValue> value = convertAttribute(named.getValue());
     if (!value)
@@ -140,7 +136,7 @@ Expected<void> Lowering::addAttributes(tfg::Node node, NodeSpec &out) {
               .atNode(out.name, out.op));
     out.attrs.set(key, std::move(*value));
   }
-  addOutputNames(node, out);
+  addNotes(node, out);
   if (!out.isFunctionCall)
     addDefaults(out.op, out.attrs);
   return {};

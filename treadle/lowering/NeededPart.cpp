@@ -1,5 +1,6 @@
 #include "treadle/lowering/NeededPart.h"
 
+#include "treadle/dialect/NodeAttributes.h"
 #include "treadle/ops/OpTable.h"
 #include "treadle/rewriting/Rewriting.h"
 
@@ -194,10 +195,8 @@ bool hasEffects(tfg::Node node, const ModuleIndex &index) {
     if (llvm::any_of(region.front().without_terminator(),
                      [&](mlir::Operation &inner) { return hasEffects(tfg::Node(&inner), index); }))
       return true;
-  if (auto stated = node.attr<mlir::ArrayAttr>("_effects"); stated && statesEffects(op))
-    return llvm::any_of(stated.getAsRange<mlir::StringAttr>(), [](mlir::StringAttr effect) {
-      return !effect.getValue().starts_with("read ");
-    });
+  if (tfg::OpTraitsAttr stated = tfg::statedTraits(node); stated && statesEffects(op))
+    return stated.getTouchesWorld().getValue() || !stated.getWrites().empty();
   if (index.function(op))
     return true;
   const OpDef *def = lookupOp(op);

@@ -1,18 +1,28 @@
 #include "treadle/rewriting/Colocation.h"
 
+#include "treadle/dialect/NodeAttributes.h"
 #include "treadle/rewriting/Rewriting.h"
 
 using namespace mlir;
 
 namespace treadle::tfg {
 
-static constexpr StringLiteral classKey = "_class";
-
-/// The node that an element of `_class` names; empty if it names none.
-static StringRef colocatedWith(Attribute element) {
+StringRef colocatedWith(Attribute element) {
   auto text = dyn_cast<StringAttr>(element);
   StringRef name = text ? text.getValue() : StringRef();
   return name.consume_front("loc:@") ? name : StringRef();
+}
+
+void renameColocations(Node node, const llvm::StringMap<std::string> &renamed) {
+  auto classes = node.attr<ArrayAttr>(classKey);
+  if (!classes)
+    return;
+  Builder builder(node->getContext());
+  auto rename = [&](Attribute element) -> Attribute {
+    auto known = renamed.find(colocatedWith(element));
+    return known == renamed.end() ? element : builder.getStringAttr("loc:@" + known->second);
+  };
+  node->setDiscardableAttr(classKey, builder.getArrayAttr(llvm::map_to_vector(classes, rename)));
 }
 
 /// Calls `visit` with each node of a body that has the attribute, and its elements that name

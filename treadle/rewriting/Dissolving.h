@@ -2,15 +2,11 @@
 // request needs. Of their functions, only that runs which a used result, or the token, needs.
 #pragma once
 
+#include "treadle/dialect/NodeAttributes.h"
 #include "treadle/ops/OpTable.h"
 #include "treadle/rewriting/Rewriting.h"
 
 namespace treadle::tfg {
-
-/// On an If, a Case or a While.
-inline constexpr llvm::StringLiteral dissolvedKey = "_lower_using_switch_merge";
-/// On a PartitionedCall or a StatefulPartitionedCall.
-inline constexpr llvm::StringLiteral dissolvedCallKey = "_lower_as_multi_device_function";
 
 inline bool dissolves(Node node) {
   OpKind kind = opKind(node.opType());

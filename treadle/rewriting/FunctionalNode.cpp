@@ -1,5 +1,6 @@
 #include "treadle/rewriting/FunctionalNode.h"
 
+#include "treadle/dialect/NodeAttributes.h"
 #include "treadle/import/Keywords.h"
 #include "treadle/ops/OpTable.h"
 
@@ -135,9 +136,9 @@ Node eraseFromNode(const FunctionalNode &functional, const llvm::BitVector &argu
   for (NamedAttribute attr : node.attrs()) {
     StringRef key = attr.getName();
     auto list = dyn_cast<ArrayAttr>(attr.getValue());
-    if (key == "Tin" || key == "_input_shapes")
+    if (key == "Tin" || key == inputShapesKey)
       list = without(list, arguments);
-    else if (key == "T" || key == "Tout" || key == "output_shapes" || key == "_output_shapes")
+    else if (key == "T" || key == "Tout" || key == "output_shapes" || key == outputShapesKey)
       list = without(list, results);
     bool isWrongNow = key == node.dialect().fullTypeKey && results.any();
     if (!isWrongNow)

@@ -1,18 +1,12 @@
 #include "treadle/rewriting/LoopVariables.h"
 
+#include "treadle/dialect/NodeAttributes.h"
 #include "treadle/import/Keywords.h"
 #include "treadle/rewriting/Rewriting.h"
 
 using namespace mlir;
 
 namespace treadle::tfg {
-
-bool isLoopCondition(Node node) {
-  auto shape = node.attr<tf_type::ShapeAttr>("shape");
-  return node->hasAttr(loopConditionKey) && node.opType() == "EnsureShape" && shape &&
-         shape.hasRank() && shape.getDims().empty() && node.numResults() == 1 &&
-         getElementTypeOrSelf(node->getResult(0)).isInteger(1);
-}
 
 static ArrayAttr appended(ArrayAttr list, ArrayRef<Attribute> last) {
   SmallVector<Attribute> all(list.begin(), list.end());
@@ -29,7 +23,7 @@ BlockArgument appendArgument(FuncOp function, StringRef name, Type type) {
     function->setDiscardableAttr(graphdef::inputShapesKey,
                                  appended(shapes, tf_type::ShapeAttr::get(cast<ShapedType>(type))));
   DictionaryAttr named =
-      builder.getDictionaryAttr(builder.getNamedAttr("tfg.name", builder.getStringAttr(name)));
+      builder.getDictionaryAttr(builder.getNamedAttr(argNameKeyword, builder.getStringAttr(name)));
   (void)function.insertArguments({at, at}, {type, tf_type::ControlType::get(context)},
                                  {named, builder.getDictionaryAttr({})},
                                  {function.getLoc(), function.getLoc()});
@@ -38,7 +32,7 @@ BlockArgument appendArgument(FuncOp function, StringRef name, Type type) {
 
 static bool isResultName(FuncOp function, StringRef name) {
   for (unsigned i = 0; i < function.getNumResults(); ++i)
-    if (auto own = function.getResultAttrOfType<StringAttr>(i, "tfg.name"))
+    if (auto own = function.getResultAttrOfType<StringAttr>(i, argNameKeyword))
       if (own.getValue() == name)
         return true;
   return false;
@@ -52,7 +46,7 @@ void appendResult(FuncOp function, std::string name, Value value) {
   function.getReturn()->insertOperands(at, value);
   (void)function.insertResult(
       at, value.getType(),
-      builder.getDictionaryAttr(builder.getNamedAttr("tfg.name", builder.getStringAttr(name))));
+      builder.getDictionaryAttr(builder.getNamedAttr(argNameKeyword, builder.getStringAttr(name))));
 }
 
 /// The attributes of the loop as they are with variables of these types more.
@@ -70,7 +64,7 @@ static SmallVector<NamedAttribute> attrsWith(Node loop, TypeRange more) {
       attrs.emplace_back(attr.getName(), appended(list, dtypes));
     else if (key == "output_shapes" && list && list.size() == loop.numResults())
       attrs.emplace_back(attr.getName(), appended(list, shapes));
-    else if (key != "_output_shapes" && key != "_input_shapes" &&
+    else if (key != outputShapesKey && key != inputShapesKey &&
              attr.getName() != loop.dialect().fullTypeKey)
       attrs.push_back(attr);
   }

@@ -1,14 +1,9 @@
-// What passes give a While loop: variables beside its own, and a check of its condition.
+// Variables that passes give a While loop beside its own.
 #pragma once
 
 #include "treadle/dialect/Tfg.h"
 
 namespace treadle::tfg {
-
-/// Marks an EnsureShape that stands for a LoopCond, which only frames have: run, it is one.
-inline constexpr llvm::StringLiteral loopConditionKey = "_loop_condition";
-/// Whether the node is an EnsureShape that is so marked, of a bool scalar.
-bool isLoopCondition(Node node);
 
 /// Adds a data argument, and its token, after the others. `name` is in use by nobody.
 mlir::BlockArgument appendArgument(FuncOp function, llvm::StringRef name, mlir::Type type);

@@ -99,7 +99,7 @@ static std::string argumentName(BlockArgument argument) {
   if (!attrs || argument.getArgNumber() >= attrs.getArgAttrs().size())
     return {};
   auto own = cast<DictionaryAttr>(attrs.getArgAttrs()[argument.getArgNumber()]);
-  auto name = own.getAs<StringAttr>("tfg.name");
+  auto name = own.getAs<StringAttr>(argNameKeyword);
   return name ? name.str() : std::string();
 }
 

@@ -41,16 +41,6 @@ unsigned firstArgumentOf(RegionForm form);
 mlir::Attribute regionAttr(mlir::DictionaryAttr attrs, const RegionAttrKeys &keys,
                            llvm::ArrayRef<llvm::StringLiteral> which, unsigned region);
 
-/// On a functional node while passes run: that it gets no regions.
-inline constexpr llvm::StringLiteral staysFunctionalKey = "tfg.stays_functional";
-
-/// Of a conditional with regions: what the functional form gave to its functions, by name, in
-/// order.
-/// `^x` where no branch used the value, so that it became a control input; `^^x` where it was one.
-inline constexpr llvm::StringLiteral operandsKey = "_operands";
-/// Marks a ToBool that makes a predicate of what the functional form had as its condition.
-inline constexpr llvm::StringLiteral predicateKey = "_region_predicate";
-
 /// `x`, `x:1`, or an argument's name; empty if it has none.
 std::string operandName(mlir::Value value);
 

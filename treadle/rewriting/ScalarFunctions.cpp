@@ -1,5 +1,6 @@
 #include "treadle/rewriting/ScalarFunctions.h"
 
+#include "treadle/dialect/NodeAttributes.h"
 #include "treadle/ops/OpTable.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -118,7 +119,7 @@ size_t numNodesOf(FuncOp function) {
 /// Whether both values are the same result of nodes that compute the same of the same inputs.
 bool areOfOneOp(OpResult first, OpResult second) {
   Node a(first.getOwner()), b(second.getOwner());
-  auto isStated = [](NamedAttribute attr) { return !attr.getName().getValue().starts_with("_"); };
+  auto isStated = [](NamedAttribute attr) { return !isAboutNode(attr.getName()); };
   return a.opType() == b.opType() && a.numData() == b.numData() &&
          first.getResultNumber() == second.getResultNumber() &&
          a->getResultTypes() == b->getResultTypes() &&

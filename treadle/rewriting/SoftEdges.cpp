@@ -1,8 +1,8 @@
 #include "treadle/rewriting/SoftEdges.h"
 
+#include "treadle/dialect/NodeAttributes.h"
 #include "treadle/rewriting/Frames.h"
 #include "treadle/rewriting/Rewriting.h"
-#include "treadle/runtime/Graph.h"
 #include "treadle/runtime/SoftOrder.h"
 
 #include "llvm/ADT/SetVector.h"
@@ -11,11 +11,9 @@ using namespace mlir;
 
 namespace treadle::tfg {
 
-static StringRef key() { return {softInputsAttr.data(), softInputsAttr.size()}; }
-
 SmallVector<StringRef> softInputs(Node node) {
   SmallVector<StringRef> names;
-  if (auto list = node.attr<ArrayAttr>(key()))
+  if (auto list = node.attr<ArrayAttr>(softInputsKey))
     for (Attribute name : list)
       if (auto text = dyn_cast<StringAttr>(name))
         names.push_back(text.getValue());
@@ -28,11 +26,11 @@ void setSoftInputs(Node node, ArrayRef<StringRef> names) {
     if (name != node.name())
       unique.insert(name);
   if (unique.empty()) {
-    node->removeDiscardableAttr(key());
+    node->removeDiscardableAttr(softInputsKey);
     return;
   }
   Builder builder(node->getContext());
-  node->setDiscardableAttr(key(), builder.getStrArrayAttr(unique.getArrayRef()));
+  node->setDiscardableAttr(softInputsKey, builder.getStrArrayAttr(unique.getArrayRef()));
 }
 
 void addSoftInputs(Node node, ArrayRef<StringRef> names) {
@@ -44,7 +42,7 @@ void addSoftInputs(Node node, ArrayRef<StringRef> names) {
 }
 
 void renameSoftInputs(Node node, const llvm::StringMap<std::string> &renamed) {
-  if (!node.attr(key()))
+  if (!node.attr(softInputsKey))
     return;
   SmallVector<StringRef> names = softInputs(node);
   for (StringRef &name : names)
@@ -78,7 +76,7 @@ SoftEdges::SoftEdges(Block &body) : only(&body) {
 
 void SoftEdges::read(Block &body) {
   for (Operation &op : body)
-    if (Node::isNode(&op) && Node(&op).attr(key())) {
+    if (Node::isNode(&op) && Node(&op).attr(softInputsKey)) {
       isActive = true;
       for (StringRef name : softInputs(Node(&op)))
         mentioned.insert(name);
@@ -120,7 +118,7 @@ void SoftEdges::rewrite(Block &body) {
   for (Operation &op : body)
     if (Node::isNode(&op)) {
       present.insert(Node(&op).name());
-      if (Node(&op).attr(key()))
+      if (Node(&op).attr(softInputsKey))
         following.push_back(Node(&op));
     }
   const Names &names = replaced[&body];
@@ -168,21 +166,23 @@ void NumberedBody::forEachSoftEdge(function_ref<void(int32_t from, int32_t to)> 
 
 SmallVector<SoftEdgeFinding> findSoftEdgeProblems(Block &body) {
   SmallVector<SoftEdgeFinding> found;
-  auto isFollowing = [](Operation &op) { return Node::isNode(&op) && Node(&op).attr(key()); };
+  auto isFollowing = [](Operation &op) {
+    return Node::isNode(&op) && Node(&op).attr(softInputsKey);
+  };
   if (llvm::none_of(body, isFollowing))
     return found;
   NumberedBody numbered(body);
   SoftOrder order(numbered.before);
   for (auto [i, node] : llvm::enumerate(numbered.nodes)) {
-    if (node.attr(key()) && !node.attr<ArrayAttr>(key()))
-      found.push_back({node, "attribute '" + key().str() +
+    if (node.attr(softInputsKey) && !node.attr<ArrayAttr>(softInputsKey))
+      found.push_back({node, "attribute '" + softInputsKey.str() +
                                  "' is no list; expected names of nodes: [\"a\", \"b\"]"});
     for (StringRef name : softInputs(node)) {
       auto from = numbered.names.find(name);
       if (from == numbered.names.end())
         found.push_back({node, "it should follow '" + name.str() +
                                    "', but there is no such node; correct the name in '" +
-                                   key().str() + "' or remove it"});
+                                   softInputsKey.str() + "' or remove it"});
       else if (!order.add(from->second, static_cast<int32_t>(i)))
         found.push_back({node, "it should follow '" + name.str() +
                                    "', but edges order them the other way around; a run "

@@ -409,7 +409,7 @@ Expected<BoundKernel> bindCall(const NodeSpec &spec, FunctionLibrary *library) {
   if (spec.isFunctionCall) {
     add({spec.op, std::make_shared<AttrMap>(spec.attrs)});
   } else if (opKind(spec.op) == OpKind::If) {
-    state.choice = spec.attrs.getOr(switchAttr, false) ? CallState::Switch : CallState::If;
+    state.choice = spec.isSwitch ? CallState::Switch : CallState::If;
     if (spec.inputs.empty())
       return Unexpected(invalidArgument("it has no condition among its inputs"));
     for (std::string_view branch : {"then_branch", "else_branch"}) {

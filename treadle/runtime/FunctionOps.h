@@ -48,9 +48,6 @@ struct Caller {
   void fail(OpContext &ctx, Error error) const { ctx.fail(at(std::move(error))); }
 };
 
-/// Set on an If that was Switch nodes: its condition is their predicate.
-inline constexpr char switchAttr[] = "_switch";
-
 /// A call or a conditional: which function runs is chosen from input 0 where there is a choice.
 struct CallState {
   Caller caller;

@@ -25,9 +25,6 @@ struct ValueType {
   bool isRef = false;
 };
 
-/// On a node: names of nodes of the same graph or function that should run before it (soft edges).
-inline constexpr std::string_view softInputsAttr = "_soft_inputs";
-
 /// A node's soft edges. They are names, since a wish must not stand in the way of who removes,
 /// moves or merges nodes: one that no node has counts for nothing.
 struct SoftInputs {
@@ -52,7 +49,9 @@ struct NodeSpec {
   std::vector<int32_t> controls; // nodes that must have finished
   std::vector<ValueType> inputTypes;
   std::vector<ValueType> outputTypes;
+  std::shared_ptr<const Error> problem;   // why the node can't run; null: nothing is known
   bool isFunctionCall = false;            // `op` names a function, `attrs` instantiate it
+  bool isSwitch = false;                  // an If whose condition is a predicate: a bool scalar
   std::shared_ptr<const SoftInputs> soft; // null: none
   std::shared_ptr<const LoopSpec> loop;   // a While that has its graphs with it, not their names
   std::shared_ptr<const LoopPlans> plans; // of `loop`: while a plan is built

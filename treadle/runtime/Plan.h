@@ -58,9 +58,6 @@ public:
   virtual Expected<SortOrder> sortOrder(const std::string &) { return SortOrder{}; }
 };
 
-/// On the Enter nodes of a loop that is not to become a structured one: a bool.
-inline constexpr std::string_view overlapAttr = "_overlap";
-
 /// On calls of functions that are worth compiling: a bool.
 inline constexpr std::string_view clusterAttr = "_cluster";
 

@@ -130,6 +130,8 @@ BoundKernel dereferencing(const BoundKernel &inner, size_t numInputs) {
 }
 
 Expected<BoundKernel> bindByOp(const NodeSpec &spec, const PlanOptions &options) {
+  if (spec.problem)
+    return Unexpected(*spec.problem);
   if (spec.op == "Const" || spec.op == "HostConst")
     return bindConst(spec);
   if (spec.op == "_Read")

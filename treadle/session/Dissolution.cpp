@@ -1,5 +1,6 @@
 #include "treadle/session/Dissolution.h"
 
+#include "treadle/dialect/NodeAttributes.h"
 #include "treadle/lowering/NeededPart.h"
 #include "treadle/rewriting/Dissolving.h"
 #include "treadle/session/Pipelines.h"

@@ -208,7 +208,9 @@ void Writer::write(const Statement &s) {
     return values.push_back(body.compute("Mul", {a, body.constant(s.number)}));
   case Statement::Delay:
     return values.push_back(
-        body.node("Delay", {a}, {Type::Int}, "_effects = [], _waits = true")[0]);
+        body.node("Delay", {a}, {Type::Int},
+                  "tfg.op_traits = #tfg.op_traits<waits = true, touches_world = false, reads = [], "
+                  "writes = []>")[0]);
   case Statement::Read:
     return values.push_back(body.node("ReadVariableOp", {handle}, {Type::Int}, "dtype = i32")[0]);
   case Statement::Peek:

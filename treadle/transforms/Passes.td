@@ -1045,8 +1045,8 @@ def ExpandPrograms : Pass<"tfg-expand-programs", "::mlir::ModuleOp"> {
     %y, %c = PartitionedCall(%x) name("y") {f = #tf_type.func<@main, {}>} : (tensor<3xf32>) -> (tensor<3xf32>)
     ```
 
-    A node stays, with the reason in `_mlir_derived_problem`, where its program can't be read; its kernel gives
-    this as the error.
+    A node stays, with the reason in `tfg.problem`, where its program can't be read; it fails with that
+    once it is reached.
   }];
 }
 

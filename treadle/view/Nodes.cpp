@@ -1,13 +1,13 @@
 #include "treadle/view/Nodes.h"
 
 #include "treadle/analysis/shapes/TypeShapes.h"
+#include "treadle/dialect/NodeAttributes.h"
 #include "treadle/dialect/SourceLocation.h"
 #include "treadle/explain/ClusterExplanation.h"
 #include "treadle/ops/OpTable.h"
 #include "treadle/rewriting/Frames.h"
 #include "treadle/rewriting/Rewriting.h"
 #include "treadle/rewriting/SoftEdges.h"
-#include "treadle/runtime/Graph.h"
 
 using namespace mlir;
 
@@ -18,7 +18,7 @@ using tfg::Node;
 
 /// What stands for itself in a node's attributes.
 bool isShownElsewhere(Node node, NamedAttribute attr) {
-  return node.isKeyword(attr.getName()) || attr.getName() == StringRef(softInputsAttr);
+  return node.isKeyword(attr.getName()) || attr.getName() == tfg::softInputsKey;
 }
 
 /// The first value of a chain: what tfg-deps-to-chains makes for a loop whose effects have an

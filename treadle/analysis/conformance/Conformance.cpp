@@ -1,5 +1,6 @@
 #include "treadle/analysis/conformance/Conformance.h"
 
+#include "treadle/dialect/NodeAttributes.h"
 #include "treadle/lowering/Attributes.h"
 #include "treadle/ops/OpTable.h"
 #include "treadle/tensor/Error.h"
@@ -70,7 +71,7 @@ public:
     for (const AttrDef &attr : def.attrs())
       checkAttr(attr);
     for (NamedAttribute attr : node.attrs())
-      if (StringRef name = attr.getName(); !name.starts_with("_") && !def.findAttr(name))
+      if (StringRef name = attr.getName(); !tfg::isAboutNode(name) && !def.findAttr(name))
         add("attribute '", name.str(),
             "' is none of the op's; those that only mean something to "
             "tools begin with '_'");

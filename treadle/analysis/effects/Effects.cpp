@@ -453,26 +453,25 @@ void EffectAnalysis::addReach(Node node, const OpEffects &known, EffectSet &out)
       {intern(std::move(resource), key), known.reached.part, known.reached.kind == Access::Write});
 }
 
-/// What the node itself says: `world`, `read NAME` or `write NAME`; and it may do anything to what
-/// it is given handles to.
-void EffectAnalysis::addStated(Node node, ArrayAttr stated, EffectSet &out) {
+/// What the node itself says; and it may do anything to what it is given handles to.
+void EffectAnalysis::addStated(Node node, OpTraitsAttr stated, EffectSet &out) {
   addHandleEffects(node, {Access::Write, Part::Whole}, out);
-  for (StringAttr effect : stated.getAsRange<StringAttr>()) {
-    auto [kind, name] = effect.getValue().split(' ');
-    ResourceId id = world;
-    if (kind != "world") {
-      std::string text = ("resource '" + name + "'").str();
-      id = intern({Resource::Named, text}, text);
+  if (stated.getTouchesWorld().getValue())
+    out.push_back({world, Part::Whole, true});
+  auto add = [&](ArrayAttr names, bool writes) {
+    for (auto name : names.getAsRange<StringAttr>()) {
+      std::string text = ("resource '" + name.getValue() + "'").str();
+      out.push_back({intern({Resource::Named, text}, text), Part::Whole, writes});
     }
-    out.push_back({id, Part::Whole, kind != "read"});
-  }
+  };
+  add(stated.getReads(), false);
+  add(stated.getWrites(), true);
   sortAndUnique(out);
 }
 
 EffectAnalysis::EffectSet EffectAnalysis::effectsOf(Node node) {
   EffectSet out;
-  if (auto stated = node.attr<ArrayAttr>(statedEffectsKey);
-      stated && statesEffects(node.opType())) {
+  if (OpTraitsAttr stated = statedTraits(node); stated && statesEffects(node.opType())) {
     addStated(node, stated, out);
     return out;
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "treadle/dialect/FunctionNames.h"
+#include "treadle/dialect/NodeAttributes.h"
 #include "treadle/ops/OpTable.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -45,10 +46,6 @@ struct Effect {
   bool writes;
   bool operator==(const Effect &) const = default;
 };
-
-/// On a node: what it does besides giving its results, for ops that no table knows. A list of
-/// strings: `world`, `read NAME`, `write NAME`; nodes that name one resource share it.
-inline constexpr llvm::StringLiteral statedEffectsKey = "_effects";
 
 /// Effects of all nodes of a module. It looks at the module once, when it is made, and is of no use
 /// after the module changed.
@@ -110,7 +107,7 @@ private:
   IdSet resultHandles(Node node, unsigned index, llvm::ArrayRef<Call> calls);
   EffectSet effectsOf(Node node);
   void addHandleEffects(Node node, Access access, EffectSet &out);
-  void addStated(Node node, mlir::ArrayAttr stated, EffectSet &out);
+  void addStated(Node node, OpTraitsAttr stated, EffectSet &out);
   void addReach(Node node, const OpEffects &known, EffectSet &out);
   std::vector<Call> callsOf(Node node);
   Call bind(Node node, FuncOp function);

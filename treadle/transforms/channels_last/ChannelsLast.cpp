@@ -1,5 +1,6 @@
 #include "treadle/transforms/channels_last/ChannelsLast.h"
 
+#include "treadle/dialect/NodeAttributes.h"
 #include "treadle/ops/OpTable.h"
 #include "treadle/rewriting/Frames.h"
 #include "treadle/rewriting/SoftEdges.h"
@@ -245,7 +246,7 @@ private:
   void setResultType(Node node, unsigned i, int64_t rank) {
     Value result = node->getResult(i);
     result.setType(permutedType(result.getType(), orderToLast(rank)));
-    node->removeDiscardableAttr("_output_shapes");
+    node->removeDiscardableAttr(outputShapesKey);
   }
 
   // --- ops that say where channels are -----------------------------------------------------------

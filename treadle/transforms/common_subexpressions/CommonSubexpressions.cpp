@@ -1,3 +1,4 @@
+#include "treadle/dialect/NodeAttributes.h"
 #include "treadle/rewriting/ControlMerger.h"
 #include "treadle/runtime/Graph.h"
 #include "treadle/transforms/Passes.h"
@@ -23,7 +24,7 @@ struct Computation {
     tfg::Node node(op);
     return llvm::make_filter_range(
         node.attrs(), [key = node.dialect().nameKey](NamedAttribute attr) {
-          return attr.getName() != key && attr.getName() != StringRef(softInputsAttr);
+          return attr.getName() != key && attr.getName() != tfg::softInputsKey;
         });
   }
 

@@ -1,6 +1,7 @@
 // tfg-consolidate-attrs and tfg-prepare-attrs-export: shapes and handle data as types and as
 // attributes.
 #include "treadle/analysis/shapes/TypeShapes.h"
+#include "treadle/dialect/NodeAttributes.h"
 #include "treadle/import/Keywords.h"
 #include "treadle/rewriting/Rewriting.h"
 #include "treadle/transforms/Passes.h"
@@ -15,22 +16,6 @@ namespace treadle {
 
 namespace tfg {
 namespace {
-
-constexpr StringLiteral outputShapesKey = "_output_shapes";
-constexpr StringLiteral argShapesKey = "tf._output_shapes";
-// Marks of what is to be written again. On nodes no GraphDef has them.
-constexpr StringLiteral regenerateNodeKey = "_mlir_regenerate_output_shapes";
-constexpr StringLiteral regenerateArgKey = "tfg.regenerate_output_shapes";
-constexpr StringLiteral regenerateInputsKey = "tfg.regenerate_input_shapes";
-constexpr StringLiteral regenerateHandleKey = "tfg.regenerate_handle_data";
-
-/// A shape for each of so many values; null if the attribute is anything else.
-ArrayAttr shapesOf(Attribute attr, size_t count) {
-  auto shapes = dyn_cast_or_null<ArrayAttr>(attr);
-  bool fits =
-      shapes && shapes.size() == count && llvm::all_of(shapes, llvm::IsaPred<tf_type::ShapeAttr>);
-  return fits ? shapes : nullptr;
-}
 
 Attribute shapeOf(Type type) {
   auto shaped = dyn_cast<ShapedType>(type);
@@ -66,7 +51,7 @@ public:
 
   /// What the types can't hold stays as it is.
   void fold(Node node) {
-    ArrayAttr shapes = shapesOf(node.attr(outputShapesKey), node.numResults());
+    ArrayAttr shapes = statedShapes(node.attr(outputShapesKey), node.numResults());
     if (!shapes || shapes.empty())
       return;
     for (auto [result, shape] : llvm::zip(node.results(), shapes))
@@ -79,7 +64,7 @@ public:
 
   void fold(FuncOp function) {
     unsigned count = function.getNumDataArguments();
-    ArrayAttr shapes = shapesOf(function->getDiscardableAttr(graphdef::inputShapesKey), count);
+    ArrayAttr shapes = statedShapes(function->getDiscardableAttr(graphdef::inputShapesKey), count);
     SmallVector<Type> types;
     for (unsigned i = 0; i < count; ++i) {
       BlockArgument argument = function.getDataArgument(i);
@@ -100,7 +85,7 @@ public:
 private:
   void foldArgument(FuncOp function, unsigned index) {
     BlockArgument argument = function.getDataArgument(index);
-    if (auto shapes = shapesOf(function.getArgAttr(2 * index, argShapesKey), 1)) {
+    if (auto shapes = statedShapes(function.getArgAttr(2 * index, argShapesKey), 1)) {
       argument.setType(refined(argument.getType(), shapes[0]));
       if (shapeOf(argument.getType()) == shapes[0]) {
         function.removeArgAttr(2 * index, argShapesKey);

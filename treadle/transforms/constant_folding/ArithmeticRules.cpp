@@ -1,5 +1,6 @@
 // Neutral and absorbing elements, and ops that undo or repeat themselves. Only what is exact: every
 // bit of a result stays, -0.0 and infinities included.
+#include "treadle/dialect/NodeAttributes.h"
 #include "treadle/lowering/Attributes.h"
 #include "treadle/ops/OpTable.h"
 #include "treadle/transforms/constant_folding/Simplifier.h"
@@ -195,7 +196,7 @@ Node negateComparison(Simplifier &simplifier, Node node) {
     return {};
   SmallVector<NamedAttribute> attrs;
   for (NamedAttribute attr : inner.attrs())
-    if (!attr.getName().strref().starts_with("_"))
+    if (!isAboutNode(attr.getName()))
       attrs.push_back(attr);
   return simplifier.makeOp(node, def->negation(), SmallVector<Value>(inner.data()), attrs);
 }

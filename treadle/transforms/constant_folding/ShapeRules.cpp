@@ -1,4 +1,5 @@
 // Shapes that are known, and ops that move nothing.
+#include "treadle/dialect/NodeAttributes.h"
 #include "treadle/lowering/Attributes.h"
 #include "treadle/transforms/constant_folding/Simplifier.h"
 
@@ -194,7 +195,7 @@ Node transpose(Simplifier &simplifier, Node node) {
   if (!constant)
     return {};
   SmallVector<NamedAttribute> attrs(llvm::make_filter_range(
-      node.attrs(), [](NamedAttribute attr) { return !attr.getName().strref().starts_with("_"); }));
+      node.attrs(), [](NamedAttribute attr) { return !isAboutNode(attr.getName()); }));
   return simplifier.makeOp(node, node.opType(), {inner->getOperand(0), constant}, attrs);
 }
 

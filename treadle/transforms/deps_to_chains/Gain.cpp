@@ -1,5 +1,6 @@
 #include "treadle/transforms/deps_to_chains/Gain.h"
 
+#include "treadle/dialect/NodeAttributes.h"
 #include "treadle/ops/OpTable.h"
 #include "treadle/transforms/topological_sort/TopologicalSort.h"
 
@@ -18,8 +19,8 @@ bool WaitingNodes::waits(Node node) {
   const OpDef *def = lookupOp(op);
   if (kind == ForOthers)
     return (def && def->facts().blocks) || waitsInside(node);
-  if (auto stated = node.attr<BoolAttr>(waitsKey))
-    return stated.getValue();
+  if (OpTraitsAttr stated = statedTraits(node))
+    return stated.getWaits().getValue();
   if (def && (def->facts().blocks || def->facts().runsPython))
     return true;
   return (!def && !function(op)) || waitsInside(node);

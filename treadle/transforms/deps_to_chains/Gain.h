@@ -7,18 +7,15 @@
 
 namespace treadle::tfg {
 
-/// On a node: whether it may wait for long (a device, a timer, another run) where the machine could
-/// do something else. Without it, ops say so by their names.
-inline constexpr llvm::StringLiteral waitsKey = "_waits";
-
 /// Finds a function by name; null if there is none.
 using FunctionLookup = std::function<FuncOp(llvm::StringRef)>;
 /// The functions that a module has now.
 FunctionLookup lookupIn(mlir::ModuleOp module);
 
-/// Knows which nodes wait: blocking ops, Python, ops that nobody knows, and whatever calls a
-/// function with such nodes. With `ForOthers`, blocking ops alone: those that exchange values with
-/// other processes or runs.
+/// Knows which nodes may wait for long (for a device, a timer, another run) where the machine could
+/// do something else: those that say so (#tfg.op_traits), blocking ops, Python, ops that nobody
+/// knows, and whatever calls a function with such nodes. With `ForOthers`, blocking ops alone:
+/// those that exchange values with other processes or runs.
 class WaitingNodes {
 public:
   enum Kind : uint8_t { ForAnything, ForOthers };

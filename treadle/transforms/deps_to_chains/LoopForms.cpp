@@ -1,6 +1,7 @@
 #include "treadle/transforms/deps_to_chains/LoopForms.h"
 
 #include "treadle/dialect/Diagnostics.h"
+#include "treadle/dialect/NodeAttributes.h"
 #include "treadle/ops/OpTable.h"
 #include "treadle/rewriting/RegionForms.h"
 #include "treadle/transforms/Passes.h"
@@ -17,9 +18,6 @@ using namespace mlir;
 
 namespace treadle::tfg {
 namespace {
-
-/// On While nodes meanwhile: whether they are from a frame.
-constexpr llvm::StringLiteral fromFrameKey = "tfg.from_frame";
 
 template <typename Visit> void forEachNode(ModuleOp module, Visit visit) {
   module.walk([&](Operation *op) {

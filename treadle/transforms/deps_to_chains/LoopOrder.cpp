@@ -1,5 +1,6 @@
 #include "treadle/transforms/deps_to_chains/LoopOrder.h"
 
+#include "treadle/dialect/NodeAttributes.h"
 #include "treadle/rewriting/Frames.h"
 #include "treadle/transforms/deps_to_chains/Conflicts.h"
 #include "treadle/transforms/deps_to_chains/Redundancy.h"
@@ -68,7 +69,7 @@ private:
 std::string Planner::findObstacle(LoopOverlap overlap) const {
   if (overlap == LoopOverlap::Off)
     return "loop-overlap is off";
-  auto annotation = loop.node.attr<BoolAttr>("_stateful_parallelism");
+  auto annotation = loop.node.attr<BoolAttr>(statefulParallelismKey);
   if (annotation && !annotation.getValue() && overlap == LoopOverlap::Auto)
     return "its attribute '_stateful_parallelism' is false";
   if (parallelIterations(loop.node) == 1)

@@ -1,3 +1,4 @@
+#include "treadle/dialect/NodeAttributes.h"
 #include "treadle/dialect/stablehlo/StableHlo.h"
 #include "treadle/import/File.h"
 #include "treadle/import/Keywords.h"
@@ -153,8 +154,8 @@ void Expander::expand(Node node) {
     return;
   }
   const Error &error = function.error();
-  std::string text = (error.code == Code::Unimplemented ? "unimplemented: " : "") + error.message;
-  node->setAttr(graphdef::problemKey, StringAttr::get(node->getContext(), text));
+  node->setAttr(problemKey, ProblemAttr::get(node->getContext(), error.code == Code::Unimplemented,
+                                             "its program: " + error.message));
 }
 
 /// Nodes with equal attributes, but for their names, have one function.

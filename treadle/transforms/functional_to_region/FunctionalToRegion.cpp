@@ -1,3 +1,4 @@
+#include "treadle/dialect/NodeAttributes.h"
 #include "treadle/rewriting/RegionForms.h"
 #include "treadle/rewriting/SoftEdges.h"
 #include "treadle/transforms/Passes.h"
@@ -17,7 +18,7 @@ using namespace tfg;
 
 /// XLA and TPUs compile such a function as it stands.
 bool isCompiledApart(FuncOp function) {
-  for (StringRef key : {"_xla_compile_id", "_tpu_replicate", "_XlaMustCompile"})
+  for (StringRef key : {xlaCompileKey, tpuReplicateKey, mustCompileKey})
     for (Attribute attr : {function->getAttr(("tf." + key).str()), function->getAttr(key)})
       if (auto flag = dyn_cast_or_null<BoolAttr>(attr); attr && (!flag || flag.getValue()))
         return true;
@@ -54,19 +55,15 @@ void renameOperands(Block &body, llvm::StringMap<std::string> names) {
     auto form = regionFormOf(&op);
     if (form != RegionForm::If && form != RegionForm::Case)
       continue;
-    if (auto list = op.getAttrOfType<ArrayAttr>(operandsKey)) {
-      Builder builder(op.getContext());
-      SmallVector<Attribute> renamed;
-      for (auto entry : list.getAsRange<StringAttr>()) {
-        StringRef name = entry.getValue();
-        StringRef mark = name.take_while([](char c) { return c == '^'; });
-        name = name.drop_front(mark.size());
-        auto found = names.find(name);
-        renamed.push_back(found == names.end() ? entry
-                                               : builder.getStringAttr(mark + found->second));
-      }
-      op.setAttr(operandsKey, builder.getArrayAttr(renamed));
+    Builder builder(op.getContext());
+    SmallVector<Attribute> renamed;
+    for (StringRef entry : operandNames(&op)) {
+      StringRef mark = entry.take_while([](char c) { return c == '^'; });
+      auto found = names.find(entry.drop_front(mark.size()));
+      renamed.push_back(builder.getStringAttr(found == names.end() ? entry : mark + found->second));
     }
+    if (!renamed.empty())
+      op.setAttr(operandsKey, builder.getArrayAttr(renamed));
     for (Region &region : op.getRegions())
       renameOperands(region.front(), names);
   }
@@ -205,7 +202,7 @@ private:
     return NodeBuilder(builder, "ToBool")
         .name(name)
         .attr("T", dtypeAttr(value.getType()))
-        .attr(predicateKey, builder.getUnitAttr())
+        .attr(regionPredicateKey, builder.getUnitAttr())
         .inputs(value)
         .results(RankedTensorType::get({}, builder.getI1Type()))
         .build()

@@ -52,7 +52,7 @@ private:
       if (copy.device().empty())
         copy.setDevice(caller.device());
       copy->setLoc(CallSiteLoc::get(copy->getLoc(), caller->getLoc()));
-      copy->removeDiscardableAttr("_class"); // names nodes of the function
+      copy->removeDiscardableAttr(classKey); // names nodes of the function
     }
     newNames[old] = copy.name().str();
     llvm::SmallSetVector<Value, 8> tokens(copy.control().begin(), copy.control().end());

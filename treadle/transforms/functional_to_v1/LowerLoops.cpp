@@ -1,6 +1,5 @@
 // While and For as frames.
 #include "treadle/rewriting/Frames.h"
-#include "treadle/runtime/Plan.h"
 #include "treadle/transforms/functional_to_v1/Lowering.h"
 
 using namespace mlir;
@@ -10,7 +9,7 @@ namespace treadle::tfg {
 Value Lowering::enter(const LoopValue &value, unsigned index, StringAttr frame, ValueRange tokens) {
   NodeBuilder built = make("Enter", "Enter_" + Twine(index), value.initial);
   if (overlaps)
-    built.attr(StringRef(overlapAttr), builder.getBoolAttr(true));
+    built.attr(overlapKey, builder.getBoolAttr(true));
   return built.attr("frame_name", frame)
       .attr("is_constant", builder.getBoolAttr(value.isConstant))
       .attr("parallel_iterations", builder.getI64IntegerAttr(parallelIterations(node)))
@@ -33,7 +32,7 @@ Value Lowering::bodyToken(Value variable) {
 SmallVector<Value> Lowering::lowerLoop(ArrayRef<LoopValue> values, ValueRange tokens,
                                        function_ref<Value(Values)> condition,
                                        function_ref<SmallVector<Value>(Values)> body) {
-  auto wanted = node.attr<StringAttr>("_frame_name");
+  auto wanted = node.attr<StringAttr>(frameNameKey);
   StringAttr frame = builder.getStringAttr(names.frame(wanted ? wanted.getValue() : name));
   SmallVector<Value> current, inBody, results;
   SmallVector<Node> merges(values.size());

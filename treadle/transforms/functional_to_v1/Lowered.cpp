@@ -24,7 +24,7 @@ static bool isDerived(StringRef key, OpKind kind) {
 static bool isField(Node node, NamedAttribute attr) {
   const TfgDialect &tfg = node.dialect();
   StringAttr key = attr.getName();
-  return key.strref().starts_with("_mlir_") && key != tfg.nameKey && key != tfg.deviceKey &&
+  return isReserved(key) && key != tfg.nameKey && key != tfg.deviceKey &&
          key != tfg.assignedDeviceKey;
 }
 
@@ -36,7 +36,7 @@ SmallVector<NamedAttribute> savedAttrs(Node node) {
     StringAttr key = attr.getName();
     if (isField(node, attr))
       saved.push_back(attr);
-    else if (!key.strref().starts_with("_mlir_") && !isDerived(key, opKind(node.opType())))
+    else if (!isReserved(key) && !isDerived(key, opKind(node.opType())))
       saved.emplace_back(StringAttr::get(context, loweredKey + "." + key.getValue()),
                          attr.getValue());
   }

@@ -2,17 +2,10 @@
 // that node is made again.
 #pragma once
 
+#include "treadle/dialect/NodeAttributes.h"
 #include "treadle/rewriting/Rewriting.h"
 
 namespace treadle::tfg {
-
-/// On the node that takes a functional node's name: that node's op, and (as `_lowered.KEY`) its
-/// attributes.
-inline constexpr llvm::StringLiteral loweredKey = "_lowered";
-/// On every other node made of a functional node: that node's name.
-inline constexpr llvm::StringLiteral loweredFromKey = "_lowered_from";
-/// On an Enter or Switch: which input (the selector of branches left out) it lets in.
-inline constexpr llvm::StringLiteral loweredInputKey = "_lowered_input";
 
 /// What the node that takes a functional node's name carries: the op, and the attributes but for
 /// those that follow from the nodes around it.

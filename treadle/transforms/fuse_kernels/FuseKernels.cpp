@@ -1,5 +1,6 @@
 #include "treadle/transforms/fuse_kernels/FuseKernels.h"
 
+#include "treadle/dialect/NodeAttributes.h"
 #include "treadle/dialect/TfType.h"
 #include "treadle/rewriting/SoftEdges.h"
 #include "treadle/transforms/Passes.h"
@@ -31,9 +32,8 @@ std::optional<SmallVector<int64_t>> FusionScope::declaredDims(Value value) const
   if (Tensor constant = constants.valueOf(value))
     return SmallVector<int64_t>(constant.dims().begin(), constant.dims().end());
   Node node = definingNode(value);
-  auto shapes = node ? node.attr<ArrayAttr>("_output_shapes") : ArrayAttr();
-  auto shape =
-      shapes && shapes.size() == 1 ? dyn_cast<tf_type::ShapeAttr>(shapes[0]) : tf_type::ShapeAttr();
+  ArrayAttr shapes = node ? statedShapes(node.attr(outputShapesKey), 1) : ArrayAttr();
+  auto shape = shapes ? cast<tf_type::ShapeAttr>(shapes[0]) : tf_type::ShapeAttr();
   if (!shape || !shape.hasRank())
     return std::nullopt;
   return llvm::to_vector(shape.getDims());

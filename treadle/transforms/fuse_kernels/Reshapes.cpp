@@ -1,5 +1,6 @@
 // A product whose rows are given more dimensions before a bias and an activation: what happens to
 // columns can as well come first, next to the product, which takes it in.
+#include "treadle/dialect/NodeAttributes.h"
 #include "treadle/ops/OpTable.h"
 #include "treadle/transforms/fuse_kernels/FuseKernels.h"
 
@@ -7,8 +8,6 @@ using namespace mlir;
 
 namespace treadle::tfg {
 namespace {
-
-constexpr StringLiteral shapesKey = "_output_shapes";
 
 class ReshapeMover {
 public:
@@ -28,7 +27,7 @@ public:
     reshape->setOperand(0, last->getResult(0));
     reshape->moveAfter(last.getOperation());
     for (Node node : {bias, last, reshape}) {
-      node->removeDiscardableAttr(shapesKey);
+      node->removeDiscardableAttr(outputShapesKey);
       if (node != reshape)
         node->getResult(0).setType(
             UnrankedTensorType::get(getElementTypeOrSelf(node->getResult(0).getType())));

@@ -1,3 +1,4 @@
+#include "treadle/dialect/NodeAttributes.h"
 #include "treadle/transforms/fuse_kernels/FuseKernels.h"
 
 using namespace mlir;
@@ -96,7 +97,7 @@ private:
       setStep(node, step);
     else
       node->setDiscardableAttr("sampling", builder.getI64IntegerAttr(step));
-    node->removeDiscardableAttr("_output_shapes");
+    node->removeDiscardableAttr(outputShapesKey);
     Value image = node->getResult(0);
     image.setType(UnrankedTensorType::get(getElementTypeOrSelf(image.getType())));
   }

@@ -1,4 +1,5 @@
 // tfg-lift-graph-to-func and tfg-lower-func-to-graph.
+#include "treadle/dialect/NodeAttributes.h"
 #include "treadle/rewriting/ControlMerger.h"
 #include "treadle/rewriting/SoftEdges.h"
 #include "treadle/transforms/Passes.h"
@@ -13,12 +14,6 @@ namespace treadle {
 
 namespace tfg {
 namespace {
-
-/// On an argument: [the node, the number of its result] that it stands for.
-constexpr StringLiteral liftedValueKey = "tfg.lifted_value_attr";
-/// On the function: the version and the other attributes of the graph.
-constexpr StringLiteral versionKey = "tfg.lifted_graph_version";
-constexpr StringLiteral graphAttrsKey = "tfg.lifted_graph_attrs";
 
 GraphOp graphOf(ModuleOp module) {
   auto graphs = module.getOps<GraphOp>();
@@ -88,9 +83,9 @@ public:
                                    builder.getFunctionType(argTypes, resultTypes));
     function.setArgAttrsAttr(builder.getArrayAttr(argAttrs));
     function.setResAttrsAttr(builder.getArrayAttr(resultAttrs));
-    function->setAttr(versionKey, graph.getVersion());
+    function->setAttr(liftedVersionKey, graph.getVersion());
     if (DictionaryAttr rest = graph->getDiscardableAttrDictionary(); !rest.empty())
-      function->setAttr(graphAttrsKey, rest);
+      function->setAttr(liftedGraphAttrsKey, rest);
     moveInto(function, feeds);
     SmallVector<Value> results;
     for (OpResult fetch : fetches) {
@@ -137,12 +132,12 @@ public:
   explicit Lowerer(FuncOp function) : function(function), builder(function) {}
 
   void lower() {
-    auto version = function->getAttrOfType<tf_type::VersionAttr>(versionKey);
+    auto version = function->getAttrOfType<tf_type::VersionAttr>(liftedVersionKey);
     bool wasLifted = version != nullptr;
     if (!version)
       version = tf_type::VersionAttr::get(builder.getContext(), latestProducer, 0, {});
     auto graph = GraphOp::create(builder, function.getLoc(), version);
-    if (auto rest = function->getAttrOfType<DictionaryAttr>(graphAttrsKey))
+    if (auto rest = function->getAttrOfType<DictionaryAttr>(liftedGraphAttrsKey))
       graph->setDiscardableAttrs(rest);
     if (graph.getNodes().empty())
       graph.getNodes().emplaceBlock();
@@ -199,7 +194,7 @@ private:
 
   /// Runs ask for it by the name of the result.
   void nameResult(unsigned index, Value value, NameScope &names) {
-    auto name = function.getResultAttrOfType<StringAttr>(index, "tfg.name");
+    auto name = function.getResultAttrOfType<StringAttr>(index, argNameKeyword);
     if (!name || nodes.contains(name.getValue()))
       return;
     handOn(builder, value).name(names.unique(name.getValue())).build();

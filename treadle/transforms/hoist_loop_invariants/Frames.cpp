@@ -1,4 +1,5 @@
 // Loops of Enter and Exit: what is computed from constant Enters alone is computed before them.
+#include "treadle/dialect/NodeAttributes.h"
 #include "treadle/transforms/hoist_loop_invariants/HoistLoopInvariants.h"
 
 #include "treadle/rewriting/Frames.h"
@@ -57,7 +58,7 @@ Node hoist(Node node, NameScope &names) {
           .control(tokens)
           .results(node->getResult(0).getType())
           .build();
-  entered->removeDiscardableAttr("_output_shapes");
+  entered->removeDiscardableAttr(outputShapesKey);
   node->replaceAllUsesWith(entered.getOperation());
   node->erase();
   return outside;

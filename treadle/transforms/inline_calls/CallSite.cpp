@@ -1,5 +1,7 @@
 #include "treadle/transforms/inline_calls/CallSite.h"
 
+#include "treadle/dialect/NodeAttributes.h"
+#include "treadle/rewriting/Colocation.h"
 #include "treadle/rewriting/DeviceName.h"
 #include "treadle/rewriting/Dissolving.h"
 #include "treadle/rewriting/Frames.h"
@@ -15,7 +17,7 @@ namespace treadle::tfg {
 std::string obstacleOfCall(Node call, const Callee &callee) {
   if (!callee.conditionalEffect.empty() && !dissolves(call))
     return callee.conditionalEffect;
-  for (StringRef key : {"_noinline", "_XlaMustCompile"})
+  for (StringRef key : {noInlineKey, mustCompileKey})
     if (auto flag = call.attr<BoolAttr>(key); flag && flag.getValue())
       return ("its attribute '" + key + "' is true").str();
   if (auto executor = call.attr<StringAttr>("executor_type"); executor && !executor.empty())
@@ -135,8 +137,7 @@ private:
     copy->setLoc(CallSiteLoc::get(copy->getLoc(), call->getLoc()));
     if (StringAttr frame = frameName(copy))
       copy->setDiscardableAttr("frame_name", builder.getStringAttr(prefix + frame.str()));
-    if (auto classes = copy.attr<ArrayAttr>("_class"))
-      copy->setDiscardableAttr("_class", renamedClasses(classes));
+    renameColocations(copy, newNames);
     removeDoubleTokens(copy);
   }
 
@@ -156,18 +157,6 @@ private:
       return call.device().str();
     own->fillFrom(*callers);
     return own->str();
-  }
-
-  ArrayAttr renamedClasses(ArrayAttr classes) {
-    SmallVector<Attribute> renamed;
-    for (Attribute attr : classes) {
-      auto text = dyn_cast<StringAttr>(attr);
-      StringRef name = text ? text.getValue() : StringRef();
-      auto known = name.consume_front("loc:@") ? newNames.find(name) : newNames.end();
-      renamed.push_back(known == newNames.end() ? attr
-                                                : builder.getStringAttr("loc:@" + known->second));
-    }
-    return builder.getArrayAttr(renamed);
   }
 
   // What depends on no other node of the body waits for the call's inputs.

@@ -1,5 +1,7 @@
 #include "treadle/transforms/inline_calls/Callee.h"
 
+#include "treadle/dialect/NodeAttributes.h"
+#include "treadle/import/Keywords.h"
 #include "treadle/ops/OpTable.h"
 #include "treadle/rewriting/Frames.h"
 #include "treadle/transforms/topological_sort/TopologicalSort.h"
@@ -189,9 +191,10 @@ static std::string findObstacle(FuncOp function) {
     auto flag = function->getAttrOfType<BoolAttr>(key);
     return flag && flag.getValue();
   };
-  for (StringRef key : {"_noinline", "tf._noinline", "_XlaMustCompile", "tf._XlaMustCompile"})
-    if (isSet(key))
-      return ("its attribute '" + key + "' is true").str();
+  for (StringRef key : {noInlineKey, mustCompileKey})
+    for (std::string spelling : {key.str(), (graphdef::attrPrefix + key).str()})
+      if (isSet(spelling))
+        return "its attribute '" + spelling + "' is true";
   for (Operation &op : function.getEntry())
     if (op.getNumRegions() != 0)
       return ("its node '" + Node(&op).name() + "' (" + Node(&op).opType() +

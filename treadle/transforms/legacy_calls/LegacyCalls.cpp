@@ -1,3 +1,4 @@
+#include "treadle/dialect/NodeAttributes.h"
 #include "treadle/rewriting/Rewriting.h"
 #include "treadle/transforms/Passes.h"
 
@@ -17,7 +18,7 @@ struct LiftLegacyCall : impl::LiftLegacyCallBase<LiftLegacyCall> {
       functions.insert(function.getName());
     getOperation().walk([&](Operation *op) {
       if (tfg::Node::isNode(op) && functions.contains(tfg::Node(op).opType()))
-        op->setDiscardableAttr("tfg.legacy_call",
+        op->setDiscardableAttr(tfg::legacyCallKey,
                                FlatSymbolRefAttr::get(&getContext(), tfg::Node(op).opType()));
     });
   }

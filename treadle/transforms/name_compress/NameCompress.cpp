@@ -1,4 +1,5 @@
 #include "treadle/ops/OpTable.h"
+#include "treadle/rewriting/Colocation.h"
 #include "treadle/rewriting/Rewriting.h"
 #include "treadle/rewriting/SoftEdges.h"
 #include "treadle/transforms/Passes.h"
@@ -71,25 +72,9 @@ private:
     }
     for (Operation &op : body)
       if (tfg::Node::isNode(&op)) {
-        renameColocation(tfg::Node(&op), renamed);
+        tfg::renameColocations(tfg::Node(&op), renamed);
         tfg::renameSoftInputs(tfg::Node(&op), renamed);
       }
-  }
-
-  static void renameColocation(tfg::Node node, const llvm::StringMap<std::string> &renamed) {
-    auto classes = node.attr<ArrayAttr>("_class");
-    if (!classes)
-      return;
-    SmallVector<Attribute> changed;
-    for (Attribute attr : classes) {
-      auto text = dyn_cast<StringAttr>(attr);
-      StringRef name = text ? text.getValue() : StringRef();
-      auto known = name.consume_front("loc:@") ? renamed.find(name) : renamed.end();
-      changed.push_back(known == renamed.end()
-                            ? attr
-                            : StringAttr::get(node->getContext(), "loc:@" + known->second));
-    }
-    node->setDiscardableAttr("_class", ArrayAttr::get(node->getContext(), changed));
   }
 
   llvm::StringSet<> kept;

@@ -1,5 +1,6 @@
 #include "treadle/transforms/overlap_loops/FrameLowering.h"
 
+#include "treadle/dialect/NodeAttributes.h"
 #include "treadle/transforms/functional_to_v1/Lowering.h"
 #include "treadle/transforms/overlap_loops/FrameFit.h"
 
@@ -8,10 +9,7 @@ using namespace mlir;
 namespace treadle::tfg {
 namespace {
 
-/// Whether iterations are to overlap; and on those whose names are to be the functions' own.
-constexpr llvm::StringLiteral chosenKey = "tfg.overlap", ownNamesKey = "tfg.own_names";
-
-bool isChosen(Operation &op) { return Node::isNode(&op) && op.hasAttr(chosenKey); }
+bool isChosen(Operation &op) { return Node::isNode(&op) && op.hasAttr(toFrameKey); }
 
 } // namespace
 
@@ -23,14 +21,14 @@ FrameLowering::FrameLowering(ModuleOp module)
 void FrameLowering::eraseMarks() {
   module.walk([](Operation *op) {
     if (Node::isNode(op)) {
-      op->removeDiscardableAttr(chosenKey);
+      op->removeDiscardableAttr(toFrameKey);
       op->removeDiscardableAttr(ownNamesKey);
     }
   });
 }
 
 void FrameLowering::choose(Node loop, Names names, bool overlaps) {
-  loop->setDiscardableAttr(chosenKey, BoolAttr::get(module.getContext(), overlaps));
+  loop->setDiscardableAttr(toFrameKey, BoolAttr::get(module.getContext(), overlaps));
   if (names == Names::Own)
     loop->setDiscardableAttr(ownNamesKey, UnitAttr::get(module.getContext()));
 }
@@ -89,7 +87,7 @@ unsigned FrameLowering::lowerIn(Block &body) {
     open.pop_back();
     auto loop = FunctionalNode::of(node, functions);
     Lowering::FrameOptions options;
-    options.overlaps = cast<BoolAttr>(node->removeDiscardableAttr(chosenKey)).getValue();
+    options.overlaps = cast<BoolAttr>(node->removeDiscardableAttr(toFrameKey)).getValue();
     options.ownNames = node->removeDiscardableAttr(ownNamesKey) != nullptr;
     for (Node copy : Lowering(node, names, effects, symbols)
                          .lowerWhileInFrame(loop->functions[0], loop->functions[1], options))

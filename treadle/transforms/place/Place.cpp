@@ -1,3 +1,5 @@
+#include "treadle/dialect/NodeAttributes.h"
+#include "treadle/rewriting/Colocation.h"
 #include "treadle/rewriting/DeviceName.h"
 #include "treadle/rewriting/Rewriting.h"
 #include "treadle/transforms/Passes.h"
@@ -49,11 +51,10 @@ private:
     for (Operation *op : nodes)
       byName.try_emplace(Node(op).name(), op);
     for (Operation *op : nodes) {
-      auto list = Node(op).attr<ArrayAttr>("_class");
+      auto list = Node(op).attr<ArrayAttr>(tfg::classKey);
       for (Attribute entry : list ? list.getValue() : ArrayRef<Attribute>()) {
-        auto text = dyn_cast<StringAttr>(entry);
-        StringRef name = text ? text.getValue() : StringRef();
-        if (!name.consume_front("loc:@"))
+        StringRef name = tfg::colocatedWith(entry);
+        if (name.empty())
           continue;
         auto [first, isNew] = byClass.try_emplace(name, op);
         if (!isNew)

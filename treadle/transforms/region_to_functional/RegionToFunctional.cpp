@@ -1,3 +1,4 @@
+#include "treadle/dialect/NodeAttributes.h"
 #include "treadle/import/Keywords.h"
 #include "treadle/rewriting/Outline.h"
 #include "treadle/rewriting/RegionForms.h"
@@ -60,10 +61,7 @@ Captures findCaptures(Operation *op, SmallVectorImpl<Value> &control) {
     brought.insert(controlTokenOf(value));
   };
   SmallVector<Value> before(control.begin(), control.end());
-  auto names = op->getAttrOfType<ArrayAttr>(operandsKey);
-  for (Attribute entry : names ? names.getValue() : ArrayRef<Attribute>()) {
-    auto text = dyn_cast<StringAttr>(entry);
-    StringRef name = text ? text.getValue() : "";
+  for (StringRef name : operandNames(op)) {
     bool isUnused = name.consume_front("^"), wasThere = name.consume_front("^");
     Value value = name.empty() ? Value() : byName.lookup(name);
     // Its token alone is used, or nothing but the op itself waits for it.
@@ -88,7 +86,7 @@ Captures findCaptures(Operation *op, SmallVectorImpl<Value> &control) {
 Value withoutToBool(OpOperand &use) {
   Node node = definingNode(use.get());
   Value value = use.get();
-  if (!node || node.opType() != "ToBool" || !node.attr(predicateKey) || node.numData() != 1 ||
+  if (!node || node.opType() != "ToBool" || !node.attr(regionPredicateKey) || node.numData() != 1 ||
       !value.hasOneUse() || !node.controlResult().use_empty())
     return value;
   Value input = node.data().front();
@@ -279,7 +277,7 @@ private:
 
   static void takeNames(ArrayAttr attrs, llvm::StringSet<> &taken) {
     for (auto own : attrs.getAsRange<DictionaryAttr>())
-      if (auto name = own.getAs<StringAttr>("tfg.name"))
+      if (auto name = own.getAs<StringAttr>(argNameKeyword))
         taken.insert(name.getValue());
   }
 
@@ -427,7 +425,7 @@ private:
     if (results.size() == node.numResults())
       return;
     out.erase(node.dialect().fullTypeKey);
-    for (StringRef key : {"output_shapes", "_output_shapes"}) {
+    for (StringRef key : {StringLiteral("output_shapes"), outputShapesKey}) {
       auto list = dyn_cast_or_null<ArrayAttr>(out.get(key));
       if (!list || list.size() != node.numResults())
         continue;

@@ -1,4 +1,5 @@
 // Chains of a convolution or a matrix product made one node.
+#include "treadle/dialect/NodeAttributes.h"
 #include "treadle/transforms/remap/Contraction.h"
 
 #include "treadle/ops/OpTable.h"
@@ -370,7 +371,7 @@ Node fuseBatchNorm(Remapper &remapper, Node root) {
   OpBuilder builder(root.getOperation());
   SmallVector<NamedAttribute> attrs;
   for (NamedAttribute attr : norm.attrs())
-    if (!attr.getName().strref().starts_with("_"))
+    if (!isAboutNode(attr.getName()))
       attrs.push_back(attr);
   SmallVector<Type> types(norm.results().getTypes());
   types[0] = root->getResult(0).getType();

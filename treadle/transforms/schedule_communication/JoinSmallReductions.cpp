@@ -1,4 +1,5 @@
 // Buckets: small all-reduces as one, since each costs a latency of its own.
+#include "treadle/dialect/NodeAttributes.h"
 #include "treadle/transforms/schedule_communication/ScheduleCommunication.h"
 
 #include "treadle/ops/OpTable.h"
@@ -152,7 +153,7 @@ private:
     inputs[0] = joined;
     NodeBuilder exchange = make(members[0].opType(), "bucket");
     for (NamedAttribute attr : members[0].attrs())
-      if (!members[0].isKeyword(attr.getName()) && !attr.getName().strref().starts_with("_"))
+      if (!members[0].isKeyword(attr.getName()) && !isAboutNode(attr.getName()))
         exchange.attr(attr.getName(), attr.getValue());
     Node node =
         exchange.inputs(inputs).control(tokens.getArrayRef()).results(vectorOf(total)).build();

@@ -1,4 +1,5 @@
 #include "treadle/analysis/shapes/TypeShapes.h"
+#include "treadle/dialect/NodeAttributes.h"
 #include "treadle/lowering/Lowering.h"
 #include "treadle/transforms/Passes.h"
 #include "treadle/transforms/shape_inference/ShapeAnalysis.h"
@@ -66,7 +67,7 @@ private:
       SmallVector<Attribute> shapes;
       for (Value result : tfg::Node(&op).results())
         shapes.push_back(tf_type::ShapeAttr::get(cast<ShapedType>(result.getType())));
-      op.setDiscardableAttr("_output_shapes", ArrayAttr::get(op.getContext(), shapes));
+      op.setDiscardableAttr(tfg::outputShapesKey, ArrayAttr::get(op.getContext(), shapes));
     }
   }
 };

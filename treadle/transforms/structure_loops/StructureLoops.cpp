@@ -87,8 +87,7 @@ bool passesReferencesOn(Node node) {
 
 /// What the executor refuses, or is told to do otherwise.
 bool isForTheExecutor(Node enter) {
-  auto overlaps = enter.attr<BoolAttr>(StringRef(overlapAttr));
-  return (overlaps && overlaps.getValue()) || parallelIterations(enter) <= 0 || !frameName(enter);
+  return overlaps(enter) || parallelIterations(enter) <= 0 || !frameName(enter);
 }
 
 bool Structurer::findObstacle(Loop &loop) const {

@@ -1,5 +1,6 @@
 // Loops of v1 control flow made While nodes: what LoopCond needs becomes the condition's function,
 // what NextIteration needs the body's.
+#include "treadle/dialect/NodeAttributes.h"
 #include "treadle/ops/OpTable.h"
 #include "treadle/rewriting/LoopVariables.h"
 #include "treadle/transforms/functional_to_v1/Lowered.h"
@@ -60,7 +61,7 @@ static Value checkedPredicate(Outline &outline, Value predicate, Node loopCond) 
       .name(outline.uniqueName(loopCond.name()))
       .attr("T", mlir::TypeAttr::get(builder.getI1Type()))
       .attr("shape", tf_type::ShapeAttr::get(builder.getContext(), ArrayRef<int64_t>()))
-      .attr(loopConditionKey, builder.getBoolAttr(true))
+      .attr(loopConditionKey, builder.getUnitAttr())
       .inputs(outline.lookup(predicate))
       .results(type)
       .build()
@@ -169,7 +170,7 @@ void LoopConverter::convert() {
       .attr("cond", condition)
       .attr("body", bodyFunction)
       .attr("output_shapes", builder.getArrayAttr({}))
-      .attr("_frame_name", loop.frameName)
+      .attr(frameNameKey, loop.frameName)
       .inputs(inputs)
       .control(parts.tokens())
       .results(types);

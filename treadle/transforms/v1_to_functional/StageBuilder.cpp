@@ -1,5 +1,6 @@
 #include "treadle/transforms/v1_to_functional/StageBuilder.h"
 
+#include "treadle/dialect/NodeAttributes.h"
 #include "treadle/import/Keywords.h"
 #include "treadle/ops/OpTable.h"
 #include "treadle/runtime/FunctionOps.h"
@@ -277,7 +278,7 @@ void StageBuilder::buildNode(StringRef base, ArrayRef<tf_type::FuncAttr> functio
   else
     built.attr("branches", builder.getArrayAttr(callees));
   if (isIf() && !isa<RankedTensorType>(shared.predicate.getType()))
-    built.attr((graphdef::derivedPrefix + switchAttr).str(), builder.getBoolAttr(true));
+    built.attr(switchKey, builder.getUnitAttr());
   node = built.build();
   body.add(node.getOperation(), conditional.parent);
   if (body.deadness)

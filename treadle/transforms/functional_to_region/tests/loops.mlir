@@ -20,7 +20,7 @@ tfg.graph #tf_type.version<producer = 1482, min_consumer = 12> {
   // What is no boolean becomes one.
   // CHECK: StatelessWhileRegion(%[[I:.*]], %[[V:.*]]) {
   // CHECK-NEXT: ^bb0(%[[A:.*]]: tensor<i32>, %[[B:.*]]: tensor<f32>, %[[AC:.*]]: !tf_type.control, %{{.*}}: !tf_type.control):
-  // CHECK-NEXT: %[[P:.*]], %{{.*}} = ToBool(%[[B]]) name("v/ToBool") {T = f32, _region_predicate}
+  // CHECK-NEXT: %[[P:.*]], %{{.*}} = ToBool(%[[B]]) name("v/ToBool") {T = f32, tfg.region_predicate}
   // CHECK-NEXT: condition %[[P]] : tensor<i1> (%[[A]], %[[B]]) [%[[AC]]] : tensor<i32>, tensor<f32>
   // CHECK-NEXT: } do {
   // CHECK-NEXT: ^bb0(%[[A:.*]]: tensor<i32>, %[[B:.*]]: tensor<f32>, %[[AC:.*]]: !tf_type.control, %[[BC:.*]]: !tf_type.control):

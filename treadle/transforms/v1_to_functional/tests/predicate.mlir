@@ -17,9 +17,9 @@ tfg.func @loop(%x: tensor<f32> {tfg.name = "x"}, %p: tensor<*xi1> {tfg.name = "p
 }
 
 // CHECK: func @conditional
-// CHECK: StatelessIf(%p, %x) {{.*}}_mlir_derived_switch = true
+// CHECK: StatelessIf(%p, %x) {{.*}}tfg.switch
 // CHECK: func @f_cond
-// CHECK: %[[OK:.*]], %{{.*}} = EnsureShape(%p) name("c") {T = i1, _loop_condition = true, shape = #tf_type.shape<>} : (tensor<*xi1>) -> (tensor<i1>)
+// CHECK: %[[OK:.*]], %{{.*}} = EnsureShape(%p) name("c") {T = i1, shape = #tf_type.shape<>, tfg.loop_condition} : (tensor<*xi1>) -> (tensor<i1>)
 // CHECK: return(%[[OK]])
 tfg.func @conditional(%x: tensor<f32> {tfg.name = "x"}, %p: tensor<*xi1> {tfg.name = "p"}) -> (tensor<f32> {tfg.name = "y"}) {
   %s:2, %0 = Switch(%x, %p) name("s") {T = f32} : (tensor<f32>, tensor<*xi1>) -> (tensor<f32>, tensor<f32>)
