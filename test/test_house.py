@@ -145,3 +145,29 @@ def test_few_ops_are_named_in_code():
         for name in re.findall(r'"(\w+)"', without_lowerings(file))
     }
     assert len(named & ops) <= 136
+
+
+# Of names that are put together: `loop_body`, `f_specialized`.
+PARTS = {"_branch", "_false", "_ffi", "_ref", "_true", "_variant_"}
+# What isn't an attribute's: a child in an object graph.
+OTHERS = {"_create_resource"}
+# Of clusters, and what users' kernels and gradients read: to go.
+LEFT = {"_cluster", "_gradient", "_output_names"}
+
+
+def named_attributes(code):
+    """Those that aren't an op's, in quotes that nothing is put in front of."""
+    return set(re.findall(r'(?<!\+ )"((?:tf\.)?_[a-z][\w.]*|tfg\.\w+)"', code))
+
+
+def test_attributes_that_no_op_has_are_named_once():
+    """In dialect/NodeAttributes.h, with who reads them and what they hold."""
+    named = {
+        name
+        for room in set(rooms()) - FORMATS - {"python"}  # there, names of functions begin so
+        for file in sources(TREADLE / room)
+        for name in named_attributes(code_of(file))
+    }
+    assert named - PARTS - OTHERS <= LEFT
+    kept = (TREADLE / "dialect" / "NodeAttributes.h").read_text()
+    assert not [name for name in named_attributes(kept) if kept.count(f'"{name}"') != 1]
