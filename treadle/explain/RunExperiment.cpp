@@ -160,7 +160,7 @@ void RunExperiment::makeResources() {
 void RunExperiment::runSetup() {
   auto plan = buildPlan(setup, {&builtinKernels(), &functions});
   Expected<std::vector<Tensor>> done =
-      plan ? runPlan(**plan, {}, *run) : Unexpected(std::move(plan.error()));
+      plan ? (*plan)->run({}, *run) : Unexpected(std::move(plan.error()));
   if (!done)
     error = std::move(done.error());
 }

@@ -40,7 +40,7 @@ Expected<std::vector<Tensor>> KernelOps::compute(const GraphSpec &graph, int32_t
         buildPlan(alone(graph.nodes[static_cast<size_t>(node)]), {&kernels, functions}));
     plan = std::move(built);
   }
-  return runPlan(*plan, std::move(inputs), *run);
+  return plan->run(std::move(inputs), *run);
 }
 
 } // namespace treadle::reference

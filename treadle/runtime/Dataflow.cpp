@@ -60,7 +60,7 @@ bool Runner::takeArrivals() {
     std::erase_if(waiting, [&](const Ref<Waiting> &w) {
       bool isIt = w->site.node == a.site.node && w->site.iteration == a.site.iteration;
       if (isIt && run.trace) [[unlikely]] {
-        const NodeInfo &info = planOf(a.site).infos[nodeAt(a.site).info];
+        const NodeInfo &info = planOf(a.site).infos[a.site.node];
         run.trace->addWait(info.name, info.op, w->begin, bytesOf(a.outputs));
       }
       return isIt;
@@ -107,14 +107,13 @@ void Runner::abandon() {
 }
 
 void Runner::failAt(Site site, Error e) {
-  const NodeInfo &info = planOf(site).infos[nodeAt(site).info];
+  const NodeInfo &info = planOf(site).infos[site.node];
   if (!runsFunctions(nodeAt(site), info))
     e = std::move(e).atNode(info.name, info.op);
-  uint64_t order = info.programOrder;
-  if (error && order >= errorOrder)
+  if (error && site.node >= errorOrder)
     return;
   error = std::make_unique<Error>(std::move(e));
-  errorOrder = order;
+  errorOrder = site.node;
 }
 
 // --- the loop ----------------------------------------------------------------------------------
@@ -189,14 +188,14 @@ void Runner::fire(Ready next) {
   }
   switch (node.kind) {
   case NodeKind::Arg: {
-    Tensor value = planOf(site).argOf[site.node] < 0
-                       ? Tensor()
-                       : site.iteration->frame->activation->args[planOf(site).argOf[site.node]];
+    int32_t argument = planOf(site).places[site.node].argument;
+    Tensor value = argument < 0 ? Tensor() : site.iteration->frame->activation->args[argument];
     return propagate(site, {&value, 1}, false);
   }
   case NodeKind::NoOp:
     return propagate(site, {}, false);
   case NodeKind::Switch:
+  case NodeKind::SwitchN:
     return runSwitch(site);
   case NodeKind::Merge:
     return runMerge(site);
@@ -252,8 +251,8 @@ static std::string nameOf(const Frame &frame) {
 }
 
 void Runner::trace(Site site, Trace::Clock::time_point begin, Trace::Work work) const {
-  const Plan &plan = planOf(site);
-  const NodeInfo &info = plan.infos[nodeAt(site).info];
+  const DataflowPlan &plan = planOf(site);
+  const NodeInfo &info = plan.infos[site.node];
   const Frame &frame = *site.iteration->frame;
   if (frame.id == 0)
     return run.trace->add(info.name, info.op, plan.name, begin, work);
@@ -325,9 +324,9 @@ void Runner::offload(Site site, const Schedule &schedule) {
 void Runner::runSwitch(Site site) {
   const PlanNode &node = nodeAt(site);
   Tensor *inputs = inputsOf(site);
-  bool isIndexed = planOf(site).infos[node.info].op == "_SwitchN";
-  Expected<int> taken = isIndexed ? asChoice(inputs[1], node.outputCount)
-                                  : asPredicate(inputs[1]).map([](bool yes) { return int(yes); });
+  Expected<int> taken = node.kind == NodeKind::SwitchN
+                            ? asChoice(inputs[1], node.outputCount)
+                            : asPredicate(inputs[1]).map([](bool yes) { return int(yes); });
   if (!taken)
     return failAt(site, std::move(taken.error()));
   scratch.assign(node.outputCount, Tensor());
@@ -425,13 +424,13 @@ void Runner::callPlan(const Plan &plan, std::vector<Tensor> args, Continuation t
     for (size_t i = 0; i < next->args.size(); ++i)
       if (Expected<void> ok = acceptArgument(callee, i, next->args[i]); !ok) {
         const NodeInfo *caller =
-            then.caller.iteration ? &planOf(then.caller).infos[nodeAt(then.caller).info] : nullptr;
+            then.caller.iteration ? &planOf(then.caller).infos[then.caller.node] : nullptr;
         return failCall(then, caller ? std::move(ok.error()).atNode(caller->name, caller->op)
                                      : std::move(ok.error()));
       }
-    if (!callee.isSequential)
-      return begin(callee, std::move(next->args), std::move(then), depth);
-    Expected<std::vector<Tensor>> results = runPlan(callee, std::move(next->args), run);
+    if (const auto *dataflow = DataflowPlan::from(callee))
+      return begin(*dataflow, std::move(next->args), std::move(then), depth);
+    Expected<std::vector<Tensor>> results = callee.run(std::move(next->args), run);
     if (!results)
       return failCall(then, std::move(results.error()));
     if (Expected<void> ok = readReferences(callee, *results); !ok)
@@ -440,7 +439,8 @@ void Runner::callPlan(const Plan &plan, std::vector<Tensor> args, Continuation t
   }
 }
 
-void Runner::begin(const Plan &plan, std::vector<Tensor> args, Continuation then, int depth) {
+void Runner::begin(const DataflowPlan &plan, std::vector<Tensor> args, Continuation then,
+                   int depth) {
   auto owned = std::make_unique<Activation>(plan);
   Activation *activation = owned.get();
   activations.emplace(activation, std::move(owned));
@@ -506,39 +506,8 @@ std::optional<Runner::NextCall> Runner::advance(Continuation &then, std::vector<
 
 } // namespace dataflow
 
-// --- entry -------------------------------------------------------------------------------------
-
-namespace {
-
-Expected<std::vector<Tensor>> runSequentialPlan(const Plan &plan, std::vector<Tensor> args,
-                                                RunState &run) {
-  Frame frame(plan.numSlots);
-  std::move(args.begin(), args.end(), frame.slots);
-  std::unique_ptr<Error> error;
-  if (!runNodes(plan, frame.slots, run, error))
-    return Unexpected(std::move(*error));
-  std::vector<Tensor> results(plan.results.size());
-  for (size_t r = 0; r < results.size(); ++r) {
-    uint32_t index = plan.resultIndices[r], slot = index & InputIndex::slotMask;
-    if (index & InputIndex::constantBit)
-      results[r] = plan.constants[slot];
-    else if (index & InputIndex::takeBit)
-      results[r] = std::move(frame.slots[slot]);
-    else
-      results[r] = frame.slots[slot];
-    if (!results[r])
-      return Unexpected(invalidArgument("'", plan.results[r].name, "'", branchNotTaken));
-  }
-  return results;
-}
-
-} // namespace
-
-Expected<std::vector<Tensor>> runPlan(const Plan &plan, std::vector<Tensor> args, RunState &run) {
-  if (plan.isSequential)
-    return runSequentialPlan(plan, std::move(args), run);
-  dataflow::Runner runner(run);
-  return runner.execute(plan, std::move(args));
+Expected<std::vector<Tensor>> DataflowPlan::run(std::vector<Tensor> args, RunState &run) const {
+  return dataflow::Runner(run).execute(*this, std::move(args));
 }
 
 } // namespace treadle

@@ -78,7 +78,7 @@ private:
     std::vector<Tensor> args;
   };
   void callPlan(const Plan &plan, std::vector<Tensor> args, Continuation then, int depth);
-  void begin(const Plan &plan, std::vector<Tensor> args, Continuation then, int depth);
+  void begin(const DataflowPlan &plan, std::vector<Tensor> args, Continuation then, int depth);
   void resume(Continuation then, std::vector<Tensor> results, int depth);
   std::optional<NextCall> advance(Continuation &then, std::vector<Tensor> results);
   void failCall(const Continuation &then, Error e);
@@ -91,12 +91,12 @@ private:
   void propagateEnter(Site site, Tensor value);
   void propagateExit(Site site, Tensor value);
   void propagateNext(Site site, Tensor value);
-  void deliver(Iteration *to, const Plan &plan, uint32_t output, Tensor value, bool isDead,
+  void deliver(Iteration *to, const DataflowPlan &plan, uint32_t output, Tensor value, bool isDead,
                bool fromEnter = false);
-  void activate(Iteration *to, const Plan &plan, PlanEdge edge, Tensor *value, bool isDead,
+  void activate(Iteration *to, const DataflowPlan &plan, PlanEdge edge, Tensor *value, bool isDead,
                 bool fromEnter);
-  void activateMerge(Iteration *to, const Plan &plan, PlanEdge edge, Tensor *value, bool isDead,
-                     bool fromEnter);
+  void activateMerge(Iteration *to, const DataflowPlan &plan, PlanEdge edge, Tensor *value,
+                     bool isDead, bool fromEnter);
   void record(Site site, std::span<const Tensor> outputs);
   Expected<std::vector<Tensor>> takeResults(Activation &activation);
   Error noValue(const Activation &activation, size_t r) const;
@@ -110,7 +110,7 @@ private:
   bool endStuckFrame();
   void finishActivation(Frame *root);
 
-  const Plan &planOf(Site site) const { return site.iteration->frame->plan(); }
+  const DataflowPlan &planOf(Site site) const { return site.iteration->frame->plan(); }
   const PlanNode &nodeAt(Site site) const { return planOf(site).nodes[site.node]; }
   Tensor *inputsOf(Site site) const { return site.iteration->inputs + nodeAt(site).inputBegin; }
   void clearInputs(Site site);

@@ -1,28 +1,29 @@
 // Lays out a dataflow plan: which frame each node is in, counters, and where values go.
-#include "treadle/runtime/FunctionOps.h"
+#include "treadle/runtime/DataflowPlan.h"
+
 #include "treadle/runtime/PlanBuilder.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace treadle::plan {
 namespace {
 
 class Layout {
 public:
-  Layout(GraphSpec &graph, const PlanOptions &options) : graph(graph), options(options) {}
+  explicit Layout(BoundGraph from) : bound(std::move(from)) {}
   Expected<std::unique_ptr<Plan>> build();
 
 private:
-  void placeNodes();
-  void placeEdges();
   void placeSoftEdges();
+  void placeNodes();
+  void placeNode(int32_t node, int32_t numSoft);
+  void placeEdges();
   void placeResults();
-  NodeCounter initialCounter(int32_t node) const;
 
-  GraphSpec &graph;
-  const PlanOptions &options;
-  std::unique_ptr<Plan> plan = std::make_unique<Plan>();
-  std::vector<NodeKind> kinds;
+  BoundGraph bound;
+  GraphSpec &graph = bound.graph;
+  std::unique_ptr<DataflowPlan> plan = std::make_unique<DataflowPlan>();
   std::vector<SoftEdge> soft; // those that are counted
 };
 
@@ -31,73 +32,50 @@ private:
 // token to another frame.
 void Layout::placeSoftEdges() {
   auto isPlain = [&](int32_t node) {
-    NodeKind kind = kinds[node];
-    return kind != NodeKind::Merge && kind != NodeKind::Enter && kind != NodeKind::Exit &&
-           kind != NodeKind::NextIteration;
+    NodeKind kind = plan->nodes[node].kind;
+    return kind != NodeKind::Merge && !isFrameBorder(kind);
   };
   for (SoftEdge edge : softEdges(graph))
     if (isPlain(edge.from) && isPlain(edge.to) &&
-        plan->frameOf[edge.from] == plan->frameOf[edge.to])
+        plan->places[edge.from].frame == plan->places[edge.to].frame)
       soft.push_back(edge);
-}
-
-// A Merge waits for all control inputs and one live data input; any other node for all inputs.
-NodeCounter Layout::initialCounter(int32_t i) const {
-  const NodeSpec &spec = graph.nodes[i];
-  int32_t controls = static_cast<int32_t>(spec.controls.size());
-  if (kinds[i] == NodeKind::Merge)
-    return {1 + 2 * controls};
-  return {static_cast<int32_t>(spec.inputs.size()) + controls};
 }
 
 void Layout::placeNodes() {
   size_t n = graph.nodes.size();
-  plan->initialCounters.resize(plan->frames.size());
-  plan->argOf.assign(n, -1);
-  plan->isConstantEnter.assign(n, 0);
-  for (size_t a = 0; a < graph.args.size(); ++a) {
-    plan->argOf[graph.args[a].node] = static_cast<int32_t>(a);
-    plan->argTypes.push_back(graph.nodes[graph.args[a].node].outputTypes[0]);
-  }
-  std::vector<int32_t> softInputs(soft.empty() ? 0 : n);
+  for (size_t a = 0; a < graph.args.size(); ++a)
+    plan->places[graph.args[a].node].argument = static_cast<int32_t>(a);
+  std::vector<int32_t> numSoft(n);
   for (SoftEdge edge : soft)
-    ++softInputs[edge.to];
-  for (size_t i = 0; i < n; ++i) {
-    NodeSpec &spec = graph.nodes[i];
-    int32_t numSoft = soft.empty() ? 0 : softInputs[i];
-    PlanFrame &frame = plan->frames[plan->frameOf[i]];
-    PlanNode node;
-    NodeInfo info;
-    node.kind = kinds[i];
-    node.inputBegin = frame.numInputs;
-    node.inputCount = static_cast<uint32_t>(spec.inputs.size());
-    node.outputCount = static_cast<uint32_t>(spec.outputTypes.size());
-    frame.numInputs += node.inputCount;
-    if (node.kind == NodeKind::Constant)
-      node.kind = NodeKind::Kernel;
-    if (node.kind == NodeKind::Kernel)
-      bindNode(spec, options, node, info);
-    else if (node.kind == NodeKind::Call || node.kind == NodeKind::While ||
-             node.kind == NodeKind::For)
-      bindFunctionNode(spec, options, node, info);
-    node.mayBlock = mayBlock(spec, node, options);
-    plan->mayBlock |= node.mayBlock;
-    node.waits = waits(spec, node, options);
-    plan->isConstantEnter[i] =
-        kinds[i] == NodeKind::Enter && spec.attrs.getOr<bool>("is_constant", false);
-    plan->localIndex.push_back(frame.numNodes++);
-    NodeCounter counter = initialCounter(static_cast<int32_t>(i));
-    counter.pending += numSoft;
-    plan->initialCounters[plan->frameOf[i]].push_back(counter);
-    if (spec.inputs.empty() && spec.controls.empty() && numSoft == 0)
-      plan->roots.push_back(static_cast<uint32_t>(i));
-    node.info = static_cast<uint32_t>(plan->infos.size());
-    info.programOrder = static_cast<uint32_t>(i);
-    info.name = spec.name;
-    info.op = spec.op;
-    plan->infos.push_back(std::move(info));
-    plan->nodes.push_back(node);
+    ++numSoft[edge.to];
+  for (size_t i = 0; i < n; ++i)
+    placeNode(static_cast<int32_t>(i), numSoft[i]);
+}
+
+// A Merge waits for all control inputs and one live data input; any other node for all inputs.
+void Layout::placeNode(int32_t i, int32_t numSoft) {
+  NodeSpec &spec = graph.nodes[i];
+  PlanNode &node = plan->nodes[i];
+  NodePlace &place = plan->places[i];
+  PlanFrame &frame = plan->frames[place.frame];
+  node.inputBegin = frame.numInputs;
+  frame.numInputs += node.inputCount;
+  if (node.kind == NodeKind::Constant || node.kind == NodeKind::Alias) {
+    node.kind = NodeKind::Kernel;
+    bindNode(spec, bound.options, node, plan->infos[i]);
   }
+  plan->mayBlock |= node.mayBlock;
+  place.isConstantEnter =
+      node.kind == NodeKind::Enter && spec.attrs.getOr<bool>("is_constant", false);
+  place.counter = static_cast<uint32_t>(frame.counters.size());
+  auto controls = static_cast<int32_t>(spec.controls.size());
+  auto inputs = static_cast<int32_t>(spec.inputs.size());
+  frame.counters.push_back(
+      {numSoft + (node.kind == NodeKind::Merge ? 1 + 2 * controls : inputs + controls)});
+  if (inputs + controls + numSoft == 0)
+    plan->roots.push_back(static_cast<uint32_t>(i));
+  plan->infos[i].name = std::move(spec.name);
+  plan->infos[i].op = std::move(spec.op);
 }
 
 // Edges are grouped by output; the node's control edges come last.
@@ -128,48 +106,46 @@ void Layout::placeEdges() {
             PlanEdge{static_cast<uint32_t>(edge.to), PlanEdge::softControl});
   };
   forEachEdge([&](uint32_t output, PlanEdge) { ++begins[output + 1]; });
-  for (uint32_t o = 0; o < numOutputs; ++o)
-    begins[o + 1] += begins[o];
+  std::partial_sum(begins.begin(), begins.end(), begins.begin());
   plan->edges.resize(begins[numOutputs]);
   std::vector<uint32_t> fill(begins.begin(), begins.end() - 1);
   forEachEdge([&](uint32_t output, PlanEdge edge) { plan->edges[fill[output]++] = edge; });
 }
 
 void Layout::placeResults() {
-  plan->hasResults.assign(graph.nodes.size(), 0);
-  plan->resultsOf.resize(graph.nodes.size());
-  for (size_t r = 0; r < graph.results.size(); ++r) {
-    Endpoint from = graph.results[r].from;
-    plan->hasResults[from.node] = 1;
-    plan->resultsOf[from.node].push_back(static_cast<uint32_t>(r));
-    plan->resultTypes.push_back(graph.nodes[from.node].outputTypes[from.output]);
+  std::vector<uint32_t> &order = plan->resultsByNode;
+  order.resize(graph.results.size());
+  std::iota(order.begin(), order.end(), 0);
+  auto nodeOf = [&](uint32_t result) { return graph.results[result].from.node; };
+  std::ranges::sort(order, {}, [&](uint32_t r) { return std::pair(nodeOf(r), r); });
+  for (uint32_t r = 0; r < order.size(); ++r) {
+    NodePlace &place = plan->places[nodeOf(order[r])];
+    place.resultBegin = place.resultEnd ? place.resultBegin : r;
+    place.resultEnd = r + 1;
   }
-  plan->results = std::move(graph.results);
 }
 
 Expected<std::unique_ptr<Plan>> Layout::build() {
-  plan->name = graph.name;
-  plan->isSequential = false;
-  for (const NodeSpec &node : graph.nodes)
-    kinds.push_back(classify(node));
   FrameAssignment assignment = TREADLE_TRY(assignFrames(graph));
   plan->frames = std::move(assignment.frames);
-  if (options.loopOverlap == LoopOverlap::Off)
+  plan->places = std::move(assignment.places);
+  if (bound.options.loopOverlap == LoopOverlap::Off)
     for (PlanFrame &frame : plan->frames)
       frame.parallelIterations = 1;
-  plan->frameOf = std::move(assignment.frameOf);
-  plan->childFrame = std::move(assignment.childFrame);
+  plan->nodes = std::move(bound.nodes);
+  plan->infos = std::move(bound.infos);
   placeSoftEdges();
   placeNodes();
   placeEdges();
   placeResults();
+  setSignature(*plan, graph);
   return std::move(plan);
 }
 
 } // namespace
 
-Expected<std::unique_ptr<Plan>> buildDataflow(GraphSpec &graph, const PlanOptions &options) {
-  return Layout(graph, options).build();
+Expected<std::unique_ptr<Plan>> buildDataflow(BoundGraph bound) {
+  return Layout(std::move(bound)).build();
 }
 
 } // namespace treadle::plan

@@ -8,9 +8,9 @@ namespace treadle::dataflow {
 
 // --- along edges -------------------------------------------------------------------------------
 
-void Runner::activateMerge(Iteration *to, const Plan &plan, PlanEdge edge, Tensor *value,
+void Runner::activateMerge(Iteration *to, const DataflowPlan &plan, PlanEdge edge, Tensor *value,
                            bool isDead, bool fromEnter) {
-  NodeCounter &counter = to->counters[plan.localIndex[edge.node]];
+  NodeCounter &counter = to->counters[plan.places[edge.node].counter];
   bool allDead = false;
   if (edge.input < 0) {
     counter.pending -= 2;
@@ -34,25 +34,24 @@ void Runner::activateMerge(Iteration *to, const Plan &plan, PlanEdge edge, Tenso
   ++to->outstanding;
 }
 
-void Runner::activate(Iteration *to, const Plan &plan, PlanEdge edge, Tensor *value, bool isDead,
-                      bool fromEnter) {
+void Runner::activate(Iteration *to, const DataflowPlan &plan, PlanEdge edge, Tensor *value,
+                      bool isDead, bool fromEnter) {
   const PlanNode &node = plan.nodes[edge.node];
   if (node.kind == NodeKind::Merge)
     return activateMerge(to, plan, edge, value, isDead, fromEnter);
-  NodeCounter &counter = to->counters[plan.localIndex[edge.node]];
+  NodeCounter &counter = to->counters[plan.places[edge.node].counter];
   if (isDead)
     counter.dead |= edge.input != PlanEdge::softControl;
   else if (edge.input >= 0)
     to->inputs[edge.input] = std::move(*value);
   if (--counter.pending > 0)
     return;
-  bool runsDead = node.kind == NodeKind::NoOp && plan.infos[node.info].op == "ControlTrigger";
-  ready.push_back({edge.node, counter.dead && !runsDead, to});
+  ready.push_back({edge.node, counter.dead && !node.runsDead, to});
   ++to->outstanding;
 }
 
-void Runner::deliver(Iteration *to, const Plan &plan, uint32_t output, Tensor value, bool isDead,
-                     bool fromEnter) {
+void Runner::deliver(Iteration *to, const DataflowPlan &plan, uint32_t output, Tensor value,
+                     bool isDead, bool fromEnter) {
   uint32_t begin = plan.edgeBegins[output], end = plan.edgeBegins[output + 1];
   for (uint32_t e = begin; e < end; ++e) {
     PlanEdge edge = plan.edges[e];
@@ -68,7 +67,7 @@ void Runner::deliver(Iteration *to, const Plan &plan, uint32_t output, Tensor va
 }
 
 void Runner::propagateSame(Site site, std::span<Tensor> outputs, bool isDead) {
-  const Plan &plan = planOf(site);
+  const DataflowPlan &plan = planOf(site);
   const PlanNode &node = plan.nodes[site.node];
   for (uint32_t o = 0; o < node.outputCount; ++o) {
     bool isOutputDead = isDead || !outputs[o];
@@ -78,8 +77,8 @@ void Runner::propagateSame(Site site, std::span<Tensor> outputs, bool isDead) {
 }
 
 void Runner::propagate(Site site, std::span<Tensor> outputs, bool isDead) {
-  const Plan &plan = planOf(site);
-  if (plan.hasResults[site.node] && !isDead)
+  const DataflowPlan &plan = planOf(site);
+  if (plan.places[site.node].resultEnd && !isDead)
     record(site, outputs);
   switch (plan.nodes[site.node].kind) {
   case NodeKind::Enter:
@@ -104,8 +103,8 @@ static uint32_t controlOutput(const PlanNode &node) { return node.outputBegin + 
 // --- frames ------------------------------------------------------------------------------------
 
 Frame *Runner::childFrame(Site enter) {
-  const Plan &plan = planOf(enter);
-  uint32_t id = static_cast<uint32_t>(plan.childFrame[enter.node]);
+  const DataflowPlan &plan = planOf(enter);
+  uint32_t id = static_cast<uint32_t>(plan.places[enter.node].childFrame);
   for (Frame *child : enter.iteration->children)
     if (child->id == id)
       return child;
@@ -125,15 +124,15 @@ Frame *Runner::childFrame(Site enter) {
 Iteration *Runner::newIteration(Frame *frame) {
   Iteration *it;
   if (frame->spare.empty()) {
-    it = Iteration::make(frame, frame->nextNumber, frame->shape(), frame->initial());
+    it = Iteration::make(frame, frame->nextNumber, frame->shape());
   } else {
     it = frame->spare.back();
     frame->spare.pop_back();
-    it->restart(frame->nextNumber, frame->initial());
+    it->restart(frame->nextNumber, frame->shape());
   }
   ++frame->nextNumber;
   frame->live.push_back(it);
-  const Plan &plan = frame->plan();
+  const DataflowPlan &plan = frame->plan();
   for (const LoopConstant &c : frame->constants) {
     const PlanNode &enter = plan.nodes[c.enter];
     deliver(it, plan, enter.outputBegin, c.value, !c.value, true);
@@ -143,7 +142,7 @@ Iteration *Runner::newIteration(Frame *frame) {
 }
 
 void Runner::propagateEnter(Site site, Tensor value) {
-  const Plan &plan = planOf(site);
+  const DataflowPlan &plan = planOf(site);
   const PlanNode &node = plan.nodes[site.node];
   Frame *frame = childFrame(site);
   frame->isEntered |= static_cast<bool>(value);
@@ -154,7 +153,7 @@ void Runner::propagateEnter(Site site, Tensor value) {
     deliver(it, plan, node.outputBegin, std::move(v), isDead, true);
     deliver(it, plan, controlOutput(node), Tensor(), isDead, true);
   };
-  if (plan.isConstantEnter[site.node]) {
+  if (plan.places[site.node].isConstantEnter) {
     frame->constants.push_back({site.node, value});
     for (Iteration *it : frame->live)
       enter(it, value);
@@ -174,7 +173,7 @@ void Runner::propagateExit(Site site, Tensor value) {
   list.push_back(site.node);
   if (!value)
     return; // dead in this iteration; the frame's end tells whether it stays so
-  const Plan &plan = frame->plan();
+  const DataflowPlan &plan = frame->plan();
   const PlanNode &node = plan.nodes[site.node];
   deliver(frame->parent, plan, node.outputBegin, std::move(value), false);
   deliver(frame->parent, plan, controlOutput(node), Tensor(), false);
@@ -186,7 +185,7 @@ static bool hasRoom(const Frame &frame) {
 
 void Runner::propagateNext(Site site, Tensor value) {
   Frame *frame = site.iteration->frame;
-  const Plan &plan = frame->plan();
+  const DataflowPlan &plan = frame->plan();
   const PlanNode &node = plan.nodes[site.node];
   int64_t number = site.iteration->number + 1;
   if (number == frame->nextNumber) {
@@ -206,7 +205,7 @@ void Runner::startCarried(Frame *frame) {
   frame->carried.clear();
   Iteration *next = newIteration(frame);
   ++next->outstanding;
-  const Plan &plan = frame->plan();
+  const DataflowPlan &plan = frame->plan();
   for (Carried &c : carried) {
     const PlanNode &node = plan.nodes[c.node];
     deliver(next, plan, node.outputBegin, std::move(c.value), false);
@@ -240,7 +239,7 @@ void Runner::finished(Iteration *iteration) {
 
 void Runner::finishFrame(Frame *frame) {
   Iteration *parent = frame->parent;
-  const Plan &plan = frame->plan();
+  const DataflowPlan &plan = frame->plan();
   std::vector<uint32_t> dead;
   for (uint32_t exit : frame->deadExits)
     if (std::find(frame->liveExits.begin(), frame->liveExits.end(), exit) == frame->liveExits.end())
@@ -301,7 +300,7 @@ void Runner::finishActivation(Frame *root) {
 
 void Runner::record(Site site, std::span<const Tensor> outputs) {
   Activation *activation = site.iteration->frame->activation;
-  const Plan &plan = activation->plan;
+  const DataflowPlan &plan = activation->plan;
   std::vector<int64_t> path;
   // What an Exit gives is outside its frame.
   bool isExit = plan.nodes[site.node].kind == NodeKind::Exit;
@@ -310,7 +309,9 @@ void Runner::record(Site site, std::span<const Tensor> outputs) {
   for (Iteration *it = isExit ? site.iteration->frame->parent : site.iteration; it->frame->parent;
        it = it->frame->parent)
     path.insert(path.begin(), it->number);
-  for (uint32_t r : plan.resultsOf[site.node]) {
+  const NodePlace &place = plan.places[site.node];
+  for (uint32_t k = place.resultBegin; k < place.resultEnd; ++k) {
+    uint32_t r = plan.resultsByNode[k];
     const ResultSpec &result = plan.results[r];
     const Tensor &value = outputs[result.from.output];
     if (!value)

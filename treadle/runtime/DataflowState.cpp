@@ -6,9 +6,8 @@
 
 namespace treadle::dataflow {
 
-Iteration *Iteration::make(Frame *frame, int64_t number, const PlanFrame &shape,
-                           const std::vector<NodeCounter> &initial) {
-  size_t counters = (sizeof(NodeCounter) * shape.numNodes + 7) & ~size_t{7};
+Iteration *Iteration::make(Frame *frame, int64_t number, const PlanFrame &shape) {
+  size_t counters = (sizeof(NodeCounter) * shape.counters.size() + 7) & ~size_t{7};
   void *memory = std::malloc(sizeof(Iteration) + counters + sizeof(Tensor) * shape.numInputs);
   if (!memory)
     throw std::bad_alloc();
@@ -17,14 +16,14 @@ Iteration *Iteration::make(Frame *frame, int64_t number, const PlanFrame &shape,
   it->counters = reinterpret_cast<NodeCounter *>(after);
   it->inputs = reinterpret_cast<Tensor *>(after + counters);
   std::uninitialized_default_construct_n(it->inputs, shape.numInputs);
-  it->restart(number, initial);
+  it->restart(number, shape);
   return it;
 }
 
-void Iteration::restart(int64_t newNumber, const std::vector<NodeCounter> &initial) {
+void Iteration::restart(int64_t newNumber, const PlanFrame &shape) {
   number = newNumber;
   outstanding = 0;
-  std::ranges::copy(initial, counters);
+  std::ranges::copy(shape.counters, counters);
 }
 
 void Iteration::destroy(Iteration *it, const PlanFrame &shape) {

@@ -1,8 +1,8 @@
 // Internal to the runtime: what a dataflow run remembers. One thread owns all of it.
 #pragma once
 
+#include "treadle/runtime/DataflowPlan.h"
 #include "treadle/runtime/FunctionOps.h"
-#include "treadle/runtime/Plan.h"
 
 #include <cstdlib>
 #include <deque>
@@ -37,13 +37,13 @@ struct Gathered {
 
 /// A plan being run: the graph itself, or a function that it called and that may wait.
 struct Activation {
-  const Plan &plan;
+  const DataflowPlan &plan;
   std::vector<Tensor> args;
   std::vector<Tensor> results;
   std::vector<Gathered> gathered; // for results inside frames
   Continuation then;
   int depth = 0;
-  explicit Activation(const Plan &plan)
+  explicit Activation(const DataflowPlan &plan)
       : plan(plan), results(plan.results.size()), gathered(plan.results.size()) {}
 };
 
@@ -56,9 +56,8 @@ struct Iteration {
   NodeCounter *counters;
   Tensor *inputs;
 
-  static Iteration *make(Frame *frame, int64_t number, const PlanFrame &shape,
-                         const std::vector<NodeCounter> &initial);
-  void restart(int64_t number, const std::vector<NodeCounter> &initial);
+  static Iteration *make(Frame *frame, int64_t number, const PlanFrame &shape);
+  void restart(int64_t number, const PlanFrame &shape);
   static void destroy(Iteration *iteration, const PlanFrame &shape);
 };
 
@@ -89,9 +88,8 @@ struct Frame {
   std::vector<uint32_t> liveExits;
   std::vector<Iteration *> spare;
 
-  const Plan &plan() const { return activation->plan; }
+  const DataflowPlan &plan() const { return activation->plan; }
   const PlanFrame &shape() const { return plan().frames[id]; }
-  const std::vector<NodeCounter> &initial() const { return plan().initialCounters[id]; }
   ~Frame();
 };
 

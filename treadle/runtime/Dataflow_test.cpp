@@ -262,7 +262,7 @@ TEST_P(Loops, AValueLeavesOnce) {
   ASSERT_TRUE(plan);
   ResourceManager resources;
   RunState state(resources, nullptr);
-  auto out = runPlan(**plan, {}, state);
+  auto out = (*plan)->run({}, state);
   ASSERT_TRUE(out) << out.error().message;
   EXPECT_EQ(value((*out)[0]), 0);
   EXPECT_EQ(value((*out)[1]), 3);
@@ -339,7 +339,7 @@ TEST_P(Loops, IterationsInFlightStayWithinTheLimit) {
   RunState state(resources, nullptr);
   std::atomic<bool> isOver = false;
   std::thread opener([&] { gate.openUntil(isOver); });
-  auto out = runPlan(**plan, {}, state);
+  auto out = (*plan)->run({}, state);
   isOver = true;
   opener.join();
   ASSERT_TRUE(out) << out.error().message;
@@ -381,7 +381,7 @@ protected:
   void expect(int32_t expected) {
     if (GetParam() == Layout::Dataflow)
       ASSERT_TRUE(plan::readReferencesAtBorders(g.graph));
-    functions.onlyDataflow = GetParam() == Layout::Dataflow;
+    functions.layout = GetParam();
     auto out = run(g.graph, {}, &functions, GetParam());
     ASSERT_TRUE(out) << out.error().message;
     ASSERT_FALSE((*out)[0].isRef());
@@ -493,7 +493,7 @@ TEST(Waiting, AKernelThatWaitsUnannouncedStillWorks) {
   ASSERT_TRUE(plan);
   ResourceManager resources;
   RunState state(resources, nullptr);
-  auto out = runPlan(**plan, {}, state);
+  auto out = (*plan)->run({}, state);
   ASSERT_TRUE(out) << out.error().message;
   EXPECT_EQ(value((*out)[0]), 2);
 }
@@ -535,7 +535,7 @@ protected:
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
       state.stop(deadlineExceeded("the run took too long"));
     });
-    auto out = runPlan(*plan, {}, state);
+    auto out = plan->run({}, state);
     stopper.join();
     return out;
   }
@@ -565,7 +565,7 @@ TEST_P(Stopping, EndsALoopWithoutEnd) {
 
 TEST_P(Stopping, EndsAWhileWithoutEnd) {
   Functions functions;
-  functions.onlyDataflow = GetParam() == Layout::Dataflow;
+  functions.layout = GetParam();
   GraphMaker cond("cond"), body("body"), g;
   cond.arg();
   cond.result({cond.boolean(true), 0});
@@ -595,7 +595,7 @@ TEST_P(Stopping, BeforeTheStartRunsNothing) {
   ResourceManager resources;
   RunState state(resources, nullptr);
   state.stop(cancelled("never mind"));
-  auto out = runPlan(**plan, {}, state);
+  auto out = (*plan)->run({}, state);
   ASSERT_FALSE(out);
   EXPECT_EQ(out.error().code, Code::Cancelled);
   EXPECT_TRUE(resources.all().empty());

@@ -50,10 +50,10 @@ TEST(Frames, NestAsTheirEntersDo) {
   EXPECT_EQ(frames->frames[2].parent, 1);
   EXPECT_EQ(frames->frames[2].depth, 2u);
   EXPECT_EQ(frames->frames[1].numEnters, 3u);
-  EXPECT_EQ(frames->frameOf[inner.next], 2u);
-  EXPECT_EQ(frames->frameOf[inner.exit], 2u);
-  EXPECT_EQ(frames->frameOf[outer.exit], 1u);
-  EXPECT_EQ(frames->frameOf[zero.node], 0u);
+  EXPECT_EQ(frames->places[inner.next].frame, 2u);
+  EXPECT_EQ(frames->places[inner.exit].frame, 2u);
+  EXPECT_EQ(frames->places[outer.exit].frame, 1u);
+  EXPECT_EQ(frames->places[zero.node].frame, 0u);
 }
 
 TEST(Frames, InputsOfDifferentFramesAreAnError) {

@@ -173,16 +173,6 @@ private:
   const int own;
 };
 
-// The value of a result, moved out where this was its last use.
-Tensor takeResult(const Plan &plan, Tensor *slots, size_t r) {
-  uint32_t index = plan.resultIndices[r];
-  if (index & InputIndex::constantBit)
-    return plan.constants[index & InputIndex::slotMask];
-  if (index & InputIndex::takeBit)
-    return std::move(slots[index & InputIndex::slotMask]);
-  return slots[index & InputIndex::slotMask];
-}
-
 } // namespace
 
 bool callFunction(const Plan &plan, std::span<Tensor> args, std::span<Tensor> results,
@@ -193,26 +183,23 @@ bool callFunction(const Plan &plan, std::span<Tensor> args, std::span<Tensor> re
     ctx.fail(tooDeep(plan));
     return false;
   }
-  if (!plan.isSequential) {
+  const auto *sequential = SequentialPlan::from(plan);
+  if (!sequential) {
     std::vector<Tensor> values(std::make_move_iterator(args.begin()),
                                std::make_move_iterator(args.end()));
-    auto outputs = ctx.check(runPlan(plan, std::move(values), run));
+    auto outputs = ctx.check(plan.run(std::move(values), run));
     if (!outputs)
       return false;
-    std::move(outputs->begin(), outputs->end(), results.begin());
+    std::ranges::move(*outputs, results.begin());
     return succeed(ctx, readReferences(plan, results));
   }
-  Frame frame(plan.numSlots);
-  std::move(args.begin(), args.end(), frame.slots);
-  if (!runNodes(plan, frame.slots, run, Execution::of(ctx).error))
+  if (!sequential->call(args, results, run, Execution::of(ctx).error))
     return false;
-  for (size_t r = 0; r < results.size(); ++r) {
-    results[r] = takeResult(plan, frame.slots, r);
+  for (size_t r = 0; r < results.size(); ++r)
     if (!results[r]) {
       ctx.fail(deadResult(plan, r));
       return false;
     }
-  }
   return succeed(ctx, readReferences(plan, results));
 }
 
@@ -267,7 +254,7 @@ class WhileLoop {
   };
 
 public:
-  WhileLoop(const Plan &cond, const Plan &body, OpContext &ctx)
+  WhileLoop(const SequentialPlan &cond, const SequentialPlan &body, OpContext &ctx)
       : cond(cond), body(body), ctx(ctx), condFrame(cond.numSlots), bodyFrame(body.numSlots),
         numVars(body.argTypes.size()) {}
   Tensor *variables() { return bodyFrame.slots; }
@@ -281,7 +268,7 @@ public:
         return false;
       if (!*more)
         return true;
-      if (!runNodes(body, bodyFrame.slots, ctx.run(), Execution::of(ctx).error) || !carryOver())
+      if (!body.runNodes(bodyFrame.slots, ctx.run(), Execution::of(ctx).error) || !carryOver())
         return false;
     }
   }
@@ -289,10 +276,10 @@ public:
 private:
   std::optional<bool> evaluateCondition() {
     Loan loan(condFrame.slots, bodyFrame.slots, numVars);
-    bool ok = runNodes(cond, condFrame.slots, ctx.run(), Execution::of(ctx).error);
+    bool ok = cond.runNodes(condFrame.slots, ctx.run(), Execution::of(ctx).error);
     std::optional<bool> more;
     if (ok) {
-      Tensor result = takeResult(cond, condFrame.slots, 0);
+      Tensor result = cond.takeResult(condFrame.slots, 0);
       if (result && result.isScalar() && result.dtype() == DType::Bool) [[likely]]
         more = result.scalarValue<bool>();
       else if (!result)
@@ -308,13 +295,13 @@ private:
     if (body.resultsNeedTemporaries) {
       Frame next(static_cast<uint32_t>(numVars));
       for (size_t i = 0; i < numVars; ++i)
-        next.slots[i] = takeResult(body, slots, i);
+        next.slots[i] = body.takeResult(slots, i);
       for (size_t i = 0; i < numVars; ++i)
         slots[i] = std::move(next.slots[i]);
     } else {
       for (size_t i = 0; i < numVars; ++i)
         if (!body.isPassThrough[i])
-          slots[i] = takeResult(body, slots, i);
+          slots[i] = body.takeResult(slots, i);
     }
     for (size_t i = 0; i < numVars; ++i)
       if (!slots[i]) {
@@ -324,7 +311,7 @@ private:
     return true;
   }
 
-  const Plan &cond, &body;
+  const SequentialPlan &cond, &body;
   OpContext &ctx;
   Frame condFrame, bodyFrame;
   const size_t numVars;
@@ -359,8 +346,9 @@ void runWhile(OpContext &ctx) {
   DepthGuard depth(ctx.run());
   if (depth.isTooDeep())
     return ctx.fail(tooDeep(body));
-  if (cond.isSequential && body.isSequential && !hasReferences(body.resultTypes)) {
-    WhileLoop loop(cond, body, ctx);
+  const auto *condInOrder = SequentialPlan::from(cond), *bodyInOrder = SequentialPlan::from(body);
+  if (condInOrder && bodyInOrder && !hasReferences(body.resultTypes)) {
+    WhileLoop loop(*condInOrder, *bodyInOrder, ctx);
     if (takeArguments(body, 0, loop.variables(), self.caller, ctx) && loop.run())
       std::move(loop.variables(), loop.variables() + numVars, Execution::of(ctx).outputs);
     return;

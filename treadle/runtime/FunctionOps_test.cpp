@@ -21,7 +21,9 @@ std::string nameOf(const testing::TestParamInfo<Kind> &info) {
 /// Functions over int32 scalars. In the waiting kind each holds an op that waits.
 class FunctionOps : public testing::TestWithParam<Kind> {
 protected:
-  FunctionOps() { functions.onlyDataflow = GetParam() == Kind::Counters; }
+  FunctionOps() {
+    functions.layout = GetParam() == Kind::Counters ? Layout::Dataflow : Layout::Chosen;
+  }
   /// `write` gets the arguments and says what the function gives.
   void
   define(std::string name, int numArgs,

@@ -1,10 +1,6 @@
-// A plan: a graph made ready to run. Flat arrays of nodes with their kernels bound, and of the
-// places where values go; immutable once built and shared by all runs.
-//
-// There are two layouts. A *sequential* plan has no frames and nothing that waits: its nodes stand
-// in the order in which one thread runs them, every value has a slot, and the last use of a slot is
-// known. A *dataflow* plan has counters: a node runs when its inputs have arrived, in its frame and
-// iteration, dead or alive.
+// A plan: a graph made ready to run, with its kernels bound; immutable once built and shared by all
+// runs. There are two: SequentialPlan, of a graph that has no frames and nothing that waits, and
+// DataflowPlan, of any.
 #pragma once
 
 #include "treadle/runtime/Graph.h"
@@ -21,7 +17,7 @@
 namespace treadle {
 
 class Plan;
-class SettledPart;
+class RunState;
 
 /// How a plan's arguments reach it.
 enum class ArgMode : uint8_t {
@@ -75,9 +71,11 @@ public:
 enum class NodeKind : uint8_t {
   Kernel,
   Arg,
-  Constant,
+  Constant, // a value that is known
+  Alias,    // hands its input on unchanged
   NoOp,
-  Switch, // also RefSwitch and SwitchN
+  Switch,
+  SwitchN,
   Merge,
   Enter,
   Exit,
@@ -87,19 +85,29 @@ enum class NodeKind : uint8_t {
   For,
 };
 
+constexpr bool callsFunctions(NodeKind kind) { return kind >= NodeKind::Call; }
+constexpr bool isFrameBorder(NodeKind kind) {
+  return kind >= NodeKind::Enter && kind <= NodeKind::NextIteration;
+}
+/// Only where there are such nodes may others be dead.
+constexpr bool isBranching(NodeKind kind) {
+  return kind >= NodeKind::Switch && kind <= NodeKind::Merge;
+}
+
 struct PlanNode {
   KernelFn fn = nullptr;
   const void *state = nullptr;
-  uint32_t inputBegin = 0;  // into Plan::inputIndices (sequential) or the frame's inputs (dataflow)
-  uint32_t outputBegin = 0; // slot of output 0 (sequential), first entry in edgeBegins (dataflow)
+  uint32_t inputBegin = 0;  // where its inputs are, as the plan says
+  uint32_t outputBegin = 0; // where its outputs go
   uint32_t inputCount = 0;
   uint32_t outputCount = 0;
   NodeKind kind = NodeKind::Kernel;
-  bool clearsOutputs = false; // some outputs are used by nobody (sequential)
+  bool clearsOutputs = false; // some outputs are used by nobody (of a SequentialPlan)
   bool isExpensive = false;
+  bool runsDead = false; // whatever its inputs are
   bool mayBlock = false;
   bool waits = false; // as OpTraits::waits; of a call: something in the function does
-  uint32_t info = 0;  // into Plan::infos
+  uint32_t info = 0;  // into Plan::infos: its number in the graph
 };
 
 /// What is needed of a node only on unusual paths.
@@ -107,83 +115,32 @@ struct NodeInfo {
   std::string name;
   std::string op;
   std::shared_ptr<const void> state; // keeps PlanNode::state alive
-  uint32_t programOrder = 0;
-  bool isUnbound = false; // it has no kernel: its state is the Error that it fails with
+  bool isUnbound = false;            // it has no kernel: its state is the Error that it fails with
   bool isCluster = false;
 };
 
 /// Whether the node runs functions: an error in one names a node of its own.
 inline bool runsFunctions(const PlanNode &node, const NodeInfo &info) {
-  return node.kind == NodeKind::Call || node.kind == NodeKind::While ||
-         node.kind == NodeKind::For || info.isCluster;
+  return callsFunctions(node.kind) || info.isCluster;
 }
-
-/// A place that a value goes to (dataflow).
-struct PlanEdge {
-  static constexpr int32_t control = -1;
-  static constexpr int32_t softControl = -2; // whoever waits so doesn't die with the other
-
-  uint32_t node;
-  int32_t input; // index into the frame's inputs, or one of these
-};
-
-/// A v1 frame, statically (dataflow). Frame 0 is the graph outside all loops.
-struct PlanFrame {
-  std::string name;
-  int32_t parent = -1;
-  int32_t parallelIterations = 1;
-  uint32_t numNodes = 0;
-  uint32_t numInputs = 0;
-  uint32_t numEnters = 0;
-  uint32_t depth = 0;
-};
-
-/// Counters of a node in an iteration, as they start (dataflow).
-struct NodeCounter {
-  int32_t pending; // inputs still to come; of a Merge: 2 a control input, plus 1 until a live value
-                   // came
-  uint32_t dead = 0; // dead data inputs so far
-  uint32_t flags = 0;
-};
 
 class Plan {
 public:
-  std::string name;
-  bool isSequential = true;
-  bool hasDeadness = false; // sequential: has Switch or Merge
-  bool mayBlock = false;
+  virtual ~Plan() = default;
+  /// Runs it to its end on this thread (and the run's threads): one tensor a result.
+  virtual Expected<std::vector<Tensor>> run(std::vector<Tensor> args, RunState &run) const = 0;
 
+  std::string name;
+  const bool isSequential;
+  bool mayBlock = false;
   std::vector<PlanNode> nodes;
-  std::vector<NodeInfo> infos;
-  std::vector<Tensor> constants;
+  std::vector<NodeInfo> infos; // by node of the graph; empty of those that the plan doesn't have
   std::vector<ValueType> argTypes;
   std::vector<ResultSpec> results;
   std::vector<ValueType> resultTypes;
 
-  // Sequential.
-  uint32_t numSlots = 0; // the first argTypes.size() are the arguments
-  std::vector<uint32_t> inputIndices;
-  std::vector<uint32_t> resultIndices;
-  std::vector<uint8_t> isOutputUnused;        // by slot
-  std::vector<uint8_t> isPassThrough;         // by argument: LoopBody's result stays in its slot
-  bool resultsNeedTemporaries = false;        // LoopBody: a result is another argument
-  std::vector<uint32_t> controlInputs;        // hasDeadness: nodes, by controlBegin
-  std::vector<uint32_t> controlBegin;         // hasDeadness: by node, and one more
-  std::shared_ptr<const SettledPart> settled; // what needn't run each time; null: nothing
-
-  // Dataflow.
-  std::vector<PlanFrame> frames;
-  std::vector<uint32_t> frameOf;                         // by node
-  std::vector<uint32_t> localIndex;                      // by node: its counter in the frame
-  std::vector<std::vector<NodeCounter>> initialCounters; // by frame
-  std::vector<uint32_t> edgeBegins; // by output (PlanNode::outputBegin + i; control is the last)
-  std::vector<PlanEdge> edges;
-  std::vector<uint32_t> roots;                  // nodes without inputs
-  std::vector<int32_t> childFrame;              // by node: the frame that an Enter opens
-  std::vector<uint8_t> isConstantEnter;         // by node
-  std::vector<int32_t> argOf;                   // by node: number of the argument, or -1
-  std::vector<std::vector<uint32_t>> resultsOf; // by node: results it gives (numbers), mostly empty
-  std::vector<uint8_t> hasResults;              // by node
+protected:
+  explicit Plan(bool isSequential) : isSequential(isSequential) {}
 };
 
 struct PlanOptions {
@@ -199,8 +156,5 @@ struct PlanOptions {
 /// when they are reached. Errors here are those of the graph itself: a cycle outside a loop, frames
 /// that don't nest, a loop with no parallel iteration.
 Expected<std::unique_ptr<Plan>> buildPlan(GraphSpec graph, const PlanOptions &options);
-
-/// Runs a plan to its end on this thread (and the run's threads): one tensor a result.
-Expected<std::vector<Tensor>> runPlan(const Plan &plan, std::vector<Tensor> args, RunState &run);
 
 } // namespace treadle

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <new>
+#include <numeric>
 #include <queue>
 #include <stdexcept>
 
@@ -24,7 +25,7 @@ NodeKind classify(const NodeSpec &node) {
   case OpKind::NoOp:
     return NodeKind::NoOp;
   case OpKind::Switch:
-    return NodeKind::Switch;
+    return node.op == "_SwitchN" ? NodeKind::SwitchN : NodeKind::Switch;
   case OpKind::Merge:
     return NodeKind::Merge;
   case OpKind::Enter:
@@ -48,9 +49,6 @@ NodeKind classify(const NodeSpec &node) {
   case OpKind::Plain:
     break;
   }
-  // With a control input it may be dead or late, so it runs like any other node.
-  if (node.op == "Const" && node.controls.empty())
-    return NodeKind::Constant;
   return NodeKind::Kernel;
 }
 
@@ -186,66 +184,6 @@ std::vector<FunctionRef> calledFunctions(const NodeSpec &spec) {
   return functions;
 }
 
-bool mayBlock(const NodeSpec &spec, const PlanNode &node, const PlanOptions &options) {
-  if (node.mayBlock)
-    return true;
-  if (spec.plans)
-    return spec.plans->cond->mayBlock || spec.plans->body->mayBlock;
-  if (node.kind != NodeKind::Call && node.kind != NodeKind::While && node.kind != NodeKind::For)
-    return false;
-  if (options.kernels->findFunctionKernel(spec.op))
-    return false; // holds its thread
-  for (const FunctionRef &f : calledFunctions(spec))
-    if (options.functions && options.functions->mayBlock(f.name))
-      return true;
-  return false;
-}
-
-bool waits(const NodeSpec &spec, const PlanNode &node, const PlanOptions &options) {
-  if (node.kind == NodeKind::Kernel) {
-    const OpTraits *traits =
-        options.traits ? options.traits->find(spec.op, spec.attrs.getOr<std::string>("token", ""))
-                       : nullptr;
-    return traits && traits->waits;
-  }
-  return options.functions && std::ranges::any_of(calledFunctions(spec), [&](const FunctionRef &f) {
-           return options.functions->waits(f.name);
-         });
-}
-
-// The importer of GraphDefs can't make such nodes, but MLIR text can.
-static Expected<void> checkArity(const GraphSpec &graph) {
-  struct Arity {
-    size_t minInputs, maxInputs, minOutputs, maxOutputs;
-  };
-  constexpr size_t any = SIZE_MAX;
-  auto arityOf = [](const NodeSpec &node) -> Arity {
-    switch (classify(node)) {
-    case NodeKind::NoOp:
-      return {0, 0, 0, 0};
-    case NodeKind::Switch:
-      return node.op == "_SwitchN" ? Arity{2, 2, 1, any} : Arity{2, 2, 2, 2};
-    case NodeKind::Merge:
-      return {1, any, 2, 2};
-    case NodeKind::Enter:
-    case NodeKind::Exit:
-    case NodeKind::NextIteration:
-      return {1, 1, 1, 1};
-    default:
-      return {0, any, 0, any};
-    }
-  };
-  for (const NodeSpec &node : graph.nodes) {
-    auto [minInputs, maxInputs, minOutputs, maxOutputs] = arityOf(node);
-    size_t inputs = node.inputs.size(), outputs = node.outputTypes.size();
-    if (inputs < minInputs || inputs > maxInputs || outputs < minOutputs || outputs > maxOutputs)
-      return Unexpected(invalidArgument("it has ", inputs, " inputs and ", outputs,
-                                        " outputs, which its op can't have")
-                            .atNode(node.name, node.op));
-  }
-  return {};
-}
-
 // What the executor itself moves, and functions get, is a value, except in the ops made for
 // references.
 Expected<void> readReferencesAtBorders(GraphSpec &graph) {
@@ -309,18 +247,13 @@ template <typename Visit> void forEachSource(const NodeSpec &node, Visit visit) 
     visit(c);
 }
 
-bool isMerge(const NodeSpec &node) { return node.op == "Merge" || node.op == "RefMerge"; }
-bool isNextIteration(const NodeSpec &node) {
-  return node.op == "NextIteration" || node.op == "RefNextIteration";
-}
-
 bool isInOrder(const GraphSpec &graph, const std::vector<SoftEdge> &soft) {
   if (std::ranges::any_of(soft, [](SoftEdge edge) { return edge.from > edge.to; }))
     return false;
   for (int32_t i = 0; i < static_cast<int32_t>(graph.nodes.size()); ++i) {
     bool ok = true;
     forEachSource(graph.nodes[i], [&](int32_t source) {
-      ok &= source < i || (isMerge(graph.nodes[i]) && isNextIteration(graph.nodes[source]));
+      ok &= source < i || isBackEdge(graph.nodes[i], graph.nodes[source]);
     });
     if (!ok)
       return false;
@@ -357,6 +290,10 @@ Error cycleError(const GraphSpec &graph, const std::vector<int32_t> &pending) {
 
 } // namespace
 
+bool isBackEdge(const NodeSpec &node, const NodeSpec &source) {
+  return opKind(node.op) == OpKind::Merge && opKind(source.op) == OpKind::NextIteration;
+}
+
 Expected<std::vector<int32_t>> executionOrder(const GraphSpec &graph,
                                               const std::vector<SoftEdge> &soft) {
   int32_t n = static_cast<int32_t>(graph.nodes.size());
@@ -367,31 +304,20 @@ Expected<std::vector<int32_t>> executionOrder(const GraphSpec &graph,
       order.push_back(i);
     return order;
   }
-  std::vector<int32_t> pending(n), begin(n + 1), successors;
-  auto counts = [&](int32_t node, int32_t source) {
-    return !(isMerge(graph.nodes[node]) && isNextIteration(graph.nodes[source]));
-  };
+  std::vector<SoftEdge> edges = soft;
   for (int32_t i = 0; i < n; ++i)
-    forEachSource(graph.nodes[i], [&](int32_t s) {
-      if (counts(i, s)) {
-        ++begin[s + 1];
-        ++pending[i];
-      }
+    forEachSource(graph.nodes[i], [&](int32_t source) {
+      if (!isBackEdge(graph.nodes[i], graph.nodes[source]))
+        edges.push_back({source, i});
     });
-  for (SoftEdge edge : soft) {
+  std::vector<int32_t> pending(n), begin(n + 1), successors(edges.size());
+  for (SoftEdge edge : edges) {
     ++begin[edge.from + 1];
     ++pending[edge.to];
   }
-  for (int32_t i = 0; i < n; ++i)
-    begin[i + 1] += begin[i];
-  successors.resize(begin[n]);
+  std::partial_sum(begin.begin(), begin.end(), begin.begin());
   std::vector<int32_t> fill(begin.begin(), begin.end() - 1);
-  for (int32_t i = 0; i < n; ++i)
-    forEachSource(graph.nodes[i], [&](int32_t s) {
-      if (counts(i, s))
-        successors[fill[s]++] = i;
-    });
-  for (SoftEdge edge : soft)
+  for (SoftEdge edge : edges)
     successors[fill[edge.from]++] = edge.to;
   std::priority_queue<int32_t, std::vector<int32_t>, std::greater<>> ready;
   for (int32_t i = 0; i < n; ++i)
@@ -408,6 +334,118 @@ Expected<std::vector<int32_t>> executionOrder(const GraphSpec &graph,
   if (static_cast<int32_t>(order.size()) < n)
     return Unexpected(cycleError(graph, pending));
   return order;
+}
+
+// --- binding all -------------------------------------------------------------------------------
+
+namespace {
+
+// The importer of GraphDefs can't make such nodes, but MLIR text can.
+Expected<void> checkArity(const NodeSpec &node, NodeKind kind) {
+  struct Arity {
+    size_t minInputs, maxInputs, minOutputs, maxOutputs;
+  };
+  constexpr size_t any = SIZE_MAX;
+  auto [minInputs, maxInputs, minOutputs, maxOutputs] =
+      kind == NodeKind::NoOp      ? Arity{0, 0, 0, 0}
+      : kind == NodeKind::Switch  ? Arity{2, 2, 2, 2}
+      : kind == NodeKind::SwitchN ? Arity{2, 2, 1, any}
+      : kind == NodeKind::Merge   ? Arity{1, any, 2, 2}
+      : isFrameBorder(kind)       ? Arity{1, 1, 1, 1}
+                                  : Arity{0, any, 0, any};
+  size_t inputs = node.inputs.size(), outputs = node.outputTypes.size();
+  if (inputs < minInputs || inputs > maxInputs || outputs < minOutputs || outputs > maxOutputs)
+    return Unexpected(invalidArgument("it has ", inputs, " inputs and ", outputs,
+                                      " outputs, which its op can't have")
+                          .atNode(node.name, node.op));
+  return {};
+}
+
+bool isConstant(const NodeSpec &node) {
+  const auto *value = node.op == "Const" && !node.outputTypes.empty()
+                          ? std::get_if<Tensor>(node.attrs.find("value"))
+                          : nullptr;
+  return value && value->dtype() == node.outputTypes[0].dtype;
+}
+
+bool isAlias(const NodeSpec &node) {
+  bool hands = node.op == "Identity" || node.op == "StopGradient" || node.op == "PreventGradient";
+  return hands && node.inputs.size() == 1 && !node.inputTypes[0].isRef &&
+         !node.outputTypes.empty() && node.inputTypes[0].dtype == node.outputTypes[0].dtype;
+}
+
+/// Tells the nodes that a plan in order needn't run. Where there are dead branches, control inputs
+/// may make them dead.
+NodeKind simplify(const NodeSpec &node, bool hasDeadness) {
+  if (isConstant(node) && (!hasDeadness || node.controls.empty()))
+    return NodeKind::Constant;
+  return isAlias(node) && !hasDeadness ? NodeKind::Alias : NodeKind::Kernel;
+}
+
+/// Says whether it waits, or a function that it calls. True if a plan with counters is to run it.
+bool markWaiting(const NodeSpec &spec, const PlanOptions &options, PlanNode &node) {
+  if (!callsFunctions(node.kind)) {
+    const OpTraits *traits =
+        options.traits && node.kind == NodeKind::Kernel
+            ? options.traits->find(spec.op, spec.attrs.getOr<std::string>("token", ""))
+            : nullptr;
+    node.waits = traits && traits->waits;
+    return node.mayBlock;
+  }
+  bool mayBlock = spec.plans && (spec.plans->cond->mayBlock || spec.plans->body->mayBlock);
+  if (options.functions)
+    for (const FunctionRef &f : calledFunctions(spec)) {
+      mayBlock |= options.functions->mayBlock(f.name);
+      node.waits |= options.functions->waits(f.name);
+    }
+  // Kernels that call functions themselves hold their thread.
+  node.mayBlock |= mayBlock && !options.kernels->findFunctionKernel(spec.op);
+  return mayBlock;
+}
+
+} // namespace
+
+Expected<BoundGraph> bindNodes(GraphSpec &graph, const PlanOptions &options) {
+  size_t n = graph.nodes.size();
+  BoundGraph bound{.graph = graph,
+                   .options = options,
+                   .nodes = std::vector<PlanNode>(n),
+                   .infos = std::vector<NodeInfo>(n)};
+  for (size_t i = 0; i < n; ++i) {
+    const NodeSpec &spec = graph.nodes[i];
+    PlanNode &node = bound.nodes[i];
+    node.kind = classify(spec);
+    TREADLE_TRY(checkArity(spec, node.kind));
+    node.inputCount = static_cast<uint32_t>(spec.inputs.size());
+    node.outputCount = static_cast<uint32_t>(spec.outputTypes.size());
+    node.info = static_cast<uint32_t>(i);
+    bound.hasDeadness |= isBranching(node.kind);
+    bound.needsDataflow |= isFrameBorder(node.kind);
+  }
+  for (size_t i = 0; i < n; ++i) {
+    const NodeSpec &spec = graph.nodes[i];
+    PlanNode &node = bound.nodes[i];
+    if (node.kind == NodeKind::Kernel)
+      node.kind = simplify(spec, bound.hasDeadness);
+    if (node.kind == NodeKind::Kernel)
+      bindNode(spec, options, node, bound.infos[i]);
+    else if (callsFunctions(node.kind))
+      bindFunctionNode(spec, options, node, bound.infos[i]);
+    else
+      node.fn = controlKernel(node.kind);
+    node.runsDead = spec.op == "ControlTrigger";
+    bound.needsDataflow |= markWaiting(spec, options, node);
+  }
+  return bound;
+}
+
+void setSignature(Plan &plan, GraphSpec &graph) {
+  plan.name = graph.name;
+  for (Endpoint arg : graph.args)
+    plan.argTypes.push_back(graph.nodes[arg.node].outputTypes[0]);
+  for (const ResultSpec &result : graph.results)
+    plan.resultTypes.push_back(graph.nodes[result.from.node].outputTypes[result.from.output]);
+  plan.results = std::move(graph.results);
 }
 
 } // namespace plan
@@ -428,26 +466,12 @@ static Expected<void> checkSize(const GraphSpec &graph) {
 
 Expected<std::unique_ptr<Plan>> buildPlan(GraphSpec graph, const PlanOptions &options) {
   TREADLE_TRY(checkSize(graph));
-  TREADLE_TRY(plan::checkArity(graph));
   plan::expandBatchFunctions(graph);
   TREADLE_TRY(plan::readReferencesAtBorders(graph));
   TREADLE_TRY(plan::planLoops(graph, options));
-  bool needsDataflow = false;
-  for (const NodeSpec &node : graph.nodes) {
-    NodeKind kind = plan::classify(node);
-    needsDataflow |=
-        kind == NodeKind::Enter || kind == NodeKind::NextIteration || kind == NodeKind::Exit;
-    if (kind == NodeKind::Call || kind == NodeKind::While || kind == NodeKind::For)
-      for (const FunctionRef &f : plan::calledFunctions(node))
-        needsDataflow |= options.functions && options.functions->mayBlock(f.name);
-  }
-  if (needsDataflow)
-    return plan::buildDataflow(graph, options);
-  Expected<std::unique_ptr<Plan>> sequential = plan::buildSequential(graph, options);
-  // Only binding tells whether a kernel waits.
-  if (sequential && (*sequential)->mayBlock)
-    return plan::buildDataflow(graph, options);
-  return sequential;
+  plan::BoundGraph bound = TREADLE_TRY(plan::bindNodes(graph, options));
+  return bound.needsDataflow ? plan::buildDataflow(std::move(bound))
+                             : plan::buildSequential(std::move(bound));
 }
 
 } // namespace treadle

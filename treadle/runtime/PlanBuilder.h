@@ -1,7 +1,7 @@
 // Internal to the runtime: the steps that building a plan is made of.
 #pragma once
 
-#include "treadle/runtime/Plan.h"
+#include "treadle/runtime/DataflowPlan.h"
 #include "treadle/runtime/SoftOrder.h"
 
 namespace treadle {
@@ -26,11 +26,8 @@ void bindNode(const NodeSpec &spec, const PlanOptions &options, PlanNode &node, 
 void bindFunctionNode(const NodeSpec &spec, const PlanOptions &options, PlanNode &node,
                       NodeInfo &info);
 
-/// True if the node, or a function that it calls, may wait for another op.
-bool mayBlock(const NodeSpec &spec, const PlanNode &node, const PlanOptions &options);
-
-/// True if the node's op waits inside its call, or one in a function that it calls.
-bool waits(const NodeSpec &spec, const PlanNode &node, const PlanOptions &options);
+/// What a plan without counters runs for a NoOp, Switch or Merge.
+KernelFn controlKernel(NodeKind kind);
 
 /// Functions that the node names in its attributes.
 std::vector<FunctionRef> calledFunctions(const NodeSpec &spec);
@@ -42,25 +39,43 @@ void expandBatchFunctions(GraphSpec &graph);
 Expected<void> readReferencesAtBorders(GraphSpec &graph);
 
 /// The nodes in an order that keeps all edges, the soft ones as softEdges() gives them too, and
-/// otherwise the program order. NextIteration's edge to its Merge doesn't count. InvalidArgument,
-/// naming nodes, where there is a cycle.
+/// otherwise the program order. Back edges don't count. InvalidArgument, naming nodes, where there
+/// is a cycle.
 Expected<std::vector<int32_t>> executionOrder(const GraphSpec &graph,
                                               const std::vector<SoftEdge> &soft = {});
 
-/// The frames of a graph, and where its nodes are. Frame 0 is what is outside all loops.
+/// Whether the edge goes back in a loop: from a NextIteration to a Merge. It counts for no order.
+bool isBackEdge(const NodeSpec &node, const NodeSpec &source);
+
+/// The frames of a graph, and where its nodes are.
 struct FrameAssignment {
   std::vector<PlanFrame> frames;
-  std::vector<uint32_t> frameOf;   // by node
-  std::vector<int32_t> childFrame; // by node: the frame that an Enter opens, else -1
+  std::vector<NodePlace> places; // by node: its frame, and the one that it opens
 };
 
 /// InvalidArgument where a node's inputs are in different frames, or a loop has no iterations.
 Expected<FrameAssignment> assignFrames(const GraphSpec &graph);
 
-/// Lays out a plan with slots, or with counters. A plan with slots that `mayBlock` can't run: the
-/// graph is whole again then, for the other layout.
-Expected<std::unique_ptr<Plan>> buildSequential(GraphSpec &graph, const PlanOptions &options);
-Expected<std::unique_ptr<Plan>> buildDataflow(GraphSpec &graph, const PlanOptions &options);
+/// A graph whose nodes are bound and have no places yet: what plans are built from.
+struct BoundGraph {
+  GraphSpec &graph;
+  const PlanOptions &options;
+  std::vector<PlanNode> nodes; // by node of the graph, as are the infos; kernels that a
+                               // SequentialPlan has no node for aren't bound
+  std::vector<NodeInfo> infos;
+  bool hasDeadness = false;
+  bool needsDataflow = false;
+};
+
+/// InvalidArgument where a node has inputs or outputs that its op can't have.
+Expected<BoundGraph> bindNodes(GraphSpec &graph, const PlanOptions &options);
+
+/// The first for graphs that don't need the other.
+Expected<std::unique_ptr<Plan>> buildSequential(BoundGraph bound);
+Expected<std::unique_ptr<Plan>> buildDataflow(BoundGraph bound);
+
+/// What all plans have but nodes.
+void setSignature(Plan &plan, GraphSpec &graph);
 
 /// A kernel that fails with the error that is its state.
 BoundKernel failingKernel(Error error);

@@ -20,17 +20,13 @@ private:
     if (!isNew && (known->second || !isCertain))
       return;
     known->second = isCertain;
-    bool hasBranches = plan.hasDeadness || (!plan.isSequential && hasSwitch(plan));
+    bool hasBranches = std::ranges::any_of(plan.nodes, isBranching, &PlanNode::kind);
     for (const PlanNode &node : plan.nodes) {
       const NodeInfo &info = plan.infos[node.info];
       if (&plan == &top)
         topNode = node.info;
       check(node, info, isCertain && (&plan == &top || !hasBranches));
     }
-  }
-
-  static bool hasSwitch(const Plan &plan) {
-    return std::ranges::find(plan.nodes, NodeKind::Switch, &PlanNode::kind) != plan.nodes.end();
   }
 
   void check(const PlanNode &node, const NodeInfo &info, bool isCertain) {

@@ -75,7 +75,7 @@ protected:
     wasSequential = plan->isSequential;
     ResourceManager resources;
     RunState state(resources, nullptr);
-    return runPlan(*plan, std::move(args), state);
+    return plan->run(std::move(args), state);
   }
   KernelRegistry kernels;
   bool wasSequential = false;

@@ -53,7 +53,8 @@ void FrameStack::pop(uint32_t count) {
 
 namespace {
 
-bool failAt(const Plan &plan, const PlanNode &node, Execution &ctx, std::unique_ptr<Error> &error) {
+bool failAt(const SequentialPlan &plan, const PlanNode &node, Execution &ctx,
+            std::unique_ptr<Error> &error) {
   const NodeInfo &info = plan.infos[node.info];
   error = std::move(ctx.error);
   if (!runsFunctions(node, info))
@@ -61,7 +62,8 @@ bool failAt(const Plan &plan, const PlanNode &node, Execution &ctx, std::unique_
   return false;
 }
 
-void clearAfter(const Plan &plan, const PlanNode &node, Tensor *slots, const uint32_t *inputs) {
+void clearAfter(const SequentialPlan &plan, const PlanNode &node, Tensor *slots,
+                const uint32_t *inputs) {
   for (uint32_t i = 0; i < node.inputCount; ++i)
     if (inputs[i] & InputIndex::clearBit)
       slots[inputs[i] & InputIndex::slotMask].reset();
@@ -73,13 +75,14 @@ void clearAfter(const Plan &plan, const PlanNode &node, Tensor *slots, const uin
 
 // A node on a branch not taken: an empty input, or a control input that was dead. A Merge is dead
 // only if all its data inputs are; its control inputs only say when.
-bool isDead(const Plan &plan, size_t n, const Execution &ctx, const std::vector<bool> &deadNodes) {
-  const PlanNode &node = plan.nodes[n];
+bool isDead(const SequentialPlan &plan, const PlanNode &node, const Execution &ctx,
+            const std::vector<bool> &deadNodes) {
   auto isEmpty = [&](int i) { return !ctx.input(i); };
   auto inputs = std::views::iota(0, ctx.numInputs());
   if (node.kind == NodeKind::Merge)
     return std::ranges::all_of(inputs, isEmpty);
-  for (uint32_t k = plan.controlBegin[n]; k < plan.controlBegin[n + 1]; ++k)
+  const uint32_t *controls = plan.controlBegin.data() + node.info;
+  for (uint32_t k = controls[0]; k < controls[1]; ++k)
     if (deadNodes[plan.controlInputs[k]])
       return true;
   return std::ranges::any_of(inputs, isEmpty);
@@ -94,7 +97,7 @@ bool isDead(const Plan &plan, size_t n, const Execution &ctx, const std::vector<
 }
 
 /// Where a run is traced, or charged for its texts.
-void runWatched(const Plan &plan, const PlanNode &node, Execution &ctx) {
+void runWatched(const SequentialPlan &plan, const PlanNode &node, Execution &ctx) {
   Trace *trace = ctx.run().trace;
   auto now = [&] { return trace ? Trace::Clock::now() : Trace::Clock::time_point(); };
   Trace::Clock::time_point begin = now();
@@ -114,13 +117,13 @@ void runWatched(const Plan &plan, const PlanNode &node, Execution &ctx) {
 bool isWatched(const RunState &run) { return run.trace || MemoryBudget::opened(); }
 
 template <bool hasDeadness, bool isWatched>
-bool runAll(const Plan &plan, const NodeList &list, Tensor *slots, RunState &run,
+bool runAll(const SequentialPlan &plan, const NodeList &list, Tensor *slots, RunState &run,
             std::unique_ptr<Error> &error) {
   Execution ctx;
   ctx.bases[0] = slots;
   ctx.bases[1] = list.constants;
   ctx.runState = &run;
-  std::vector<bool> deadNodes(hasDeadness ? plan.nodes.size() : 0);
+  std::vector<bool> deadNodes(hasDeadness ? plan.infos.size() : 0);
   const PlanNode *end = list.nodes.data() + list.nodes.size();
   for (const PlanNode *node = list.nodes.data(); node != end; ++node) {
     ctx.inputIndex = list.inputIndices + node->inputBegin;
@@ -130,10 +133,8 @@ bool runAll(const Plan &plan, const NodeList &list, Tensor *slots, RunState &run
     ctx.boundState = node->state;
     bool dead = false;
     if constexpr (hasDeadness) {
-      size_t n = node->info;
-      // A control trigger runs dead or alive.
-      dead = isDead(plan, n, ctx, deadNodes) && plan.infos[node->info].op != "ControlTrigger";
-      deadNodes[n] = dead;
+      dead = !node->runsDead && isDead(plan, *node, ctx, deadNodes);
+      deadNodes[node->info] = dead;
     }
     if (!dead) {
       if (node->isExpensive && run.isStopped()) [[unlikely]] {
@@ -154,7 +155,7 @@ bool runAll(const Plan &plan, const NodeList &list, Tensor *slots, RunState &run
 
 } // namespace
 
-bool runNodes(const Plan &plan, const NodeList &list, Tensor *slots, RunState &run,
+bool runNodes(const SequentialPlan &plan, const NodeList &list, Tensor *slots, RunState &run,
               std::unique_ptr<Error> &error) {
   if (plan.hasDeadness)
     return isWatched(run) ? runAll<true, true>(plan, list, slots, run, error)
@@ -163,18 +164,40 @@ bool runNodes(const Plan &plan, const NodeList &list, Tensor *slots, RunState &r
                         : runAll<false, false>(plan, list, slots, run, error);
 }
 
-bool runNodes(const Plan &plan, Tensor *slots, RunState &run, std::unique_ptr<Error> &error) {
+bool SequentialPlan::runNodes(Tensor *slots, RunState &run, std::unique_ptr<Error> &error) const {
   if (run.isStopped()) [[unlikely]] {
     error = std::make_unique<Error>(run.stopReason());
     return false;
   }
-  if (plan.settled)
-    if (auto values = plan.settled->values(plan, slots, run)) {
+  if (settled)
+    if (auto values = settled->values(*this, slots, run)) {
       SettledPart::placeResults(*values, slots);
-      return runNodes(plan, SettledPart::rest(*values), slots, run, error);
+      return treadle::runNodes(*this, SettledPart::rest(*values), slots, run, error);
     }
-  return runNodes(plan, {plan.nodes, plan.inputIndices.data(), plan.constants.data()}, slots, run,
-                  error);
+  return treadle::runNodes(*this, {nodes, inputIndices.data(), constants.data()}, slots, run,
+                           error);
+}
+
+bool SequentialPlan::call(std::span<Tensor> args, std::span<Tensor> given, RunState &run,
+                          std::unique_ptr<Error> &error) const {
+  Frame frame(numSlots);
+  std::ranges::move(args, frame.slots);
+  if (!runNodes(frame.slots, run, error))
+    return false;
+  for (size_t r = 0; r < given.size(); ++r)
+    given[r] = takeResult(frame.slots, r);
+  return true;
+}
+
+Expected<std::vector<Tensor>> SequentialPlan::run(std::vector<Tensor> args, RunState &run) const {
+  std::vector<Tensor> given(results.size());
+  std::unique_ptr<Error> error;
+  if (!call(args, given, run, error))
+    return Unexpected(std::move(*error));
+  for (size_t r = 0; r < given.size(); ++r)
+    if (!given[r])
+      return Unexpected(invalidArgument("'", results[r].name, "'", branchNotTaken));
+  return given;
 }
 
 // --- v1 conditionals ---------------------------------------------------------------------------
@@ -207,25 +230,18 @@ void runMerge(OpContext &ctx) {
 
 } // namespace
 
-void plan::bindSequential(const NodeSpec &spec, const PlanOptions &options, PlanNode &node,
-                          NodeInfo &info) {
-  switch (node.kind) {
-  case NodeKind::Switch:
-    node.fn = spec.op == "_SwitchN" ? runSwitchN : runSwitch;
-    return;
-  case NodeKind::Merge:
-    node.fn = runMerge;
-    return;
+KernelFn plan::controlKernel(NodeKind kind) {
+  switch (kind) {
   case NodeKind::NoOp:
-    node.fn = runNothing;
-    return;
-  case NodeKind::Call:
-  case NodeKind::While:
-  case NodeKind::For:
-    return bindFunctionNode(spec, options, node, info);
+    return runNothing;
+  case NodeKind::Switch:
+    return runSwitch;
+  case NodeKind::SwitchN:
+    return runSwitchN;
+  case NodeKind::Merge:
+    return runMerge;
   default:
-    node.kind = NodeKind::Kernel;
-    return bindNode(spec, options, node, info);
+    return nullptr;
   }
 }
 

@@ -6,7 +6,7 @@
 // push a frame.
 #pragma once
 
-#include "treadle/runtime/Plan.h"
+#include "treadle/runtime/SequentialPlan.h"
 
 #include <span>
 
@@ -52,17 +52,7 @@ struct NodeList {
 };
 
 /// Runs nodes of a plan, in its order, over its slots; false with `error` set.
-bool runNodes(const Plan &plan, const NodeList &list, Tensor *slots, RunState &run,
+bool runNodes(const SequentialPlan &plan, const NodeList &list, Tensor *slots, RunState &run,
               std::unique_ptr<Error> &error);
-
-/// Runs the nodes of a sequential plan over its slots (arguments in place); false with `error` set.
-/// What its settled part has is not computed again.
-bool runNodes(const Plan &plan, Tensor *slots, RunState &run, std::unique_ptr<Error> &error);
-
-namespace plan {
-/// Binds a node of a sequential plan, function-calling ops and v1 conditionals included.
-void bindSequential(const NodeSpec &spec, const PlanOptions &options, PlanNode &node,
-                    NodeInfo &info);
-} // namespace plan
 
 } // namespace treadle

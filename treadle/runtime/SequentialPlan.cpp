@@ -1,6 +1,7 @@
 // Lays out a sequential plan: nodes in order, a slot a value, the last use of each slot.
+#include "treadle/runtime/SequentialPlan.h"
+
 #include "treadle/runtime/PlanBuilder.h"
-#include "treadle/runtime/Sequential.h"
 #include "treadle/runtime/SettledPart.h"
 
 #include <algorithm>
@@ -8,118 +9,65 @@
 namespace treadle::plan {
 namespace {
 
-constexpr uint32_t noSlot = ~0u;
-
 class Layout {
 public:
-  Layout(GraphSpec &graph, const PlanOptions &options) : graph(graph), options(options) {}
+  explicit Layout(BoundGraph from) : bound(std::move(from)) {}
   Expected<std::unique_ptr<Plan>> build();
 
 private:
-  void placeArguments();
-  void placeNodes(const std::vector<int32_t> &order);
-  void placeConstant(int32_t node);
-  void placeAlias(int32_t node);
   void placeNode(int32_t node);
-  void placeResults();
+  void placeKernel(int32_t node);
+  uint32_t indexOf(Endpoint value) const;
+  void placeControls();
   void markPassThrough();
   void markLastUses();
-  void markUse(uint32_t position);
-  void recordControls();
-  void giveBack();
-  bool isAlias(const NodeSpec &node) const;
   bool isPinned(uint32_t slot) const;
 
-  GraphSpec &graph;
-  const PlanOptions &options;
-  std::unique_ptr<Plan> plan = std::make_unique<Plan>();
-  std::vector<NodeKind> kinds;
-  std::vector<uint32_t> slotOf;  // by node: slot or constant of output 0
-  std::vector<int32_t> planNode; // by spec node: index in the plan, or -1
+  BoundGraph bound;
+  GraphSpec &graph = bound.graph;
+  const ArgMode argMode = bound.options.argMode;
+  std::unique_ptr<SequentialPlan> plan = std::make_unique<SequentialPlan>();
+  std::vector<uint32_t> indices; // by node: the slot or constant of output 0
 };
 
-// An op that hands its input on unchanged needs no node at all. In a graph with dead branches its
-// control inputs may make it dead, so there it stays.
-bool Layout::isAlias(const NodeSpec &node) const {
-  bool hands = node.op == "Identity" || node.op == "StopGradient" || node.op == "PreventGradient";
-  return hands && node.inputs.size() == 1 && !node.inputTypes[0].isRef &&
-         !node.outputTypes.empty() && node.inputTypes[0].dtype == node.outputTypes[0].dtype &&
-         !plan->hasDeadness;
-}
-
-void Layout::placeArguments() {
-  for (Endpoint arg : graph.args) {
-    slotOf[arg.node] = plan->numSlots++;
-    ValueType type = graph.nodes[arg.node].outputTypes[0];
-    plan->argTypes.push_back(type);
-  }
-}
-
-void Layout::placeConstant(int32_t i) {
-  const auto *value = std::get_if<Tensor>(graph.nodes[i].attrs.find("value"));
-  slotOf[i] = static_cast<uint32_t>(plan->constants.size()) | InputIndex::constantBit;
-  plan->constants.push_back(*value);
+uint32_t Layout::indexOf(Endpoint value) const {
+  uint32_t first = indices[value.node];
+  return first & InputIndex::constantBit ? first : first + value.output;
 }
 
 void Layout::placeNode(int32_t i) {
   NodeSpec &spec = graph.nodes[i];
-  PlanNode node;
-  NodeInfo info;
-  node.kind = kinds[i];
+  switch (bound.nodes[i].kind) {
+  case NodeKind::Arg:
+    return;
+  case NodeKind::Constant:
+    indices[i] = static_cast<uint32_t>(plan->constants.size()) | InputIndex::constantBit;
+    plan->constants.push_back(std::get<Tensor>(*spec.attrs.find("value")));
+    return;
+  case NodeKind::Alias:
+    indices[i] = indexOf(spec.inputs[0]);
+    return;
+  case NodeKind::NoOp:
+    return plan->hasDeadness ? placeKernel(i) : void();
+  default:
+    return placeKernel(i);
+  }
+}
+
+void Layout::placeKernel(int32_t i) {
+  NodeSpec &spec = graph.nodes[i];
+  PlanNode &node = plan->nodes.emplace_back(bound.nodes[i]);
   node.inputBegin = static_cast<uint32_t>(plan->inputIndices.size());
-  node.inputCount = static_cast<uint32_t>(spec.inputs.size());
-  node.outputCount = static_cast<uint32_t>(spec.outputTypes.size());
-  node.outputBegin = plan->numSlots;
-  for (Endpoint e : spec.inputs) {
-    uint32_t base = slotOf[e.node];
-    plan->inputIndices.push_back(base & InputIndex::constantBit ? base : base + e.output);
-  }
-  slotOf[i] = plan->numSlots;
+  node.outputBegin = indices[i] = plan->numSlots;
+  for (Endpoint e : spec.inputs)
+    plan->inputIndices.push_back(indexOf(e));
   plan->numSlots += node.outputCount;
-  bindSequential(spec, options, node, info);
-  plan->mayBlock |= mayBlock(spec, node, options);
-  node.info = static_cast<uint32_t>(plan->infos.size());
-  info.programOrder = static_cast<uint32_t>(i);
-  info.name = std::move(spec.name);
-  info.op = std::move(spec.op);
-  plan->infos.push_back(std::move(info));
-  planNode[i] = static_cast<int32_t>(plan->nodes.size());
-  plan->nodes.push_back(node);
-}
-
-void Layout::placeNodes(const std::vector<int32_t> &order) {
-  for (int32_t i : order) {
-    NodeSpec &spec = graph.nodes[i];
-    const AttrValue *value = spec.attrs.find("value");
-    if (kinds[i] == NodeKind::Arg)
-      continue;
-    bool isConstant = kinds[i] == NodeKind::Constant || (spec.op == "Const" && !plan->hasDeadness);
-    if (isConstant && value && std::holds_alternative<Tensor>(*value) &&
-        std::get<Tensor>(*value).dtype() == spec.outputTypes[0].dtype)
-      placeConstant(i);
-    else if (kinds[i] == NodeKind::NoOp && !plan->hasDeadness)
-      continue;
-    else if (isAlias(spec))
-      slotOf[i] = slotOf[spec.inputs[0].node] & InputIndex::constantBit
-                      ? slotOf[spec.inputs[0].node]
-                      : slotOf[spec.inputs[0].node] + spec.inputs[0].output;
-    else
-      placeNode(i);
-  }
-}
-
-void Layout::placeResults() {
-  for (ResultSpec &result : graph.results) {
-    uint32_t base = slotOf[result.from.node];
-    plan->resultIndices.push_back(base & InputIndex::constantBit ? base
-                                                                 : base + result.from.output);
-    plan->resultTypes.push_back(graph.nodes[result.from.node].outputTypes[result.from.output]);
-  }
-  plan->results = std::move(graph.results);
+  plan->infos[i].name = std::move(spec.name);
+  plan->infos[i].op = std::move(spec.op);
 }
 
 void Layout::markPassThrough() {
-  if (options.argMode != ArgMode::LoopBody)
+  if (argMode != ArgMode::LoopBody)
     return;
   size_t numArgs = plan->argTypes.size();
   plan->isPassThrough.assign(numArgs, 0);
@@ -133,8 +81,8 @@ void Layout::markPassThrough() {
 bool Layout::isPinned(uint32_t slot) const {
   if (slot >= plan->argTypes.size())
     return false;
-  return options.argMode == ArgMode::Borrowed ||
-         (options.argMode == ArgMode::LoopBody && plan->isPassThrough[slot]);
+  return argMode == ArgMode::Borrowed ||
+         (argMode == ArgMode::LoopBody && plan->isPassThrough[slot]);
 }
 
 // Goes backwards: the first mention of a slot that is met is its last use.
@@ -182,61 +130,44 @@ void Layout::markLastUses() {
   }
 }
 
-void Layout::recordControls() {
+// Those that may be dead.
+void Layout::placeControls() {
   if (!plan->hasDeadness)
     return;
-  std::vector<std::vector<uint32_t>> controls(plan->nodes.size());
-  for (size_t i = 0; i < graph.nodes.size(); ++i)
-    if (planNode[i] >= 0)
-      for (int32_t c : graph.nodes[i].controls)
-        if (planNode[c] >= 0)
-          controls[planNode[i]].push_back(static_cast<uint32_t>(planNode[c]));
-  for (const auto &list : controls) {
+  auto mayBeDead = [&](int32_t i) {
+    return bound.nodes[i].kind != NodeKind::Arg && bound.nodes[i].kind != NodeKind::Constant;
+  };
+  for (const NodeSpec &node : graph.nodes) {
     plan->controlBegin.push_back(static_cast<uint32_t>(plan->controlInputs.size()));
-    plan->controlInputs.insert(plan->controlInputs.end(), list.begin(), list.end());
+    std::ranges::copy_if(node.controls, std::back_inserter(plan->controlInputs), mayBeDead);
   }
   plan->controlBegin.push_back(static_cast<uint32_t>(plan->controlInputs.size()));
 }
 
-// What was moved out of the graph, for the layout that is built instead.
-void Layout::giveBack() {
-  for (NodeInfo &info : plan->infos) {
-    NodeSpec &spec = graph.nodes[info.programOrder];
-    spec.name = std::move(info.name);
-    spec.op = std::move(info.op);
-  }
-  graph.results = std::move(plan->results);
-}
-
 Expected<std::unique_ptr<Plan>> Layout::build() {
   std::vector<int32_t> order = TREADLE_TRY(executionOrder(graph, softEdges(graph)));
-  plan->name = graph.name;
-  for (const NodeSpec &node : graph.nodes) {
-    kinds.push_back(classify(node));
-    plan->hasDeadness |= kinds.back() == NodeKind::Switch || kinds.back() == NodeKind::Merge;
-  }
-  slotOf.assign(graph.nodes.size(), noSlot);
-  planNode.assign(graph.nodes.size(), -1);
+  plan->hasDeadness = bound.hasDeadness;
+  plan->infos = std::move(bound.infos);
   plan->nodes.reserve(graph.nodes.size());
-  plan->infos.reserve(graph.nodes.size());
-  placeArguments();
-  placeNodes(order);
-  recordControls();
-  placeResults();
-  if (plan->mayBlock) {
-    giveBack();
-    return std::move(plan);
-  }
+  indices.resize(graph.nodes.size());
+  for (Endpoint arg : graph.args)
+    indices[arg.node] = plan->numSlots++;
+  for (int32_t node : order)
+    placeNode(node);
+  for (const ResultSpec &result : graph.results)
+    plan->resultIndices.push_back(indexOf(result.from));
+  setSignature(*plan, graph);
+  placeControls();
   markPassThrough();
   markLastUses();
-  plan->settled = SettledPart::find(graph, *plan, options);
+  plan->settled = SettledPart::find(graph, *plan, bound.options);
   return std::move(plan);
 }
 
 } // namespace
 
-Expected<std::unique_ptr<Plan>> buildSequential(GraphSpec &graph, const PlanOptions &options) {
-  return Layout(graph, options).build();
+Expected<std::unique_ptr<Plan>> buildSequential(BoundGraph bound) {
+  return Layout(std::move(bound)).build();
 }
 
 } // namespace treadle::plan

@@ -94,7 +94,7 @@ SettledPart::Role SettledPart::roleOf(const NodeSpec &spec, const PlanNode &node
 
 class SettledPart::Finder {
 public:
-  Finder(const Plan &plan, const std::vector<Role> &roles)
+  Finder(const SequentialPlan &plan, const std::vector<Role> &roles)
       : plan(plan), roles(roles), isSettled(plan.numSlots), isHandle(plan.numSlots) {}
 
   /// Null if the part is empty.
@@ -187,20 +187,20 @@ private:
       }
   }
 
-  const Plan &plan;
+  const SequentialPlan &plan;
   const std::vector<Role> &roles;
   std::vector<uint8_t> isSettled, isHandle; // by slot
   std::map<uint32_t, uint32_t> numbers;     // of values, by slot
   std::shared_ptr<Layout> part = std::make_shared<Layout>();
 };
 
-std::shared_ptr<const SettledPart> SettledPart::find(const GraphSpec &graph, const Plan &plan,
-                                                     const PlanOptions &options) {
+std::shared_ptr<const SettledPart>
+SettledPart::find(const GraphSpec &graph, const SequentialPlan &plan, const PlanOptions &options) {
   auto part = std::make_shared<SettledPart>();
-  for (const PlanNode &node : plan.nodes) {
-    const NodeInfo &info = plan.infos[node.info];
-    part->roles.push_back(roleOf(graph.nodes[info.programOrder], node, info, options.traits));
-  }
+  part->roles.resize(plan.infos.size());
+  for (const PlanNode &node : plan.nodes)
+    part->roles[node.info] =
+        roleOf(graph.nodes[node.info], node, plan.infos[node.info], options.traits);
   bool mayWrite = std::ranges::find(part->roles, Role::Foreign) != part->roles.end();
   if (mayWrite || plan.hasDeadness || options.argMode != ArgMode::Owned)
     for (Role &role : part->roles)
@@ -233,8 +233,8 @@ void SettledPart::placeResults(const Values &values, Tensor *slots) {
     slots[layout.resultSlots[r]] = values.constants[first + layout.resultValues[r]];
 }
 
-std::shared_ptr<const SettledPart::Values> SettledPart::values(const Plan &plan, Tensor *slots,
-                                                               RunState &run) const {
+std::shared_ptr<const SettledPart::Values> SettledPart::values(const SequentialPlan &plan,
+                                                               Tensor *slots, RunState &run) const {
   if (isHopeless.load(std::memory_order_relaxed))
     return nullptr;
   if (auto own = found.tryTake(); own && own->values && own->values->hold(slots, run)) {
@@ -252,8 +252,8 @@ std::shared_ptr<const SettledPart::Values> SettledPart::values(const Plan &plan,
   return share;
 }
 
-std::shared_ptr<const SettledPart::Values> SettledPart::renew(const Plan &plan, Tensor *slots,
-                                                              RunState &run) const {
+std::shared_ptr<const SettledPart::Values> SettledPart::renew(const SequentialPlan &plan,
+                                                              Tensor *slots, RunState &run) const {
   std::unique_lock lock(mutex, std::try_to_lock);
   if (!lock)
     return nullptr; // somebody computes them
@@ -299,8 +299,8 @@ bool SettledPart::Values::lookUpVariables(const Tensor *slots) {
 }
 
 /// With the slots of the part full; null, with them as they are, if a node failed.
-std::shared_ptr<SettledPart::Values> SettledPart::evaluate(const Plan &plan, Tensor *slots,
-                                                           RunState &run) const {
+std::shared_ptr<SettledPart::Values> SettledPart::evaluate(const SequentialPlan &plan,
+                                                           Tensor *slots, RunState &run) const {
   auto made = std::make_shared<Values>();
   made->layout = layout;
   made->resources = &run.resources;
@@ -335,7 +335,8 @@ bool SettledPart::leaveOutForeign(const Values &values) const {
 /// Where the values take much more memory than what they are made of: leaves those nodes to the
 /// runs that give far more than they take, or else those that give the most. False if there is
 /// none.
-bool SettledPart::leaveOutLarge(const Plan &plan, const Values &values, const Tensor *slots) const {
+bool SettledPart::leaveOutLarge(const SequentialPlan &plan, const Values &values,
+                                const Tensor *slots) const {
   int64_t known = bytesOf(plan.constants);
   for (const Values::Guard &guard : values.guards) {
     Tensor value = guard.variable->read();
@@ -377,8 +378,8 @@ bool SettledPart::leaveOutLarge(const Plan &plan, const Values &values, const Te
   return isLeft;
 }
 
-std::shared_ptr<const SettledPart::Values> SettledPart::compute(const Plan &plan, Tensor *slots,
-                                                                RunState &run) const {
+std::shared_ptr<const SettledPart::Values>
+SettledPart::compute(const SequentialPlan &plan, Tensor *slots, RunState &run) const {
   for (bool isLarge = true; isLarge && layout;) {
     std::shared_ptr<Values> made = evaluate(plan, slots, run);
     isLarge = made && (leaveOutForeign(*made) || leaveOutLarge(plan, *made, slots));

@@ -27,13 +27,14 @@ public:
   struct Values;
 
   /// The part of a plan that is laid out; null if there is nothing to gain. `graph`: what the plan
-  /// was made of, whose nodes the plan's `programOrder` numbers.
-  static std::shared_ptr<const SettledPart> find(const GraphSpec &graph, const Plan &plan,
+  /// was made of.
+  static std::shared_ptr<const SettledPart> find(const GraphSpec &graph, const SequentialPlan &plan,
                                                  const PlanOptions &options);
 
   /// The values for a run with these arguments; null if the run has to compute everything. `slots`
   /// are the run's; those of the part are empty, before and after.
-  std::shared_ptr<const Values> values(const Plan &plan, Tensor *slots, RunState &run) const;
+  std::shared_ptr<const Values> values(const SequentialPlan &plan, Tensor *slots,
+                                       RunState &run) const;
 
   /// The rest of the plan, to which the values are constants.
   static NodeList rest(const Values &values);
@@ -60,11 +61,13 @@ private:
 
   static Role roleOf(const NodeSpec &spec, const PlanNode &node, const NodeInfo &info,
                      const OpTraitsTable *traits);
-  std::shared_ptr<const Values> renew(const Plan &plan, Tensor *slots, RunState &run) const;
-  std::shared_ptr<const Values> compute(const Plan &plan, Tensor *slots, RunState &run) const;
-  std::shared_ptr<Values> evaluate(const Plan &plan, Tensor *slots, RunState &run) const;
+  std::shared_ptr<const Values> renew(const SequentialPlan &plan, Tensor *slots,
+                                      RunState &run) const;
+  std::shared_ptr<const Values> compute(const SequentialPlan &plan, Tensor *slots,
+                                        RunState &run) const;
+  std::shared_ptr<Values> evaluate(const SequentialPlan &plan, Tensor *slots, RunState &run) const;
   bool leaveOutForeign(const Values &values) const;
-  bool leaveOutLarge(const Plan &plan, const Values &values, const Tensor *slots) const;
+  bool leaveOutLarge(const SequentialPlan &plan, const Values &values, const Tensor *slots) const;
   void giveUp() const { isHopeless.store(true, std::memory_order_relaxed); }
 
   ThreadSlots<Found> found;

@@ -1,7 +1,6 @@
 #include "treadle/runtime/SoftOrder.h"
 
-#include "treadle/ops/OpTable.h"
-#include "treadle/runtime/Graph.h"
+#include "treadle/runtime/PlanBuilder.h"
 
 #include <algorithm>
 #include <string_view>
@@ -93,16 +92,12 @@ bool SoftOrder::isImplied(int32_t from, int32_t to, size_t limit) const {
 
 namespace {
 
-bool isLoopBack(const NodeSpec &node, const NodeSpec &source) {
-  return isBackEdge(opKind(source.op), opKind(node.op));
-}
-
 std::vector<std::vector<int32_t>> edgesBefore(const GraphSpec &graph) {
   std::vector<std::vector<int32_t>> before(graph.nodes.size());
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
     const NodeSpec &node = graph.nodes[i];
     for (Endpoint input : node.inputs)
-      if (!isLoopBack(node, graph.nodes[input.node]))
+      if (!plan::isBackEdge(node, graph.nodes[input.node]))
         before[i].push_back(input.node);
     before[i].insert(before[i].end(), node.controls.begin(), node.controls.end());
   }

@@ -113,7 +113,7 @@ struct Recorded {
     ran = &names;
     ResourceManager resources;
     RunState state(resources, nullptr);
-    EXPECT_TRUE(runPlan(**plan, {}, state));
+    EXPECT_TRUE((*plan)->run({}, state));
     return names;
   }
 };

@@ -33,7 +33,7 @@ bool RandomPrograms::check(unsigned seed) {
     return false;
   for (Layout layout : {Layout::Chosen, Layout::Dataflow}) {
     Functions functions = program.functions->copy();
-    functions.onlyDataflow = layout == Layout::Dataflow;
+    functions.layout = layout;
     auto plan = build(program.graph, &functions, layout);
     if (!plan) {
       ADD_FAILURE() << "seed " << seed << ": no plan: " << plan.error().message;
@@ -146,9 +146,9 @@ Case endlessCase(unsigned seed) {
   shape.hasFailures = random() % 4 == 0;
   Program program = randomProgram(random, shape);
   GraphSpec graph = endless(program, random);
-  auto plan = random() % 2
-                  ? buildPlan(graph, {&countingKernels(), program.functions.get()})
-                  : plan::buildDataflow(graph, {&countingKernels(), program.functions.get()});
+  auto plan =
+      build(std::move(graph), {.kernels = &countingKernels(), .functions = program.functions.get()},
+            random() % 2 ? Layout::Chosen : Layout::Dataflow);
   EXPECT_TRUE(plan) << "seed " << seed << ": " << plan.error().message;
   return {std::move(program.functions), plan ? std::move(*plan) : nullptr};
 }
@@ -167,7 +167,7 @@ TEST(RunsThatEndEarly, LeaveNothingBehindAndHangNowhere) {
       std::this_thread::sleep_for(std::chrono::microseconds(delay));
       state.stop(cancelled("enough"));
     });
-    auto out = runPlan(*c.plan, {}, state);
+    auto out = c.plan->run({}, state);
     stopper.join();
     ASSERT_FALSE(out) << "seed " << seed;
     bool isRefusal = out.error().message.find("refuses") != std::string::npos;

@@ -222,6 +222,14 @@ const GraphSpec *Functions::body(const std::string &name) const {
   return it == bodies.end() ? nullptr : &it->second;
 }
 
+Expected<std::unique_ptr<Plan>> build(GraphSpec graph, const PlanOptions &options, Layout layout) {
+  if (layout == Layout::Chosen)
+    return buildPlan(std::move(graph), options);
+  return plan::bindNodes(graph, options).and_then([](plan::BoundGraph bound) {
+    return plan::buildDataflow(std::move(bound));
+  });
+}
+
 Expected<const Plan *> Functions::plan(const FunctionRef &function, ArgMode mode) {
   const GraphSpec *spec = body(function.name);
   if (!spec)
@@ -229,10 +237,8 @@ Expected<const Plan *> Functions::plan(const FunctionRef &function, ArgMode mode
   std::lock_guard lock(mutex);
   std::unique_ptr<Plan> &plan = plans[{function.name, mode}];
   if (!plan) {
-    GraphSpec copy = *spec;
-    PlanOptions options{&kernels(), this, mode};
-    auto made =
-        TREADLE_TRY(onlyDataflow ? plan::buildDataflow(copy, options) : buildPlan(copy, options));
+    auto made = TREADLE_TRY(
+        build(*spec, {.kernels = &kernels(), .functions = this, .argMode = mode}, layout));
     plan = std::move(made);
   }
   return plan.get();
@@ -258,9 +264,7 @@ bool Functions::mayBlock(const std::string &function, std::vector<std::string> &
 }
 
 Expected<std::unique_ptr<Plan>> build(GraphSpec graph, FunctionLibrary *functions, Layout layout) {
-  PlanOptions options{&kernels(), functions, ArgMode::Owned};
-  return layout == Layout::Dataflow ? plan::buildDataflow(graph, options)
-                                    : buildPlan(std::move(graph), options);
+  return build(std::move(graph), {.kernels = &kernels(), .functions = functions}, layout);
 }
 
 Expected<std::vector<Tensor>> run(GraphSpec graph, std::vector<Tensor> args,
@@ -268,7 +272,7 @@ Expected<std::vector<Tensor>> run(GraphSpec graph, std::vector<Tensor> args,
   std::unique_ptr<Plan> plan = TREADLE_TRY(build(std::move(graph), functions, layout));
   ResourceManager resources;
   RunState state(resources, pool);
-  return runPlan(*plan, std::move(args), state);
+  return plan->run(std::move(args), state);
 }
 
 } // namespace treadle::test

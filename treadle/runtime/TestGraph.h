@@ -59,6 +59,8 @@ private:
   std::string fresh(std::string_view stem) const;
 };
 
+enum class Layout : uint8_t { Chosen, Dataflow };
+
 /// Functions by name; plans are built when first asked for.
 class Functions final : public FunctionLibrary {
 public:
@@ -70,8 +72,7 @@ public:
   const GraphSpec *body(const std::string &name) const;
   Expected<const Plan *> plan(const FunctionRef &function, ArgMode mode) override;
   bool mayBlock(const std::string &function) override;
-  /// Builds plans with counters only.
-  bool onlyDataflow = false;
+  Layout layout = Layout::Chosen;
 
 private:
   bool mayBlock(const std::string &function, std::vector<std::string> &asked);
@@ -80,9 +81,8 @@ private:
   std::map<std::pair<std::string, ArgMode>, std::unique_ptr<Plan>> plans;
 };
 
-enum class Layout : uint8_t { Chosen, Dataflow };
-
 /// The plan of a graph, with counters where `layout` says so.
+Expected<std::unique_ptr<Plan>> build(GraphSpec graph, const PlanOptions &options, Layout layout);
 Expected<std::unique_ptr<Plan>> build(GraphSpec graph, FunctionLibrary *functions = nullptr,
                                       Layout layout = Layout::Chosen);
 

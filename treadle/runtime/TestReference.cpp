@@ -204,7 +204,7 @@ Meaning Reference::run(const GraphSpec &graph, std::vector<int32_t> args) {
 Ran execute(const Plan &plan, ThreadPool *pool) {
   ResourceManager resources;
   RunState state(resources, pool);
-  Ran ran{runPlan(plan, {}, state), {}};
+  Ran ran{plan.run({}, state), {}};
   for (auto &[name, resource] : resources.all())
     ran.variables[name] = value(static_cast<Variable &>(*resource).read());
   return ran;

@@ -261,7 +261,7 @@ public:
     if (!plan)
       return "no plan: " + error;
     World world(pool);
-    auto results = runPlan(*plan, {}, world.run);
+    auto results = plan->run({}, world.run);
     return results ? world.outcome(*results) : "error: " + results.error().message;
   }
 

@@ -469,7 +469,7 @@ static Expected<std::vector<Tensor>> runThrowing(Session &session, const FileAcc
     RunningScope running(state.callers, run);
     Deadline deadline(run, state.options.timeout);
     ComputingScope computing(run, found->length.get(), running.isSample());
-    return runPlan(plan, std::move(args), run);
+    return plan.run(std::move(args), run);
   }();
   if (state.trace) [[unlikely]]
     state.trace->addRun(begin);
