@@ -280,7 +280,7 @@ void Runner::runKernel(Site site) {
     Execution ctx;
     prepare(ctx, site, outputs.data());
     ctx.executor = &executor;
-    auto begin = run.trace ? Trace::Clock::now() : Trace::Clock::time_point();
+    auto begin = Trace::now(run.trace);
     callCharged(node.fn, ctx);
     if (run.trace) [[unlikely]]
       trace(site, begin, {bytesOf({outputs.data(), node.outputCount}), {}});
@@ -307,9 +307,9 @@ void Runner::offload(Site site, const Schedule &schedule) {
   ++outstanding;
   bool isScheduled = schedule([this, op, site, fn = node.fn, account = MemoryBudget::opened()] {
     MemoryBudget::Scope budget(account);
-    auto begin = run.trace ? Trace::Clock::now() : Trace::Clock::time_point();
+    auto begin = Trace::now(run.trace);
     callCharged(fn, op->ctx);
-    auto suspended = run.trace ? Trace::Clock::now() : Trace::Clock::time_point();
+    auto suspended = Trace::now(run.trace);
     finishSuspended(op->ctx);
     if (run.trace) [[unlikely]]
       trace(site, begin, {bytesOf(op->outputs), Trace::Clock::now() - suspended});
@@ -359,13 +359,10 @@ void Runner::startCall(Site site) {
   const auto &state = *static_cast<const CallState *>(nodeAt(site).state);
   const PlanNode &node = nodeAt(site);
   Tensor *inputs = inputsOf(site);
-  Expected<const Callee *> callee = state.choose(inputs[0]);
-  if (!callee)
-    return failAt(site, state.caller.at(std::move(callee.error())));
-  size_t first = state.firstArg(), numArgs = node.inputCount - first;
-  Expected<const Plan *> plan = (*callee)->plan(numArgs);
+  Expected<const Plan *> plan = state.plan(inputs, node.inputCount);
   if (!plan)
-    return failAt(site, state.caller.at(std::move(plan.error())));
+    return failAt(site, std::move(plan.error()));
+  size_t first = state.firstArg(), numArgs = node.inputCount - first;
   std::vector<Tensor> args(std::make_move_iterator(inputs + first),
                            std::make_move_iterator(inputs + first + numArgs));
   clearInputs(site);
@@ -449,12 +446,7 @@ void Runner::begin(const DataflowPlan &plan, std::vector<Tensor> args, Continuat
   activation->args = std::move(args);
   activation->then = std::move(then);
   activation->depth = depth;
-  auto root = std::make_unique<Frame>();
-  root->activation = activation;
-  root->id = 0;
-  Frame *frame = root.get();
-  frames.emplace(frame, std::move(root));
-  Iteration *first = newIteration(frame);
+  Iteration *first = newIteration(newFrame(activation, 0));
   ++first->outstanding;
   for (uint32_t node : plan.roots) {
     ++first->outstanding;

@@ -1,10 +1,4 @@
 // Internal to the runtime: runs dataflow plans.
-//
-// One thread owns a run: it takes ready nodes, runs their kernels, and counts down what waits for
-// them; no counter is shared, so nothing here locks. Kernels that are worth another thread go to
-// the run's pool, and ops that wait (for a queue, a lock, a message) hold no thread at all: both
-// come back through an inbox. A node runs when its inputs have arrived in its frame and iteration;
-// a dead input makes it dead (docs/spec.md says it formally).
 #pragma once
 
 #include "treadle/runtime/DataflowState.h"
@@ -19,6 +13,28 @@
 
 namespace treadle::dataflow {
 
+/// One run of a plan, with what it calls. It has a list of nodes that are ready, each in an
+/// iteration of a frame, dead or alive:
+///
+///   while nodes are ready, or something is waited for:
+///     take in what arrived; if nothing is ready, wait for more
+///     fire(node): a dead one gives dead outputs, a live one what its kernel gives
+///     for each place that an output goes to: (in the same iteration, or across the frame's border)
+///       store the value, count down what the node there still waits for
+///       if that is nothing: the node is ready, dead where one of its inputs is
+///     of an iteration that has nothing left: end it, its frame with its last one, and with the
+///     frame
+///       make Exits dead that got no value
+///   return the values of the results
+///
+/// A Merge is ready with its first live input. An iteration begins with the first value for it,
+/// unless parallelIterations are under way. docs/spec.md says it formally.
+///
+/// The thread of execute() owns all of it, so no counter is locked. Kernels that are worth another
+/// thread go to the run's pool, and ops that wait (for a queue, a lock, a message) hold no thread:
+/// both come back by arrive(), the only function for other threads. After an error, or when the run
+/// is stopped, it cancels what waits and waits for what runs elsewhere. Of errors that nodes give
+/// before, the one of the first node in the graph's order is reported.
 class Runner {
 public:
   explicit Runner(RunState &run) : run(run) {}
@@ -37,8 +53,7 @@ private:
   class Waiting final : public Suspension {
   public:
     Waiting(Runner *runner, Site site)
-        : runner(runner), site(site),
-          begin(runner->run.trace ? Trace::Clock::now() : Trace::Clock::time_point()) {}
+        : runner(runner), site(site), begin(Trace::now(runner->run.trace)) {}
     void complete(std::vector<Tensor> outputs) override;
     void fail(Error e) override;
     Runner *const runner;
@@ -93,6 +108,7 @@ private:
   void propagateNext(Site site, Tensor value);
   void deliver(Iteration *to, const DataflowPlan &plan, uint32_t output, Tensor value, bool isDead,
                bool fromEnter = false);
+  void deliverAll(Iteration *to, uint32_t node, Tensor value, bool fromEnter = false);
   void activate(Iteration *to, const DataflowPlan &plan, PlanEdge edge, Tensor *value, bool isDead,
                 bool fromEnter);
   void activateMerge(Iteration *to, const DataflowPlan &plan, PlanEdge edge, Tensor *value,
@@ -103,6 +119,7 @@ private:
 
   // Frames.
   Frame *childFrame(Site enter);
+  Frame *newFrame(Activation *activation, uint32_t id);
   Iteration *newIteration(Frame *frame);
   void startCarried(Frame *frame);
   void finished(Iteration *iteration);
@@ -127,11 +144,11 @@ private:
   bool topIsDone = false;
   bool endsWithoutExit = false; // a frame got a value and ended, but none left it
 
-  std::mutex mutex; // guards the inbox only
+  std::mutex mutex;
   std::condition_variable wake;
-  std::vector<Arrival> inbox;
-  std::atomic<bool> inboxHasMail{false};
-  size_t outstanding = 0; // suspended or offloaded
+  std::vector<Arrival> inbox;            // guarded by `mutex`
+  std::atomic<bool> inboxHasMail{false}; // written with it
+  size_t outstanding = 0;                // suspended or offloaded
   std::vector<Ref<Waiting>> waiting;
 };
 

@@ -33,7 +33,7 @@ private:
 void Layout::placeSoftEdges() {
   auto isPlain = [&](int32_t node) {
     NodeKind kind = plan->nodes[node].kind;
-    return kind != NodeKind::Merge && !isFrameBorder(kind);
+    return needsAllInputs(kind) && !isFrameBorder(kind);
   };
   for (SoftEdge edge : softEdges(graph))
     if (isPlain(edge.from) && isPlain(edge.to) &&
@@ -65,13 +65,12 @@ void Layout::placeNode(int32_t i, int32_t numSoft) {
     bindNode(spec, bound.options, node, plan->infos[i]);
   }
   plan->mayBlock |= node.mayBlock;
-  place.isConstantEnter =
-      node.kind == NodeKind::Enter && spec.attrs.getOr<bool>("is_constant", false);
+  place.isConstantEnter = place.childFrame >= 0 && spec.attrs.getOr<bool>("is_constant", false);
   place.counter = static_cast<uint32_t>(frame.counters.size());
   auto controls = static_cast<int32_t>(spec.controls.size());
   auto inputs = static_cast<int32_t>(spec.inputs.size());
   frame.counters.push_back(
-      {numSoft + (node.kind == NodeKind::Merge ? 1 + 2 * controls : inputs + controls)});
+      {numSoft + (needsAllInputs(node.kind) ? inputs + controls : 1 + 2 * controls)});
   if (inputs + controls + numSoft == 0)
     plan->roots.push_back(static_cast<uint32_t>(i));
   plan->infos[i].name = std::move(spec.name);

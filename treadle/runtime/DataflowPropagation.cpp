@@ -37,7 +37,7 @@ void Runner::activateMerge(Iteration *to, const DataflowPlan &plan, PlanEdge edg
 void Runner::activate(Iteration *to, const DataflowPlan &plan, PlanEdge edge, Tensor *value,
                       bool isDead, bool fromEnter) {
   const PlanNode &node = plan.nodes[edge.node];
-  if (node.kind == NodeKind::Merge)
+  if (!needsAllInputs(node.kind))
     return activateMerge(to, plan, edge, value, isDead, fromEnter);
   NodeCounter &counter = to->counters[plan.places[edge.node].counter];
   if (isDead)
@@ -97,8 +97,14 @@ void Runner::propagate(Site site, std::span<Tensor> outputs, bool isDead) {
   finished(site.iteration);
 }
 
-// The outputs of a node that lives on a frame's border, all into one iteration; empty: dead.
-static uint32_t controlOutput(const PlanNode &node) { return node.outputBegin + node.outputCount; }
+// What a node on a frame's border gives, all into one iteration; empty: dead.
+void Runner::deliverAll(Iteration *to, uint32_t node, Tensor value, bool fromEnter) {
+  const DataflowPlan &plan = to->frame->plan();
+  uint32_t output = plan.nodes[node].outputBegin;
+  bool isDead = !value;
+  deliver(to, plan, output, std::move(value), isDead, fromEnter);
+  deliver(to, plan, output + plan.nodes[node].outputCount, Tensor(), isDead, fromEnter);
+}
 
 // --- frames ------------------------------------------------------------------------------------
 
@@ -108,16 +114,19 @@ Frame *Runner::childFrame(Site enter) {
   for (Frame *child : enter.iteration->children)
     if (child->id == id)
       return child;
-  auto owned = std::make_unique<Frame>();
-  Frame *frame = owned.get();
-  frames.emplace(frame, std::move(owned));
-  frame->activation = enter.iteration->frame->activation;
-  frame->id = id;
+  Frame *frame = newFrame(enter.iteration->frame->activation, id);
   frame->parent = enter.iteration;
   frame->pendingEnters = plan.frames[id].numEnters;
   enter.iteration->children.push_back(frame);
   ++enter.iteration->outstanding;
   newIteration(frame);
+  return frame;
+}
+
+Frame *Runner::newFrame(Activation *activation, uint32_t id) {
+  auto owned = std::make_unique<Frame>(activation, id);
+  Frame *frame = owned.get();
+  frames.emplace(frame, std::move(owned));
   return frame;
 }
 
@@ -132,34 +141,23 @@ Iteration *Runner::newIteration(Frame *frame) {
   }
   ++frame->nextNumber;
   frame->live.push_back(it);
-  const DataflowPlan &plan = frame->plan();
-  for (const LoopConstant &c : frame->constants) {
-    const PlanNode &enter = plan.nodes[c.enter];
-    deliver(it, plan, enter.outputBegin, c.value, !c.value, true);
-    deliver(it, plan, controlOutput(enter), Tensor(), !c.value, true);
-  }
+  for (const LoopConstant &c : frame->constants)
+    deliverAll(it, c.enter, c.value, true);
   return it;
 }
 
 void Runner::propagateEnter(Site site, Tensor value) {
-  const DataflowPlan &plan = planOf(site);
-  const PlanNode &node = plan.nodes[site.node];
   Frame *frame = childFrame(site);
   frame->isEntered |= static_cast<bool>(value);
   Iteration *first = frame->live.front();
   ++first->outstanding; // so that it can't end before the count of Enters is down
-  auto enter = [&](Iteration *it, Tensor v) {
-    bool isDead = !v;
-    deliver(it, plan, node.outputBegin, std::move(v), isDead, true);
-    deliver(it, plan, controlOutput(node), Tensor(), isDead, true);
-  };
-  if (plan.places[site.node].isConstantEnter) {
+  if (planOf(site).places[site.node].isConstantEnter) {
     frame->constants.push_back({site.node, value});
     for (Iteration *it : frame->live)
-      enter(it, value);
+      deliverAll(it, site.node, value, true);
   } else {
     // Nothing of iteration 0 ends before all Enters have come, so it is still there.
-    enter(first, std::move(value));
+    deliverAll(first, site.node, std::move(value), true);
   }
   --frame->pendingEnters;
   finished(first);
@@ -171,12 +169,8 @@ void Runner::propagateExit(Site site, Tensor value) {
   if (std::find(list.begin(), list.end(), site.node) != list.end())
     return; // a value leaves a loop once: the first one
   list.push_back(site.node);
-  if (!value)
-    return; // dead in this iteration; the frame's end tells whether it stays so
-  const DataflowPlan &plan = frame->plan();
-  const PlanNode &node = plan.nodes[site.node];
-  deliver(frame->parent, plan, node.outputBegin, std::move(value), false);
-  deliver(frame->parent, plan, controlOutput(node), Tensor(), false);
+  if (value) // else dead in this iteration; the frame's end tells whether it stays so
+    deliverAll(frame->parent, site.node, std::move(value));
 }
 
 static bool hasRoom(const Frame &frame) {
@@ -185,8 +179,6 @@ static bool hasRoom(const Frame &frame) {
 
 void Runner::propagateNext(Site site, Tensor value) {
   Frame *frame = site.iteration->frame;
-  const DataflowPlan &plan = frame->plan();
-  const PlanNode &node = plan.nodes[site.node];
   int64_t number = site.iteration->number + 1;
   if (number == frame->nextNumber) {
     if (!hasRoom(*frame)) {
@@ -196,8 +188,7 @@ void Runner::propagateNext(Site site, Tensor value) {
     newIteration(frame);
   }
   Iteration *next = frame->live[static_cast<size_t>(number - frame->live.front()->number)];
-  deliver(next, plan, node.outputBegin, std::move(value), false);
-  deliver(next, plan, controlOutput(node), Tensor(), false);
+  deliverAll(next, site.node, std::move(value));
 }
 
 void Runner::startCarried(Frame *frame) {
@@ -205,12 +196,8 @@ void Runner::startCarried(Frame *frame) {
   frame->carried.clear();
   Iteration *next = newIteration(frame);
   ++next->outstanding;
-  const DataflowPlan &plan = frame->plan();
-  for (Carried &c : carried) {
-    const PlanNode &node = plan.nodes[c.node];
-    deliver(next, plan, node.outputBegin, std::move(c.value), false);
-    deliver(next, plan, controlOutput(node), Tensor(), false);
-  }
+  for (Carried &c : carried)
+    deliverAll(next, c.node, std::move(c.value));
   --next->outstanding;
 }
 
@@ -239,7 +226,6 @@ void Runner::finished(Iteration *iteration) {
 
 void Runner::finishFrame(Frame *frame) {
   Iteration *parent = frame->parent;
-  const DataflowPlan &plan = frame->plan();
   std::vector<uint32_t> dead;
   for (uint32_t exit : frame->deadExits)
     if (std::find(frame->liveExits.begin(), frame->liveExits.end(), exit) == frame->liveExits.end())
@@ -247,11 +233,8 @@ void Runner::finishFrame(Frame *frame) {
   endsWithoutExit |= frame->isEntered && frame->liveExits.empty();
   std::erase(parent->children, frame);
   frames.erase(frame);
-  for (uint32_t exit : dead) {
-    const PlanNode &node = plan.nodes[exit];
-    deliver(parent, plan, node.outputBegin, Tensor(), true);
-    deliver(parent, plan, controlOutput(node), Tensor(), true);
-  }
+  for (uint32_t exit : dead)
+    deliverAll(parent, exit, Tensor());
   finished(parent);
 }
 

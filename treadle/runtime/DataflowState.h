@@ -75,8 +75,12 @@ struct Carried {
 
 /// One execution of a v1 frame (or of a plan outside all frames).
 struct Frame {
-  Activation *activation;
-  uint32_t id; // in the plan
+  Frame(Activation *activation, uint32_t id) : activation(activation), id(id) {}
+  Frame(const Frame &) = delete;
+  Frame &operator=(const Frame &) = delete;
+
+  Activation *const activation;
+  const uint32_t id; // in the plan
   Iteration *parent = nullptr;
   std::deque<Iteration *> live; // oldest first
   int64_t nextNumber = 0;

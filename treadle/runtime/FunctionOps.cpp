@@ -100,18 +100,20 @@ Error tooDeep(const Plan &plan) {
 }
 
 Expected<const Callee *> CallState::choose(const Tensor &selector) const {
-  switch (choice) {
-  case Always:
-    return &functions[0];
-  case If:
-  case Switch:
-    return (choice == If ? isTrue(selector) : asPredicate(selector)).map([&](bool yes) {
-      return &functions[yes ? 0 : 1];
-    });
-  case Case:
-    break;
-  }
-  return asChoice(selector, functions.size()).map([&](int i) { return &functions[i]; });
+  if (choice == Case)
+    return asChoice(selector, functions.size()).map([&](int i) { return &functions[i]; });
+  return (choice == If ? isTrue(selector) : asPredicate(selector)).map([&](bool yes) {
+    return &functions[yes ? 0 : 1];
+  });
+}
+
+Expected<const Plan *> CallState::plan(const Tensor *selector, size_t numInputs) const {
+  Expected<const Callee *> callee = choice == Always ? &functions[0] : choose(*selector);
+  Expected<const Plan *> plan =
+      callee ? (*callee)->plan(numInputs - firstArg()) : Unexpected(std::move(callee.error()));
+  if (!plan)
+    return Unexpected(caller.at(std::move(plan.error())));
+  return plan;
 }
 
 static Expected<void> checkLoopTypes(const Plan &cond, const Plan &body) {
@@ -219,14 +221,10 @@ bool takeArguments(const Plan &plan, int firstInput, Tensor *args, const Caller 
 
 void runCall(OpContext &ctx) {
   const auto &self = ctx.state<CallState>();
-  Expected<const Callee *> callee =
-      self.choice == CallState::Always ? &self.functions[0] : self.choose(ctx.input(0));
-  if (!callee)
-    return self.caller.fail(ctx, std::move(callee.error()));
-  size_t numArgs = ctx.numInputs() - self.firstArg();
-  Expected<const Plan *> plan = (*callee)->plan(numArgs);
+  auto plan = ctx.check(self.plan(self.firstArg() ? &ctx.input(0) : nullptr, ctx.numInputs()));
   if (!plan)
-    return self.caller.fail(ctx, std::move(plan.error()));
+    return;
+  size_t numArgs = ctx.numInputs() - self.firstArg();
   Frame args(static_cast<uint32_t>(numArgs));
   if (takeArguments(**plan, self.firstArg(), args.slots, self.caller, ctx))
     callFunction(**plan, {args.slots, numArgs},
@@ -390,7 +388,7 @@ void runFor(OpContext &ctx) {
 // --- binding -----------------------------------------------------------------------------------
 
 Expected<BoundKernel> bindCall(const NodeSpec &spec, FunctionLibrary *library) {
-  CallState state{{spec.name, spec.op}, CallState::Always, {}};
+  CallState state{.caller = {spec.name, spec.op}};
   auto add = [&](const FunctionRef &f) {
     state.functions.emplace_back(f, spec.outputTypes, ArgMode::Owned, library);
   };
@@ -429,11 +427,10 @@ Expected<BoundKernel> bindWhile(const NodeSpec &spec, FunctionLibrary *library) 
     return Unexpected(invalidArgument("it has ", spec.inputs.size(), " loop variables and ",
                                       spec.outputTypes.size(), " outputs, expected as many"));
   if (spec.plans)
-    return boundWith<WhileState>(runWhile, WhileState{{spec.name, spec.op},
-                                                      Callee(spec.name, spec.plans->cond),
-                                                      Callee(spec.name, spec.plans->body),
-                                                      1,
-                                                      true});
+    return boundWith<WhileState>(runWhile, WhileState{.caller = {spec.name, spec.op},
+                                                      .cond = Callee(spec.name, spec.plans->cond),
+                                                      .body = Callee(spec.name, spec.plans->body),
+                                                      .isFrame = true});
   Expected<FunctionRef> cond = spec.attrs.get<FunctionRef>("cond");
   Expected<FunctionRef> body = spec.attrs.get<FunctionRef>("body");
   for (auto *f : {&cond, &body})
@@ -444,10 +441,9 @@ Expected<BoundKernel> bindWhile(const NodeSpec &spec, FunctionLibrary *library) 
     return Unexpected(
         invalidArgument("parallel_iterations is ", parallel, ", expected at least 1"));
   return boundWith<WhileState>(
-      runWhile, WhileState{{spec.name, spec.op},
-                           Callee(*cond, {ValueType{}}, ArgMode::Borrowed, library),
-                           Callee(*body, spec.outputTypes, ArgMode::LoopBody, library),
-                           parallel});
+      runWhile, WhileState{.caller = {spec.name, spec.op},
+                           .cond = Callee(*cond, {ValueType{}}, ArgMode::Borrowed, library),
+                           .body = Callee(*body, spec.outputTypes, ArgMode::LoopBody, library)});
 }
 
 Expected<BoundKernel> bindFor(const NodeSpec &spec, FunctionLibrary *library) {

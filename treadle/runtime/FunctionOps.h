@@ -50,12 +50,17 @@ struct Caller {
 
 /// A call or a conditional: which function runs is chosen from input 0 where there is a choice.
 struct CallState {
+  enum Choice : uint8_t { Always, If, Switch, Case };
   Caller caller;
-  enum Choice : uint8_t { Always, If, Switch, Case } choice;
-  std::vector<Callee> functions; // If, Switch: then, else
-  /// The function to run; InvalidArgument if input 0 can't choose.
-  Expected<const Callee *> choose(const Tensor &selector) const;
+  Choice choice = Always;
+  std::vector<Callee> functions = {}; // If, Switch: then, else
+  /// The plan of the function to run, which input 0 chooses (null if there is no choice). Errors
+  /// are said of the caller.
+  Expected<const Plan *> plan(const Tensor *selector, size_t numInputs) const;
   int firstArg() const { return choice == Always ? 0 : 1; }
+
+private:
+  Expected<const Callee *> choose(const Tensor &selector) const;
 };
 
 struct WhilePlans {
@@ -65,7 +70,6 @@ struct WhilePlans {
 struct WhileState {
   Caller caller;
   Callee cond, body;
-  int64_t parallelIterations;
   bool isFrame = false; // a v1 loop: its condition is a Switch's predicate
   /// Both plans, of loop variables of the same dtypes.
   Expected<WhilePlans> plans(size_t numVars) const;

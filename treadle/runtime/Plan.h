@@ -89,6 +89,8 @@ constexpr bool callsFunctions(NodeKind kind) { return kind >= NodeKind::Call; }
 constexpr bool isFrameBorder(NodeKind kind) {
   return kind >= NodeKind::Enter && kind <= NodeKind::NextIteration;
 }
+/// A Merge runs with one live input; it is dead if all are.
+constexpr bool needsAllInputs(NodeKind kind) { return kind != NodeKind::Merge; }
 /// Only where there are such nodes may others be dead.
 constexpr bool isBranching(NodeKind kind) {
   return kind >= NodeKind::Switch && kind <= NodeKind::Merge;

@@ -90,7 +90,12 @@ Expected<BoundKernel> bindFromRegistry(const NodeSpec &spec, const PlanOptions &
     inputs.push_back(type.dtype);
   for (ValueType type : spec.outputTypes)
     outputs.push_back(type.dtype);
-  return (*bind)(BindContext{spec.name, spec.op, spec.attrs, inputs, outputs, spec.device});
+  return (*bind)(BindContext{.node = spec.name,
+                             .op = spec.op,
+                             .attrs = spec.attrs,
+                             .inputTypes = inputs,
+                             .outputTypes = outputs,
+                             .device = spec.device});
 }
 
 Expected<BoundKernel> bindRead() {

@@ -79,7 +79,7 @@ bool isDead(const SequentialPlan &plan, const PlanNode &node, const Execution &c
             const std::vector<bool> &deadNodes) {
   auto isEmpty = [&](int i) { return !ctx.input(i); };
   auto inputs = std::views::iota(0, ctx.numInputs());
-  if (node.kind == NodeKind::Merge)
+  if (!needsAllInputs(node.kind))
     return std::ranges::all_of(inputs, isEmpty);
   const uint32_t *controls = plan.controlBegin.data() + node.info;
   for (uint32_t k = controls[0]; k < controls[1]; ++k)
@@ -99,14 +99,13 @@ bool isDead(const SequentialPlan &plan, const PlanNode &node, const Execution &c
 /// Where a run is traced, or charged for its texts.
 void runWatched(const SequentialPlan &plan, const PlanNode &node, Execution &ctx) {
   Trace *trace = ctx.run().trace;
-  auto now = [&] { return trace ? Trace::Clock::now() : Trace::Clock::time_point(); };
-  Trace::Clock::time_point begin = now();
+  Trace::Clock::time_point begin = Trace::now(trace);
   callCharged(node.fn, ctx);
   Trace::Work work;
   if (ctx.suspension) {
-    Trace::Clock::time_point suspended = now();
+    Trace::Clock::time_point suspended = Trace::now(trace);
     finishSuspended(ctx);
-    work.waited = now() - suspended;
+    work.waited = Trace::now(trace) - suspended;
   }
   if (!trace)
     return;
@@ -155,13 +154,13 @@ bool runAll(const SequentialPlan &plan, const NodeList &list, Tensor *slots, Run
 
 } // namespace
 
-bool runNodes(const SequentialPlan &plan, const NodeList &list, Tensor *slots, RunState &run,
-              std::unique_ptr<Error> &error) {
-  if (plan.hasDeadness)
-    return isWatched(run) ? runAll<true, true>(plan, list, slots, run, error)
-                          : runAll<true, false>(plan, list, slots, run, error);
-  return isWatched(run) ? runAll<false, true>(plan, list, slots, run, error)
-                        : runAll<false, false>(plan, list, slots, run, error);
+bool SequentialPlan::runNodes(const NodeList &list, Tensor *slots, RunState &run,
+                              std::unique_ptr<Error> &error) const {
+  if (hasDeadness)
+    return isWatched(run) ? runAll<true, true>(*this, list, slots, run, error)
+                          : runAll<true, false>(*this, list, slots, run, error);
+  return isWatched(run) ? runAll<false, true>(*this, list, slots, run, error)
+                        : runAll<false, false>(*this, list, slots, run, error);
 }
 
 bool SequentialPlan::runNodes(Tensor *slots, RunState &run, std::unique_ptr<Error> &error) const {
@@ -172,10 +171,9 @@ bool SequentialPlan::runNodes(Tensor *slots, RunState &run, std::unique_ptr<Erro
   if (settled)
     if (auto values = settled->values(*this, slots, run)) {
       SettledPart::placeResults(*values, slots);
-      return treadle::runNodes(*this, SettledPart::rest(*values), slots, run, error);
+      return runNodes(SettledPart::rest(*values), slots, run, error);
     }
-  return treadle::runNodes(*this, {nodes, inputIndices.data(), constants.data()}, slots, run,
-                           error);
+  return runNodes({nodes, inputIndices.data(), constants.data()}, slots, run, error);
 }
 
 bool SequentialPlan::call(std::span<Tensor> args, std::span<Tensor> given, RunState &run,

@@ -1,14 +1,11 @@
-// Internal to the runtime: runs sequential plans on the calling thread.
+// Internal to the runtime: the slots of sequential plans.
 //
-// A call of a plan is a *frame*: an array of slots on a stack of the thread. Nodes run in the
-// plan's order; inputs are read where they stand, moved out at their last use, and so a buffer is
-// reused in place as soon as nobody else needs it. Calls, conditionals and loops are kernels that
-// push a frame.
+// A call of a plan is a *frame*: an array of slots on a stack of the thread. Inputs are read where
+// they stand and moved out at their last use, and so a buffer is reused in place as soon as nobody
+// else needs it. Calls, conditionals and loops are kernels that push a frame.
 #pragma once
 
 #include "treadle/runtime/SequentialPlan.h"
-
-#include <span>
 
 namespace treadle {
 
@@ -43,16 +40,5 @@ public:
   Tensor *const slots;
   const uint32_t count;
 };
-
-/// Some nodes of a plan, with the places of their inputs.
-struct NodeList {
-  std::span<const PlanNode> nodes;
-  const uint32_t *inputIndices; // of all inputs of the plan
-  const Tensor *constants;
-};
-
-/// Runs nodes of a plan, in its order, over its slots; false with `error` set.
-bool runNodes(const SequentialPlan &plan, const NodeList &list, Tensor *slots, RunState &run,
-              std::unique_ptr<Error> &error);
 
 } // namespace treadle

@@ -7,6 +7,13 @@ namespace treadle {
 
 class SettledPart;
 
+/// Some nodes of a plan, with the places of their inputs.
+struct NodeList {
+  std::span<const PlanNode> nodes;
+  const uint32_t *inputIndices; // of all inputs of the plan
+  const Tensor *constants;
+};
+
 /// A plan of a graph that has no frames and nothing that waits. Its nodes stand in the order in
 /// which they run, every value has a slot, and the last use of each slot is known. Arguments are
 /// the first slots; what is constant has none.
@@ -38,6 +45,9 @@ public:
   /// Runs its nodes over slots that have its arguments; false, with `error` set. What its settled
   /// part has is not computed again.
   bool runNodes(Tensor *slots, RunState &run, std::unique_ptr<Error> &error) const;
+  /// The same of some of its nodes, in their order.
+  bool runNodes(const NodeList &list, Tensor *slots, RunState &run,
+                std::unique_ptr<Error> &error) const;
   /// A result, after its nodes have run: moved out where that is its last use.
   Tensor takeResult(Tensor *slots, size_t result) const {
     uint32_t index = resultIndices[result], slot = index & InputIndex::slotMask;

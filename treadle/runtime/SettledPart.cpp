@@ -213,7 +213,7 @@ SettledPart::find(const GraphSpec &graph, const SequentialPlan &plan, const Plan
 
 namespace {
 
-constexpr int maxDisappointments = 3;
+constexpr int maxFailures = 3;
 /// Values that take so many bytes are kept whatever they are made of.
 constexpr int64_t alwaysKept = 1 << 16;
 /// Values that served fewer runs were not worth computing.
@@ -235,7 +235,7 @@ void SettledPart::placeResults(const Values &values, Tensor *slots) {
 
 std::shared_ptr<const SettledPart::Values> SettledPart::values(const SequentialPlan &plan,
                                                                Tensor *slots, RunState &run) const {
-  if (isHopeless.load(std::memory_order_relaxed))
+  if (isDisabled.load(std::memory_order_relaxed))
     return nullptr;
   if (auto own = found.tryTake(); own && own->values && own->values->hold(slots, run)) {
     ++own->uses;
@@ -265,12 +265,12 @@ std::shared_ptr<const SettledPart::Values> SettledPart::renew(const SequentialPl
     of = {};
   });
   if (kept && uses < enoughUses)
-    ++disappointments;
+    ++failures;
   kept = nullptr;
-  if (disappointments < maxDisappointments)
+  if (failures < maxFailures)
     kept = compute(plan, slots, run);
-  if (!kept && ++disappointments >= maxDisappointments)
-    giveUp();
+  if (!kept && ++failures >= maxFailures)
+    disable();
   return kept;
 }
 
@@ -307,8 +307,7 @@ std::shared_ptr<SettledPart::Values> SettledPart::evaluate(const SequentialPlan 
   made->generation = run.resources.generation();
   std::unique_ptr<Error> error;
   auto runAll = [&](std::span<const PlanNode> nodes) {
-    return runNodes(plan, {nodes, layout->indices.data(), plan.constants.data()}, slots, run,
-                    error);
+    return plan.runNodes({nodes, layout->indices.data(), plan.constants.data()}, slots, run, error);
   };
   if (!runAll(layout->handleNodes) || !made->lookUpVariables(slots) ||
       !runAll(layout->settledNodes))
@@ -389,7 +388,7 @@ SettledPart::compute(const SequentialPlan &plan, Tensor *slots, RunState &run) c
       return made;
     layout = Finder(plan, roles).run();
   }
-  giveUp();
+  disable();
   return nullptr;
 }
 

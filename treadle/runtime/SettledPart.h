@@ -68,15 +68,15 @@ private:
   std::shared_ptr<Values> evaluate(const SequentialPlan &plan, Tensor *slots, RunState &run) const;
   bool leaveOutForeign(const Values &values) const;
   bool leaveOutLarge(const SequentialPlan &plan, const Values &values, const Tensor *slots) const;
-  void giveUp() const { isHopeless.store(true, std::memory_order_relaxed); }
+  void disable() const { isDisabled.store(true, std::memory_order_relaxed); }
 
   ThreadSlots<Found> found;
-  mutable std::atomic<bool> isAskedAgain{false}, isHopeless{false};
-  mutable std::mutex mutex;        // guards what follows
-  mutable std::vector<Role> roles; // by node
-  mutable std::shared_ptr<const Layout> layout;
-  mutable std::shared_ptr<const Values> kept;
-  mutable int disappointments = 0;
+  mutable std::atomic<bool> isAskedAgain{false}, isDisabled{false};
+  mutable std::mutex mutex;
+  mutable std::vector<Role> roles;              // guarded by it; by node of the graph
+  mutable std::shared_ptr<const Layout> layout; // guarded by it
+  mutable std::shared_ptr<const Values> kept;   // guarded by it
+  mutable int failures = 0;                     // guarded by it
 };
 
 } // namespace treadle

@@ -25,6 +25,10 @@ struct TracedIteration {
 class Trace {
 public:
   using Clock = std::chrono::steady_clock;
+  /// The time, where there is a trace; what isn't traced looks at no clock.
+  static Clock::time_point now(const Trace *trace) {
+    return trace ? Clock::now() : Clock::time_point();
+  }
   /// Of slices beyond these only the number is kept.
   static constexpr size_t maxSlices = 1'000'000;
 

@@ -464,7 +464,7 @@ static Expected<std::vector<Tensor>> runThrowing(Session &session, const FileAcc
   run.mayReadClock = state.options.permissions.clock;
   run.trace = state.trace.get();
   run.print = state.options.print ? state.options.print : printLine;
-  auto begin = state.trace ? Trace::Clock::now() : Trace::Clock::time_point();
+  auto begin = Trace::now(state.trace.get());
   Expected<std::vector<Tensor>> results = [&] {
     RunningScope running(state.callers, run);
     Deadline deadline(run, state.options.timeout);
