@@ -108,11 +108,16 @@ Expected<const Callee *> CallState::choose(const Tensor &selector) const {
 }
 
 Expected<const Plan *> CallState::plan(const Tensor *selector, size_t numInputs) const {
-  Expected<const Callee *> callee = choice == Always ? &functions[0] : choose(*selector);
-  Expected<const Plan *> plan =
-      callee ? (*callee)->plan(numInputs - firstArg()) : Unexpected(std::move(callee.error()));
+  const Callee *callee = &functions[0];
+  if (choice != Always) {
+    Expected<const Callee *> chosen = choose(*selector);
+    if (!chosen)
+      return Unexpected(caller.at(std::move(chosen.error())));
+    callee = *chosen;
+  }
+  Expected<const Plan *> plan = callee->plan(numInputs - firstArg());
   if (!plan)
-    return Unexpected(caller.at(std::move(plan.error())));
+    plan.error() = caller.at(std::move(plan.error()));
   return plan;
 }
 
@@ -175,33 +180,46 @@ private:
   const int own;
 };
 
-} // namespace
-
-bool callFunction(const Plan &plan, std::span<Tensor> args, std::span<Tensor> results,
-                  OpContext &ctx) {
-  RunState &run = ctx.run();
-  DepthGuard depth(run);
+/// Over a frame that has its arguments; false, having failed.
+bool callInFrame(const SequentialPlan &plan, Frame &frame, std::span<Tensor> results,
+                 OpContext &ctx) {
+  DepthGuard depth(ctx.run());
   if (depth.isTooDeep()) {
     ctx.fail(tooDeep(plan));
     return false;
   }
-  const auto *sequential = SequentialPlan::from(plan);
-  if (!sequential) {
-    std::vector<Tensor> values(std::make_move_iterator(args.begin()),
-                               std::make_move_iterator(args.end()));
-    auto outputs = ctx.check(plan.run(std::move(values), run));
-    if (!outputs)
-      return false;
-    std::ranges::move(*outputs, results.begin());
-    return succeed(ctx, readReferences(plan, results));
-  }
-  if (!sequential->call(args, results, run, Execution::of(ctx).error))
+  if (!plan.runNodes(frame.slots, ctx.run(), Execution::of(ctx).error))
     return false;
-  for (size_t r = 0; r < results.size(); ++r)
+  for (size_t r = 0; r < results.size(); ++r) {
+    results[r] = plan.takeResult(frame.slots, r);
     if (!results[r]) {
       ctx.fail(deadResult(plan, r));
       return false;
     }
+  }
+  return succeed(ctx, readReferences(plan, results));
+}
+
+} // namespace
+
+bool callFunction(const Plan &plan, std::span<Tensor> args, std::span<Tensor> results,
+                  OpContext &ctx) {
+  if (const auto *sequential = SequentialPlan::from(plan)) {
+    Frame frame(sequential->numSlots);
+    std::ranges::move(args, frame.slots);
+    return callInFrame(*sequential, frame, results, ctx);
+  }
+  DepthGuard depth(ctx.run());
+  if (depth.isTooDeep()) {
+    ctx.fail(tooDeep(plan));
+    return false;
+  }
+  std::vector<Tensor> values(std::make_move_iterator(args.begin()),
+                             std::make_move_iterator(args.end()));
+  auto outputs = ctx.check(plan.run(std::move(values), ctx.run()));
+  if (!outputs)
+    return false;
+  std::ranges::move(*outputs, results.begin());
   return succeed(ctx, readReferences(plan, results));
 }
 
@@ -221,14 +239,21 @@ bool takeArguments(const Plan &plan, int firstInput, Tensor *args, const Caller 
 
 void runCall(OpContext &ctx) {
   const auto &self = ctx.state<CallState>();
-  auto plan = ctx.check(self.plan(self.firstArg() ? &ctx.input(0) : nullptr, ctx.numInputs()));
+  Expected<const Plan *> plan =
+      self.plan(self.firstArg() ? &ctx.input(0) : nullptr, ctx.numInputs());
   if (!plan)
+    return ctx.fail(std::move(plan.error()));
+  // The arguments are the first slots of a sequential plan's frame.
+  const auto *sequential = SequentialPlan::from(**plan);
+  size_t numArgs = (*plan)->argTypes.size();
+  Frame frame(sequential ? sequential->numSlots : static_cast<uint32_t>(numArgs));
+  if (!takeArguments(**plan, self.firstArg(), frame.slots, self.caller, ctx))
     return;
-  size_t numArgs = ctx.numInputs() - self.firstArg();
-  Frame args(static_cast<uint32_t>(numArgs));
-  if (takeArguments(**plan, self.firstArg(), args.slots, self.caller, ctx))
-    callFunction(**plan, {args.slots, numArgs},
-                 {Execution::of(ctx).outputs, static_cast<uint32_t>(ctx.numOutputs())}, ctx);
+  std::span<Tensor> outputs(Execution::of(ctx).outputs, static_cast<size_t>(ctx.numOutputs()));
+  if (sequential)
+    callInFrame(*sequential, frame, outputs, ctx);
+  else
+    callFunction(**plan, {frame.slots, numArgs}, outputs, ctx);
 }
 
 // --- while -------------------------------------------------------------------------------------

@@ -176,25 +176,18 @@ bool SequentialPlan::runNodes(Tensor *slots, RunState &run, std::unique_ptr<Erro
   return runNodes({nodes, inputIndices.data(), constants.data()}, slots, run, error);
 }
 
-bool SequentialPlan::call(std::span<Tensor> args, std::span<Tensor> given, RunState &run,
-                          std::unique_ptr<Error> &error) const {
+Expected<std::vector<Tensor>> SequentialPlan::run(std::vector<Tensor> args, RunState &run) const {
   Frame frame(numSlots);
   std::ranges::move(args, frame.slots);
-  if (!runNodes(frame.slots, run, error))
-    return false;
-  for (size_t r = 0; r < given.size(); ++r)
-    given[r] = takeResult(frame.slots, r);
-  return true;
-}
-
-Expected<std::vector<Tensor>> SequentialPlan::run(std::vector<Tensor> args, RunState &run) const {
-  std::vector<Tensor> given(results.size());
   std::unique_ptr<Error> error;
-  if (!call(args, given, run, error))
+  if (!runNodes(frame.slots, run, error))
     return Unexpected(std::move(*error));
-  for (size_t r = 0; r < given.size(); ++r)
+  std::vector<Tensor> given(results.size());
+  for (size_t r = 0; r < given.size(); ++r) {
+    given[r] = takeResult(frame.slots, r);
     if (!given[r])
       return Unexpected(invalidArgument("'", results[r].name, "'", branchNotTaken));
+  }
   return given;
 }
 

@@ -38,10 +38,6 @@ public:
   }
 
   Expected<std::vector<Tensor>> run(std::vector<Tensor> args, RunState &run) const override;
-  /// The same, over arguments that the caller gives away; false, with `error` set. A result that is
-  /// dead stays empty.
-  bool call(std::span<Tensor> args, std::span<Tensor> results, RunState &run,
-            std::unique_ptr<Error> &error) const;
   /// Runs its nodes over slots that have its arguments; false, with `error` set. What its settled
   /// part has is not computed again.
   bool runNodes(Tensor *slots, RunState &run, std::unique_ptr<Error> &error) const;
