@@ -1,6 +1,7 @@
 #include "treadle/rewriting/RegionForms.h"
 
 #include "treadle/ops/OpTable.h"
+#include "treadle/rewriting/Outline.h"
 
 using namespace mlir;
 
@@ -111,6 +112,21 @@ std::string operandName(Value value) {
   if (node.name().empty() || number == 0)
     return node.name().str();
   return (node.name() + ":" + Twine(number)).str();
+}
+
+RegionAttrsAttr regionAttrsOf(MLIRContext *context, StringRef function,
+                              ArrayRef<std::string> arguments, ArrayRef<std::string> results) {
+  Builder builder(context);
+  auto entry = [&](StringRef key, StringRef value) {
+    return builder.getDictionaryAttr(builder.getNamedAttr(key, builder.getStringAttr(value)));
+  };
+  auto named = [&](ArrayRef<std::string> names) {
+    return builder.getArrayAttr(llvm::map_to_vector(names, [&](const std::string &name) {
+      return Attribute(entry("tfg.name", argumentName(name)));
+    }));
+  };
+  return RegionAttrsAttr::get(context, entry("sym_name", function), named(arguments),
+                              named(results));
 }
 
 DictionaryAttr preservedAttrs(FuncOp function) {

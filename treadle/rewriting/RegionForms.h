@@ -44,6 +44,11 @@ mlir::Attribute regionAttr(mlir::DictionaryAttr attrs, const RegionAttrKeys &key
 /// `x`, `x:1`, or an argument's name; empty if it has none.
 std::string operandName(mlir::Value value);
 
+/// What a region says of the function that it will be, arguments and results by their names.
+RegionAttrsAttr regionAttrsOf(mlir::MLIRContext *context, llvm::StringRef function,
+                              llvm::ArrayRef<std::string> arguments,
+                              llvm::ArrayRef<std::string> results);
+
 /// What a function with these regions' attributes keeps, `sym_name` included.
 mlir::DictionaryAttr preservedAttrs(FuncOp function);
 

@@ -168,11 +168,11 @@ static void replaceReturned(ReturnOp op, Value token, ValueRange replacements) {
   op.setControlRetAttrsAttr(ArrayAttr::get(op.getContext(), names));
 }
 
-void replaceControl(Value token, ValueRange replacements, function_ref<bool(Operation *)> isMeant) {
+void replaceControl(Value token, ValueRange replacements, function_ref<bool(Operation *)> isUser) {
   SoftEdges::follow(definingNode(token), replacements);
   llvm::SmallSetVector<Operation *, 8> users(token.user_begin(), token.user_end());
   for (Operation *user : users) {
-    if (isMeant && !isMeant(user))
+    if (isUser && !isUser(user))
       continue;
     if (auto op = dyn_cast<ReturnOp>(user)) {
       replaceReturned(op, token, replacements);

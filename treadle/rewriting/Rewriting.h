@@ -74,10 +74,10 @@ void addControl(Node node, mlir::Value token);
 llvm::SmallVector<mlir::Value> tokensBefore(Node node);
 
 /// Who waits for `token` waits for `replacements` instead; where that gives a node the same control
-/// input twice, one goes. A token that a function returns needs at least one replacement.
-/// `isMeant`: only these users.
+/// input twice, one goes. A token that a function returns needs at least one replacement. `isUser`
+/// says who of them, if not all.
 void replaceControl(mlir::Value token, mlir::ValueRange replacements,
-                    llvm::function_ref<bool(mlir::Operation *)> isMeant = nullptr);
+                    llvm::function_ref<bool(mlir::Operation *)> isUser = nullptr);
 
 /// Removes a node whose data results are no longer used. What waited for it waits for what it
 /// waited for.

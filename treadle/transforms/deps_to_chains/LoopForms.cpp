@@ -48,8 +48,7 @@ StringRef calledBy(Node loop, StringRef key) {
 /// Functions that were there before may have conditionals of v1, too.
 void convertBranches(Node loop, Conversion &conversion) {
   for (StringRef key : {"cond", "body"})
-    if (FuncOp function =
-            conversion.function(StringAttr::get(loop->getContext(), calledBy(loop, key)));
+    if (FuncOp function = conversion.function(calledBy(loop, key));
         function && !function.isExternal() && firstV1Node(function.getEntry()))
       convertConditionals(conversion, function.getEntry());
 }
@@ -134,6 +133,7 @@ void LoopForms::framesToWhile() {
   Conversion conversion(module, kept);
   for (Block *body : bodies)
     convertLoops(conversion, *body);
+  conversion.restoreFunctions();
   SmallVector<Node> nodes;
   forEachNode(module, [&](Node node) {
     if (isWhile(node))

@@ -1,15 +1,14 @@
 #include "treadle/transforms/structure_loops/StructureLoops.h"
 
 #include "treadle/dialect/FunctionNames.h"
-#include "treadle/dialect/Regions.h"
 #include "treadle/lowering/Functions.h"
 #include "treadle/ops/OpTable.h"
 #include "treadle/rewriting/Frames.h"
 #include "treadle/rewriting/SoftEdges.h"
 #include "treadle/transforms/Passes.h"
+#include "treadle/transforms/structure_loops/RaiseLoop.h"
 #include "treadle/transforms/topological_sort/TopologicalSort.h"
 #include "treadle/transforms/v1_to_functional/Conversion.h"
-#include "treadle/transforms/v1_to_functional/LoopParts.h"
 
 using namespace mlir;
 
@@ -46,7 +45,11 @@ public:
       LoopParts parts(*loop, rules, deadness);
       if (findObstacle(*loop) || !parts.find() || !areApart(*loop, parts))
         continue;
-      build(*loop, parts);
+      StringRef name = loop->frameName.getValue();
+      bool staysByName = around.keepsExits && !loop->parent;
+      Node made = raiseLoop(*loop, parts, around.names ? around.names->unique(name) : name.str());
+      parts.replaceExits(made, [=](Node) { return staysByName; });
+      parts.setInPlace(made);
       ++numStructured;
     }
     return loops;
@@ -58,7 +61,6 @@ private:
   bool findObstacle(Loop &loop) const;
   bool mayWait(Node node) const;
   static bool areApart(Loop &loop, const LoopParts &parts);
-  void build(Loop &loop, LoopParts &parts);
 
   const Surroundings around;
   const std::vector<Operation *> order;
@@ -113,91 +115,6 @@ bool Structurer::areApart(Loop &loop, const LoopParts &parts) {
       return false;
     }
   return true;
-}
-
-// --- loops with regions --------------------------------------------------------------------------
-
-/// Fills a region with nodes of the loop.
-class RegionFiller {
-public:
-  RegionFiller(Region &region, const LoopParts &parts, ArrayRef<Operation *> nodes)
-      : parts(parts), body(region.emplaceBlock()), members(nodes.begin(), nodes.end()) {
-    for (const LoopParts::Variable &variable : parts.values())
-      body.addArgument(variable.type(), variable.enter->getLoc());
-    for (const LoopParts::Variable &variable : parts.values())
-      body.addArgument(variable.enter.controlResult().getType(), variable.enter->getLoc());
-    SmallVector<Operation *> sorted(nodes);
-    llvm::sort(sorted, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
-    for (Operation *op : sorted)
-      take(op);
-    auto isWaitedFor = [&](OpOperand &use) {
-      return members.contains(use.getOwner()) || !isControl(use.get());
-    };
-    for (Operation *op : sorted)
-      if (llvm::none_of(op->getUses(), isWaitedFor))
-        tokens.push_back(Node(op).controlResult());
-  }
-
-  /// What a value of the frame is in the region; null for a token of something outside of it.
-  Value inside(Value value) const {
-    Operation *op = value.getDefiningOp();
-    if (isControl(value)) // what carries a variable is over where the region begins
-      return members.contains(op) ? value : Value();
-    if (std::optional<unsigned> index = parts.indexOf(value))
-      return body.getArgument(*index);
-    return parts.isLoopSwitch(op) ? inside(op->getOperand(0)) : value;
-  }
-
-  OpBuilder atEnd() { return OpBuilder::atBlockEnd(&body); }
-  ValueRange values() { return body.getArguments().take_front(body.getNumArguments() / 2); }
-  SmallVector<Value> tokens; // of what nothing in the region waits for
-
-private:
-  void take(Operation *op) {
-    SmallVector<Value> operands;
-    for (Value operand : op->getOperands())
-      if (Value value = inside(operand))
-        operands.push_back(value);
-    op->setOperands(operands);
-    op->moveBefore(&body, body.end());
-  }
-
-  const LoopParts &parts;
-  Block &body;
-  const llvm::DenseSet<Operation *> members;
-};
-
-void Structurer::build(Loop &loop, LoopParts &parts) {
-  Location location = parts.condition()->getLoc();
-  OpBuilder builder(parts.condition().getOperation());
-  OperationState state(location, WhileRegionOp::getOperationName());
-  for (const LoopParts::Variable &variable : parts.values()) {
-    state.operands.push_back(variable.initial());
-    state.types.push_back(variable.type());
-  }
-  llvm::append_range(state.operands, llvm::SetVector<Value>(llvm::from_range, parts.tokens()));
-  state.types.push_back(parts.condition().controlResult().getType());
-  state.addAttribute("parallel_iterations",
-                     builder.getI64IntegerAttr(parallelIterations(Node(loop.enters.front()))));
-  state.addRegion();
-  state.addRegion();
-  auto made = cast<WhileRegionOp>(builder.create(state));
-  StringRef name = loop.frameName.getValue();
-  Node(made).setName(around.names ? around.names->unique(name) : name.str());
-
-  RegionFiller condition(made.getCondRegion(), parts, parts.conditionNodes());
-  OpBuilder end = condition.atEnd();
-  auto goesOn = ConditionOp::create(end, location, condition.inside(parts.condition().data()[0]),
-                                    condition.values(), condition.tokens);
-  Node(goesOn).setName(parts.condition().name()); // whose errors it reports
-  RegionFiller body(made.getBodyRegion(), parts, parts.bodyNodes());
-  SmallVector<Value> next;
-  for (auto [variable, argument] : llvm::zip_equal(parts.values(), body.values()))
-    next.push_back(variable.next ? body.inside(variable.next.data()[0]) : argument);
-  end = body.atEnd();
-  YieldOp::create(end, location, next, body.tokens);
-  bool staysByName = around.keepsExits && !loop.parent;
-  parts.replaceBy(Node(made), [=](Node) { return staysByName; });
 }
 
 } // namespace

@@ -39,7 +39,8 @@ void Body::addHandingOn(Operation *op, Operation *source) {
 }
 
 void Body::kill(Operation *op) {
-  if (!dead.insert(op).second)
+  dead.insert(op);
+  if (op->getBlock() != &block)
     return;
   op->dropAllUses();
   op->dropAllReferences();
@@ -47,7 +48,8 @@ void Body::kill(Operation *op) {
 
 void Body::eraseDead() {
   for (Operation *op : dead)
-    op->erase();
+    if (op->getBlock() == &block)
+      op->erase();
 }
 
 bool Body::mayLookAt(unsigned positions) {

@@ -40,6 +40,8 @@ public:
 
   void add(mlir::Operation *op, Branch *branch);
   void addHandingOn(mlir::Operation *op, mlir::Operation *source);
+  /// Of a node that stands in a branch of another one from now on.
+  void moved(mlir::Operation *op) { dead.insert(op); }
   void kill(mlir::Operation *op);
   void eraseDead();
 

@@ -1,6 +1,7 @@
 #include "treadle/transforms/v1_to_functional/Conversion.h"
 
 #include "treadle/ops/OpTable.h"
+#include "treadle/transforms/functional_to_v1/Lowered.h"
 
 using namespace mlir;
 
@@ -39,43 +40,29 @@ bool mayBePredicate(Value value) {
          (!type || type.getRank() == 0);
 }
 
-/// Whether `value`, which a function returns as result `index`, is what the one call in it gives: a
-/// handle that the callee hands on may go past the call.
-static bool isResultOf(Conversion &conversion, Node call, unsigned index, Value value) {
-  if (value == call.results()[index])
-    return true;
-  FuncOp callee =
-      conversion.function(call.attr<tf_type::FuncAttr>("f").getName().getRootReference());
-  return callee && !callee.isExternal() && !callee.getGeneric() &&
-         index < callee.getNumDataArguments() && value == call.data()[index] &&
-         callee.getReturn().getData()[index] == callee.getDataArgument(index);
-}
-
-static tf_type::FuncAttr forwardedCall(Conversion &conversion, FuncOp function) {
-  Block &entry = function.getEntry();
-  if (entry.getOperations().size() != 2 || !Node::isNode(&entry.front()))
-    return {};
-  Node call(&entry.front());
-  SmallVector<Value> arguments;
-  for (unsigned i = 0, e = function.getNumDataArguments(); i < e; ++i)
-    arguments.push_back(function.getDataArgument(i));
-  bool forwards = opKind(call.opType()) == OpKind::Call && call.attr<tf_type::FuncAttr>("f") &&
-                  llvm::all_of(call.control(), llvm::IsaPred<BlockArgument>) &&
-                  llvm::equal(call.data(), arguments) &&
-                  function.getReturn().getData().size() == call.numResults();
-  for (auto [index, value] : llvm::enumerate(function.getReturn().getData()))
-    forwards = forwards && isResultOf(conversion, call, index, value);
-  return forwards ? call.attr<tf_type::FuncAttr>("f") : tf_type::FuncAttr();
-}
-
-tf_type::FuncAttr calleeFor(Conversion &conversion, FuncOp function) {
-  if (tf_type::FuncAttr callee = forwardedCall(conversion, function)) {
-    function.erase();
-    return callee;
+Node Conversion::outline(Node node, const RegionOutliner::Captures &captures,
+                         function_ref<void()> beforeItGoes) {
+  OpKind kind = opKind(regionNamesOfRegion(node.opType()).functional);
+  auto outlined = *outliner.outline(node, captures); // no function has their names yet
+  for (FuncOp function : outlined.made) {
+    if (kind == OpKind::While)
+      convertConditionals(*this, function.getEntry());
+    effects.add(function);
+    made.push_back(function);
   }
-  conversion.add(function);
-  return tf_type::FuncAttr::get(function.getContext(), function.getName(),
-                                DictionaryAttr::get(function.getContext()));
+  bool isPure = llvm::all_of(outlined.callees, [&](tf_type::FuncAttr callee) {
+    return effects.isPureFunction(callee.getName().getRootReference());
+  });
+  if (beforeItGoes)
+    beforeItGoes();
+  return outliner.replace(node, functionalOp(kind, !isPure), outlined);
+}
+
+// What it makes of a For's frame takes functions away that were made before.
+void Conversion::restoreFunctions() {
+  for (FuncOp function : made)
+    restoreLowered(function.getEntry());
+  made.clear();
 }
 
 } // namespace treadle::tfg

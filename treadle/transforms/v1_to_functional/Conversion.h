@@ -3,6 +3,7 @@
 
 #include "treadle/rewriting/Outline.h"
 #include "treadle/rewriting/Rewriting.h"
+#include "treadle/transforms/region_to_functional/RegionOutliner.h"
 
 namespace treadle::tfg {
 
@@ -15,31 +16,30 @@ struct ConversionCounts {
 class Conversion {
 public:
   Conversion(mlir::ModuleOp module, const llvm::StringSet<> &kept)
-      : module(module), kept(kept), functions(module), effects(module) {
-    for (FuncOp function : module.getOps<FuncOp>())
-      byName[function.getName()] = function;
-  }
+      : kept(kept), functions(module), effects(module), outliner(module, /*forwardsCalls=*/true) {}
 
   /// Whether the node must stay where it is: it is one of the graph, and called so.
   bool isKept(Node node) const {
     return kept.contains(node.name()) && mlir::isa<GraphOp>(node->getParentOp());
   }
+  /// Null where there is none of this name.
+  FuncOp function(llvm::StringRef name) const { return outliner.function(name); }
 
-  mlir::ModuleOp module;
+  /// Makes a functional node, and functions, of a node with regions. Those that are nothing but a
+  /// call keep their nodes: `beforeItGoes` may take them back.
+  Node outline(Node node, const RegionOutliner::Captures &captures,
+               llvm::function_ref<void()> beforeItGoes = nullptr);
+  /// To be called at the end.
+  void restoreFunctions();
+
   const llvm::StringSet<> &kept;
   FunctionNames functions;
   Effects effects;
-  /// Null where there is none of this name.
-  FuncOp function(mlir::StringAttr name) const { return byName.lookup(name.getValue()); }
-  void add(FuncOp function) {
-    byName[function.getName()] = function;
-    effects.add(function);
-  }
-
   ConversionCounts counts;
 
 private:
-  llvm::StringMap<FuncOp> byName;
+  RegionOutliner outliner;
+  llvm::SmallVector<FuncOp> made;
 };
 
 /// Whether nodes run because they are there (in a function), or because something that is fetched
@@ -64,10 +64,6 @@ bool isReference(mlir::Value value);
 /// Whether a value is a bool scalar as far as its type tells. Switch takes no other predicate, but
 /// If and While take any value for true or false.
 bool mayBePredicate(mlir::Value value);
-
-/// How a node refers to a function that was made for it. Where it does nothing but call another
-/// one, that is referred to, and the new one goes.
-tf_type::FuncAttr calleeFor(Conversion &conversion, FuncOp function);
 
 /// Makes While nodes of the loops of a body, and functions of their conditions and bodies.
 void convertLoops(Conversion &conversion, mlir::Block &body);

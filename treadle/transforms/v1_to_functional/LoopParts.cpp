@@ -343,8 +343,8 @@ bool LoopParts::collectCondition(SmallVector<Operation *> pending) {
 
 // --- what takes its place ------------------------------------------------------------------------
 
-void LoopParts::replaceBy(Node structured, function_ref<bool(Node)> staysByName) {
-  deadness.set(structured.getOperation(), whereItRuns());
+void LoopParts::replaceExits(Node structured, function_ref<bool(Node)> staysByName) {
+  runs = whereItRuns();
   for (Operation *op : loop.exits) {
     Node exit(op);
     Value result = structured.results()[*indexOf(exit.data()[0])];
@@ -374,6 +374,10 @@ void LoopParts::replaceBy(Node structured, function_ref<bool(Node)> staysByName)
     op->dropAllReferences();
   for (Operation *op : left)
     op->erase();
+}
+
+void LoopParts::setInPlace(Node structured) {
+  deadness.set(structured.getOperation(), runs);
   if (loop.parent) {
     llvm::erase(loop.parent->children, &loop);
     loop.parent->nodes.push_back(structured.getOperation());

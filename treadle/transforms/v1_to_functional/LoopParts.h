@@ -54,14 +54,14 @@ public:
   /// Which of the loop's values this is: what a Merge or a constant Enter of the loop gives, or a
   /// Switch that lets it through.
   std::optional<unsigned> indexOf(mlir::Value value) const;
-  /// The Merges and constant Enters, with the numbers of the values that they give.
-  const llvm::DenseMap<mlir::Operation *, unsigned> &carriers() const { return indices; }
   /// Whether it is a Switch that decides whether the loop goes on.
   bool isLoopSwitch(mlir::Operation *op) const;
 
   /// Puts the results of a node with the loop's values in the place of the Exits, and takes away
   /// what still stands in the frame. `staysByName`: whether an Identity takes the place of an Exit.
-  void replaceBy(Node structured, llvm::function_ref<bool(Node exit)> staysByName);
+  void replaceExits(Node structured, llvm::function_ref<bool(Node exit)> staysByName);
+  /// Tells the loop around, and who asks where nodes run, of the node that the loop became.
+  void setInPlace(Node structured);
 
 private:
   bool refuse(mlir::Operation *op, std::string why) {
@@ -111,6 +111,7 @@ private:
   Node loopCond;
   llvm::DenseSet<mlir::Operation *> bodySide, bodySet, conditionSet;
   llvm::SmallVector<mlir::Operation *> inBody, inCondition;
+  Deadness::Set runs = 0; // where the loop does, once it is gone
 };
 
 } // namespace treadle::tfg

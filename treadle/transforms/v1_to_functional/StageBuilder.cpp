@@ -1,8 +1,10 @@
 #include "treadle/transforms/v1_to_functional/StageBuilder.h"
 
 #include "treadle/dialect/NodeAttributes.h"
+#include "treadle/dialect/Regions.h"
 #include "treadle/import/Keywords.h"
 #include "treadle/ops/OpTable.h"
+#include "treadle/rewriting/Outline.h"
 #include "treadle/runtime/FunctionOps.h"
 #include "treadle/transforms/functional_to_v1/Lowered.h"
 #include "treadle/transforms/v1_to_functional/Loops.h"
@@ -38,11 +40,12 @@ Node StageBuilder::build() {
   findInputs();
   findTokens();
   findPassedOn();
-  SmallVector<tf_type::FuncAttr> functions;
-  std::string base = baseName();
-  for (Branch *branch : conditional.branches)
-    functions.push_back(buildBranch(base, *branch));
-  buildNode(base, functions);
+  findTypes();
+  Node raised = raise(baseName());
+  node = conversion.outline(raised, {inputs, {}}, [&] { takeBack(raised); });
+  body.add(node.getOperation(), conditional.parent);
+  if (body.deadness)
+    body.deadness->set(node.getOperation(), shared.inputs);
   replace();
   return node;
 }
@@ -132,10 +135,6 @@ void StageBuilder::waitFor(Value token) {
   Operation *op = token.getDefiningOp();
   if (op && isOfStage(op) && (members.contains(op) || stages.isMerge(op)))
     return;
-  if (auto earlier = shared.nodes.find(op); earlier != shared.nodes.end()) {
-    tokens.insert(earlier->second.controlResult());
-    return;
-  }
   if (op && stages.isMember(op)) { // a pivot that went
     for (Value input : op->getOperands())
       waitFor(controlTokenOf(input));
@@ -163,37 +162,13 @@ void StageBuilder::findPassedOn() {
 }
 
 //===----------------------------------------------------------------------===//
-// Functions
+// Regions
 //===----------------------------------------------------------------------===//
 
-std::string StageBuilder::baseName() const {
-  Operation *named = !merges.empty() ? merges.front() : members.front();
-  auto [scope, last] = Node(named).name().rsplit('/');
-  return body.names.unique(last.empty() ? (scope + "/If").str() : scope.str());
-}
-
-/// Something of a value's type, which nobody reads.
-Value StageBuilder::placeholder(Outline &outline, Value like) {
-  MLIRContext *context = like.getContext();
-  return NodeBuilder(outline.atEnd(), "FakeParam")
-      .name(outline.uniqueName("not_taken"))
-      .attr("dtype", elementTypes(context, like.getType())[0])
-      .attr("shape", tf_type::ShapeAttr::get(context, ArrayRef<int64_t>()))
-      .results(like.getType())
-      .build()
-      .results()[0];
-}
-
-Value StageBuilder::indexConst(Outline &outline, Node merge, unsigned index) {
-  OpBuilder &builder = outline.atEnd();
-  auto type = RankedTensorType::get({}, builder.getI32Type());
-  return NodeBuilder(builder, "Const")
-      .name(outline.uniqueName((merge.name() + "/index").str()))
-      .attr("dtype", mlir::TypeAttr::get(builder.getI32Type()))
-      .attr("value", DenseElementsAttr::get(type, builder.getI32IntegerAttr(index).getValue()))
-      .results(merge.results()[1].getType())
-      .build()
-      .results()[0];
+/// What a value is in a branch.
+Value StageBuilder::inside(Value value) const {
+  Operation *op = value.getDefiningOp();
+  return op && isOfStage(op) ? value : outside(value).first;
 }
 
 unsigned StageBuilder::inputOf(Node merge, const Branch &branch) const {
@@ -201,89 +176,152 @@ unsigned StageBuilder::inputOf(Node merge, const Branch &branch) const {
   return llvm::find_if(merge.data(), isOfBranch) - merge.data().begin();
 }
 
-tf_type::FuncAttr StageBuilder::buildBranch(StringRef base, Branch &branch) {
-  std::string suffix =
-      isIf() ? (branch.side ? "_true" : "_false") : ("_branch" + Twine(branch.side)).str();
-  Outline outline(conversion.module, conversion.functions.unique(base.str() + suffix),
-                  conditional.switches.front()->getLoc());
-  llvm::DenseMap<Input, Value> arguments;
-  for (const Input &input : captured)
-    arguments[input] = outline.addArgument(input.first.getType(), nameOf(input.first));
-  for (Value value : inner)
-    outline.map(value, arguments[outside(value)]);
-
-  llvm::SetVector<Operation *> nodes;
-  for (Operation *op : members)
-    if (stages.sideOf(op) == branch.side) {
-      outline.clone(Node(op));
-      nodes.insert(op);
-    }
-  SmallVector<Value> results;
-  SmallVector<std::string> names;
-  auto addResult = [&](Value value, StringRef name) {
-    results.push_back(value);
-    names.push_back(name.str());
-  };
-  for (Operation *op : merges)
-    addResult(outline.lookup(Node(op).data()[inputOf(Node(op), branch)]), Node(op).name());
+void StageBuilder::findTypes() {
+  for (Operation *op : merges) {
+    Type type = resultOf(Node(op), *conditional.branches.front()).getType();
+    for (const Branch *branch : conditional.branches)
+      type = commonType(type, resultOf(Node(op), *branch).getType());
+    types.push_back(type);
+  }
   for (Operation *op : merges)
     if (hasIndex(Node(op)))
-      addResult(indexConst(outline, Node(op), inputOf(Node(op), branch)),
-                (Node(op).name() + "_index").str());
+      types.push_back(op->getResult(1).getType());
+  for (Value value : passedOn)
+    types.push_back(value.getType());
+}
+
+std::string StageBuilder::baseName() const {
+  Operation *named = !merges.empty() ? merges.front() : members.front();
+  auto [scope, last] = Node(named).name().rsplit('/');
+  return body.names.unique(last.empty() ? (scope + "/If").str() : scope.str());
+}
+
+/// An If's first region is the one for true, which is the second output of a Switch.
+Node StageBuilder::raise(StringRef base) {
+  OpBuilder builder(!merges.empty() ? merges.front() : members.back());
+  OperationState state(conditional.switches.front()->getLoc(),
+                       isIf() ? IfRegionOp::getOperationName() : CaseRegionOp::getOperationName());
+  state.addOperands(shared.predicate);
+  state.addOperands(tokens.getArrayRef());
+  state.addTypes(types);
+  state.addTypes(tf_type::ControlType::get(builder.getContext()));
+  state.addAttribute("output_shapes", builder.getArrayAttr({}));
+  if (isIf() && !isa<RankedTensorType>(shared.predicate.getType()))
+    state.addAttribute(switchKey, builder.getUnitAttr());
+  for (size_t i = 0; i < conditional.branches.size(); ++i)
+    state.addRegion();
+  Node raised(builder.create(state));
+  raised.setName(base);
+  SmallVector<Branch *> branches(conditional.branches.begin(), conditional.branches.end());
+  if (isIf())
+    std::reverse(branches.begin(), branches.end());
+  nameFunctions(raised, base);
+  for (auto [region, branch] : llvm::zip_equal(raised->getRegions(), branches))
+    fillBranch(region, *branch);
+  return raised;
+}
+
+void StageBuilder::nameFunctions(Node raised, StringRef base) {
+  SmallVector<std::string> arguments, results;
+  for (Value input : inputs)
+    arguments.push_back(nameOf(input).str());
+  for (Operation *op : merges)
+    results.push_back(Node(op).name().str());
+  for (Operation *op : merges)
+    if (hasIndex(Node(op)))
+      results.push_back((Node(op).name() + "_index").str());
+  for (Value value : passedOn)
+    results.push_back(definingNode(value).name().str());
+  SmallVector<Attribute> attrs;
+  for (const Branch *branch : conditional.branches) {
+    std::string suffix =
+        isIf() ? (branch->side ? "_true" : "_false") : ("_branch" + Twine(branch->side)).str();
+    attrs.push_back(regionAttrsOf(raised->getContext(),
+                                  conversion.functions.unique(base.str() + suffix), arguments,
+                                  results));
+  }
+  if (!isIf())
+    return raised->setAttr("region_attrs", ArrayAttr::get(raised->getContext(), attrs));
+  raised->setAttr("else_region_attrs", attrs[0]);
+  raised->setAttr("then_region_attrs", attrs[1]);
+}
+
+/// Something of a value's type, which nobody reads.
+static Value placeholder(OpBuilder &builder, Value like) {
+  return NodeBuilder(builder, "FakeParam")
+      .name(NameScope(*builder.getBlock()).unique("not_taken"))
+      .attr("dtype", dtypeAttr(like.getType()))
+      .attr("shape", tf_type::ShapeAttr::get(builder.getContext(), ArrayRef<int64_t>()))
+      .results(like.getType())
+      .build()
+      .results()[0];
+}
+
+static Value indexConst(OpBuilder &builder, Node merge, unsigned index) {
+  auto type = RankedTensorType::get({}, builder.getI32Type());
+  return NodeBuilder(builder, "Const")
+      .name(NameScope(*builder.getBlock()).unique((merge.name() + "/index").str()))
+      .attr("dtype", mlir::TypeAttr::get(builder.getI32Type()))
+      .attr("value", DenseElementsAttr::get(type, builder.getI32IntegerAttr(index).getValue()))
+      .results(merge.results()[1].getType())
+      .build()
+      .results()[0];
+}
+
+// Others than the branch itself wait for the conditional instead of its nodes.
+void StageBuilder::moveNodes(Block &block, const Branch &branch) {
+  Value over = Node(block.getParentOp()).controlResult();
+  llvm::SetVector<Operation *> nodes;
+  for (Operation *op : members)
+    if (stages.sideOf(op) == branch.side)
+      nodes.insert(op);
+  auto isOutside = [&](Operation *user) { return !nodes.contains(user); };
+  for (Operation *op : nodes) {
+    Node node(op);
+    replaceControl(node.controlResult(), over, isOutside);
+    for (OpOperand &operand : op->getOpOperands().take_front(node.numData()))
+      operand.set(inside(operand.get()));
+    SmallVector<Value> own;
+    for (Value token : node.control())
+      if (nodes.contains(token.getDefiningOp()))
+        own.push_back(token);
+    setControl(node, own);
+    op->moveBefore(&block, block.end());
+    body.moved(op);
+  }
+}
+
+void StageBuilder::fillBranch(Region &region, const Branch &branch) {
+  Block &block = region.emplaceBlock();
+  moveNodes(block, branch);
+  SmallVector<Operation *> nodes = llvm::map_to_vector(block, [](Operation &op) { return &op; });
+  SmallVector<Value> effects = effectTokens(
+      conversion.effects, nodes, [&](Operation *op) { return op->getBlock() == &block; });
+  OpBuilder end = OpBuilder::atBlockEnd(&block);
+  SmallVector<Value> results;
+  for (Operation *op : merges)
+    results.push_back(resultOf(Node(op), branch));
+  for (Operation *op : merges)
+    if (hasIndex(Node(op)))
+      results.push_back(indexConst(end, Node(op), inputOf(Node(op), branch)));
   for (Value value : passedOn) {
     bool isHere = stages.sideOf(value.getDefiningOp()) == branch.side;
-    addResult(isHere ? outline.lookup(value) : placeholder(outline, value),
-              Node(value.getDefiningOp()).name());
+    results.push_back(isHere ? value : placeholder(end, value));
   }
-  SmallVector<Value> effects = effectTokens(conversion.effects, nodes.getArrayRef(),
-                                            [&](Operation *op) { return nodes.contains(op); });
-  for (auto [index, result] : llvm::enumerate(results)) {
-    if (types.size() <= index)
-      types.push_back(result.getType());
-    types[index] = commonType(types[index], result.getType());
-  }
-  FuncOp function = outline.finish(results, names, effects);
-  restoreLowered(function.getEntry());
-  return calleeFor(conversion, function);
+  YieldOp::create(end, region.getLoc(), results, effects);
+}
+
+/// The nodes of branches that only call a function, to be erased with the rest of the conditional.
+void StageBuilder::takeBack(Node raised) {
+  for (Region &region : raised->getRegions())
+    for (Operation &op : llvm::make_early_inc_range(region.front()))
+      if (stages.isMember(&op))
+        op.moveBefore(&body.block, body.block.end());
 }
 
 //===----------------------------------------------------------------------===//
 // The node
 //===----------------------------------------------------------------------===//
-
-void StageBuilder::buildNode(StringRef base, ArrayRef<tf_type::FuncAttr> functions) {
-  Operation *place = !merges.empty() ? merges.front() : members.back();
-  OpBuilder builder(place);
-  MLIRContext *context = builder.getContext();
-  bool isPure = true;
-  SmallVector<Attribute> callees;
-  for (tf_type::FuncAttr callee : functions) {
-    isPure = isPure && conversion.effects.isPureFunction(callee.getName().getRootReference());
-    callees.push_back(callee);
-  }
-  StringRef opType = functionalOp(isIf() ? OpKind::If : OpKind::Case, !isPure);
-  NodeBuilder built(builder, opType);
-  built.name(base)
-      .attr("Tin", elementTypes(context, data().getTypes()))
-      .attr("Tout", elementTypes(context, types))
-      .attr("output_shapes", builder.getArrayAttr({}))
-      .inputs(shared.predicate)
-      .inputs(inputs)
-      .control(tokens.getArrayRef())
-      .results(types);
-  if (isIf())
-    built.attr("Tcond", elementTypes(context, shared.predicate.getType())[0])
-        .attr("then_branch", callees[1])
-        .attr("else_branch", callees[0]);
-  else
-    built.attr("branches", builder.getArrayAttr(callees));
-  if (isIf() && !isa<RankedTensorType>(shared.predicate.getType()))
-    built.attr(switchKey, builder.getUnitAttr());
-  node = built.build();
-  body.add(node.getOperation(), conditional.parent);
-  if (body.deadness)
-    body.deadness->set(node.getOperation(), shared.inputs);
-}
 
 /// In a graph the results of a conditional can be fetched: their names stay.
 Node StageBuilder::handOn(Node merge, Value result, Value index) {
@@ -318,18 +356,13 @@ void StageBuilder::replaceMerge(Node merge, Value result, Value index) {
 }
 
 void StageBuilder::replace() {
-  for (Operation *op : members)
-    shared.nodes[op] = node;
   unsigned next = merges.size();
   for (auto [position, op] : llvm::enumerate(merges)) {
-    shared.nodes[op] = node;
     replaceMerge(Node(op), node.results()[position],
                  hasIndex(Node(op)) ? Value(node.results()[next++]) : Value());
   }
-  for (Operation *op : ends) {
-    shared.nodes[op] = node;
+  for (Operation *op : ends)
     replaceControl(Node(op).controlResult(), node.controlResult());
-  }
   for (Value value : passedOn)
     shared.crossing[value] = node.results()[next++];
 }

@@ -1,4 +1,5 @@
-// One stage of a conditional made an If or a Case, and a function for each branch.
+// One stage of a conditional made an If or a Case: first with regions, then with a function for
+// each branch.
 #pragma once
 
 #include "treadle/transforms/v1_to_functional/Stages.h"
@@ -13,7 +14,6 @@ struct StagedConditional {
   Deadness::Set inputs = 0; // where all that it takes is alive
   llvm::SmallVector<mlir::Value> predicateTokens;
   llvm::DenseMap<mlir::Value, mlir::Value> crossing; // values of earlier stages: results
-  llvm::DenseMap<mlir::Operation *, Node> nodes;     // members and merges: what they became
 };
 
 class StageBuilder {
@@ -37,7 +37,6 @@ private:
   bool isIf() const;
   bool isPivot(mlir::Operation *op) const;
   Input outside(mlir::Value value) const;
-  mlir::ValueRange data() const { return inputs; }
 
   void findNodes();
   void findInputs();
@@ -46,15 +45,21 @@ private:
   void capture(mlir::Value value);
   void waitFor(mlir::Value token);
 
+  void findTypes();
   std::string baseName() const;
-  tf_type::FuncAttr buildBranch(llvm::StringRef base, Branch &branch);
-  mlir::Value placeholder(Outline &outline, mlir::Value like);
-  mlir::Value indexConst(Outline &outline, Node merge, unsigned index);
+  Node raise(llvm::StringRef base);
+  void nameFunctions(Node raised, llvm::StringRef base);
+  void fillBranch(mlir::Region &region, const Branch &branch);
+  void moveNodes(mlir::Block &block, const Branch &branch);
+  void takeBack(Node raised);
+  mlir::Value inside(mlir::Value value) const;
+  mlir::Value resultOf(Node merge, const Branch &branch) const {
+    return inside(merge.data()[inputOf(merge, branch)]);
+  }
   unsigned inputOf(Node merge, const Branch &branch) const;
   bool hasIndex(Node merge) const {
     return !merge.results()[1].use_empty() || conversion.isKept(merge);
   }
-  void buildNode(llvm::StringRef base, llvm::ArrayRef<tf_type::FuncAttr> functions);
   void replace();
   void replaceMerge(Node merge, mlir::Value result, mlir::Value index);
   Node handOn(Node merge, mlir::Value result, mlir::Value index);

@@ -47,8 +47,10 @@ struct V1ToFunctional : impl::V1ToFunctionalBase<V1ToFunctional> {
     for (Block *body : bodies) {
       tfg::convertLoops(conversion, *body);
       tfg::convertConditionals(conversion, *body);
-      tfg::restoreLowered(*body);
     }
+    conversion.restoreFunctions();
+    for (Block *body : bodies)
+      tfg::restoreLowered(*body);
     numLoops += conversion.counts.loops;
     numConvertedLoops += conversion.counts.convertedLoops;
     numConditionals += conversion.counts.conditionals;

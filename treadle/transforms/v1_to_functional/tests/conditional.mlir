@@ -10,13 +10,13 @@
 // CHECK-SAME: then_branch = #tf_type.func<@cond_true, {}>
 // CHECK: Identity(%[[IF]]) name("cond/Merge")
 // CHECK-NOT: Switch
-// CHECK: tfg.func @cond_false(%[[A:.*]]: tensor<f32>
-// CHECK: return(%[[A]])
 // CHECK: tfg.func @cond_true(%[[B:.*]]: tensor<f32>
 // CHECK: %[[N:.*]], %{{.*}} = Neg(%[[B]]) name("neg")
 // CHECK: %[[C:.*]], %{{.*}} = Const name("c")
 // CHECK: %[[S:.*]], %{{.*}} = Sub(%[[N]], %[[C]])
 // CHECK: return(%[[S]])
+// CHECK: tfg.func @cond_false(%[[A:.*]]: tensor<f32>
+// CHECK: return(%[[A]])
 
 // KEEP: remark: conditional of node 'pivot' stays as it is: node 'neg' is to be kept
 // KEEP: Merge({{.*}}) name("cond/Merge")

@@ -158,17 +158,12 @@ bool ConditionalConverter::findPredicate() {
 // a pivot that went, waits for what that waited for.
 void ConditionalConverter::finish() {
   conditional.isConverted = true;
-  for (Operation *op : stages.members)
-    if (Value token = Node(op).controlResult(); token && !token.use_empty()) {
-      auto became = shared.nodes.find(op);
-      if (became != shared.nodes.end())
-        replaceControl(token, became->second.controlResult());
-      else
+  for (ArrayRef<Operation *> list :
+       {ArrayRef<Operation *>(stages.members), ArrayRef<Operation *>(conditional.switches)})
+    for (Operation *op : list)
+      if (Value token = Node(op).controlResult();
+          op->getBlock() == &body.block && token && !token.use_empty())
         replaceControl(token, tokensBefore(Node(op)));
-    }
-  for (Operation *op : conditional.switches)
-    if (Value token = Node(op).controlResult(); token && !token.use_empty())
-      replaceControl(token, tokensBefore(Node(op)));
   for (ArrayRef<Operation *> list :
        {ArrayRef<Operation *>(stages.doomed), ArrayRef<Operation *>(conditional.merges),
         ArrayRef<Operation *>(conditional.switches)})

@@ -1,0 +1,489 @@
+#include "treadle/transforms/region_to_functional/RegionOutliner.h"
+
+#include "treadle/dialect/NodeAttributes.h"
+#include "treadle/import/Keywords.h"
+#include "treadle/ops/OpTable.h"
+#include "treadle/rewriting/Outline.h"
+#include "treadle/transforms/region_to_functional/SameFunction.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+
+namespace treadle::tfg {
+
+using Captures = RegionOutliner::Captures;
+
+//===----------------------------------------------------------------------===//
+// What regions use
+//===----------------------------------------------------------------------===//
+
+/// The data value that a name in `_operands` stands for, found by a token of its node.
+static Value valueBehind(Value token, StringRef name) {
+  SmallVector<Value> candidates;
+  if (Operation *op = token.getDefiningOp()) {
+    candidates.assign(Node(op).results().begin(), Node(op).results().end());
+  } else {
+    auto argument = cast<BlockArgument>(token);
+    Block &body = *argument.getOwner();
+    if (isa<FuncOp>(body.getParentOp()))
+      candidates.push_back(FuncOp::getDataOf(argument));
+    else
+      candidates.push_back(body.getArgument(argument.getArgNumber() - body.getNumArguments() / 2));
+  }
+  auto found = llvm::find_if(candidates, [&](Value value) { return operandName(value) == name; });
+  return found == candidates.end() ? Value() : *found;
+}
+
+/// The values in the order in which functions took them, if that is known, then the others. Tokens
+/// that stood for values nobody used leave `control`.
+static Captures findCaptures(Operation *op, SmallVectorImpl<Value> &control) {
+  Captures out;
+  SmallVector<Value> data, tokens;
+  llvm::StringMap<Value> byName;
+  for (Value value : capturesOf(op)) {
+    (isControl(value) ? tokens : data).push_back(value);
+    if (!isControl(value))
+      byName.try_emplace(operandName(value), value);
+  }
+  llvm::DenseSet<Value> found, brought;
+  auto add = [&](Value value) {
+    out.arguments.push_back(value);
+    found.insert(value);
+    brought.insert(controlTokenOf(value));
+  };
+  SmallVector<Value> before(control.begin(), control.end());
+  for (StringRef name : operandNames(op)) {
+    bool isUnused = name.consume_front("^"), wasThere = name.consume_front("^");
+    Value value = name.empty() ? Value() : byName.lookup(name);
+    // Its token alone is used, or nothing but the op itself waits for it.
+    for (Value token : isUnused ? ArrayRef<Value>(before) : ArrayRef<Value>(tokens))
+      if (!value && !name.empty())
+        value = valueBehind(token, name);
+    if (value && isUnused && !wasThere)
+      llvm::erase(control, controlTokenOf(value));
+    if (value)
+      add(value);
+  }
+  for (Value value : data)
+    if (!found.contains(value))
+      add(value);
+  for (Value token : tokens)
+    if (!brought.contains(token))
+      out.tokens.push_back(token);
+  return out;
+}
+
+/// Where the functional form asked for no boolean: what it asked for. The ToBool goes.
+static Value withoutToBool(OpOperand &use) {
+  Node node = definingNode(use.get());
+  Value value = use.get();
+  if (!node || node.opType() != "ToBool" || !node.attr(regionPredicateKey) || node.numData() != 1 ||
+      !value.hasOneUse() || !node.controlResult().use_empty())
+    return value;
+  Value input = node.data().front();
+  use.set(input);
+  node->erase();
+  return input;
+}
+
+static InFlightDiagnostic emitError(Node node) {
+  return node->emitError() << "node '" << node.name() << "' (" << node.opType() << "): ";
+}
+
+// A While calls its body with what the condition got.
+static LogicalResult checkCondition(Node node, RegionForm form) {
+  if (form != RegionForm::While)
+    return success();
+  Region &region = node->getRegion(0);
+  auto end = cast<ConditionOp>(region.front().back());
+  auto arguments = dataArguments(region);
+  if (llvm::equal(end.getForwarded(), arguments))
+    return success();
+  return emitError(node) << "its condition hands on other values than its own arguments, in "
+                            "their order; a functional loop can't (unimplemented)";
+}
+
+//===----------------------------------------------------------------------===//
+// Functions
+//===----------------------------------------------------------------------===//
+
+/// A pair for each value of a loop, then for each captured one; the region's arguments are
+/// mapped.
+static IRMapping addArguments(Block &entry, Region &region,
+                              const RegionOutliner::Captures &captures) {
+  IRMapping mapping;
+  Location location = region.getLoc();
+  Type control = tf_type::ControlType::get(region.getContext());
+  auto add = [&](Value value, Value token) {
+    Value argument = entry.addArgument(value.getType(), location);
+    Value argumentToken = entry.addArgument(control, location);
+    if (!mapping.contains(value))
+      mapping.map(value, argument);
+    if (!mapping.contains(token))
+      mapping.map(token, argumentToken);
+  };
+  for (BlockArgument argument : dataArguments(region))
+    add(argument, tokenOf(region, argument.getArgNumber()));
+  for (Value value : captures.arguments)
+    add(value, controlTokenOf(value));
+  return mapping;
+}
+
+/// Tokens from outside that no argument brings are dropped: the op waits for them.
+static void moveNodes(Block &from, Block &to, const IRMapping &mapping) {
+  to.getOperations().splice(to.end(), from.getOperations());
+  for (Operation &op : to) {
+    SmallVector<Value> operands;
+    for (Value operand : op.getOperands()) {
+      Value mapped = mapping.lookupOrDefault(operand);
+      if (!isControl(mapped) || mapped.getParentBlock() == &to)
+        operands.push_back(mapped);
+    }
+    op.setOperands(operands);
+  }
+}
+
+static std::string uniqueName(llvm::StringSet<> &taken, StringRef base) {
+  std::string name = base.str();
+  for (unsigned suffix = 1; !taken.insert(name).second; ++suffix)
+    name = (base + "_" + Twine(suffix)).str();
+  return name;
+}
+
+static Attribute nameAttr(FuncOp function, StringRef name) {
+  Builder builder(function.getContext());
+  auto *dialect = static_cast<TfgDialect *>(function->getDialect());
+  return builder.getDictionaryAttr(
+      builder.getNamedAttr(dialect->argNameKey, builder.getStringAttr(name)));
+}
+
+/// The last `numCarried` arguments are results too: values that a loop never changes.
+static void endFunction(FuncOp function, unsigned numCarried) {
+  Operation &end = function.getEntry().back();
+  OpBuilder builder(&end);
+  SmallVector<Value> data;
+  if (isa<ConditionOp>(end))
+    data.push_back(withoutToBool(end.getOpOperand(0)));
+  else
+    llvm::append_range(data, Node(&end).data());
+  unsigned numArguments = function.getEntry().getNumArguments();
+  for (unsigned i = 0; i < numCarried; ++i)
+    data.push_back(function.getEntry().getArgument(numArguments - 2 * (numCarried - i)));
+  SmallVector<Value> control(Node(&end).control());
+  llvm::StringSet<> taken;
+  SmallVector<Attribute> names;
+  for (Value token : control) {
+    Node from(token.getDefiningOp());
+    names.push_back(nameAttr(function, uniqueName(taken, argumentName(from ? from.name() : "arg"))));
+  }
+  ReturnOp::create(builder, end.getLoc(), data, control, builder.getArrayAttr(names));
+  end.erase();
+  function.setFunctionType(
+      builder.getFunctionType(function.getEntry().getArgumentTypes(), ValueRange(data).getTypes()));
+}
+
+/// Attributes for `count` arguments or results: those known, then ones that say a name. Each name
+/// is made unique.
+static SmallVector<Attribute> withNames(FuncOp function, unsigned count, ArrayAttr known,
+                                        StringRef prefix, llvm::StringSet<> &taken) {
+  StringAttr key = static_cast<TfgDialect *>(function->getDialect())->argNameKey;
+  SmallVector<Attribute> attrs;
+  for (Attribute own : known ? known.getValue().take_front(count) : ArrayRef<Attribute>()) {
+    NamedAttrList list(cast<DictionaryAttr>(own));
+    auto name = dyn_cast_or_null<StringAttr>(list.get(key));
+    bool isTaken = name && !taken.insert(name.getValue()).second;
+    if (isTaken)
+      list.set(key, StringAttr::get(key.getContext(), uniqueName(taken, name.getValue())));
+    attrs.push_back(isTaken ? list.getDictionary(key.getContext()) : own);
+  }
+  while (attrs.size() < count)
+    attrs.push_back(nameAttr(function, uniqueName(taken, (prefix + Twine(attrs.size())).str())));
+  return attrs;
+}
+
+/// Those of the region's own arguments as stated; what is captured now needn't be what was.
+static ArrayAttr inputShapes(FuncOp function, ArrayAttr stated, unsigned numOwnArguments) {
+  SmallVector<Attribute> shapes(stated.getValue().take_front(numOwnArguments));
+  for (unsigned i = shapes.size(), e = function.getNumDataArguments(); i < e; ++i)
+    shapes.push_back(
+        tf_type::ShapeAttr::get(cast<ShapedType>(function.getDataArgument(i).getType())));
+  return ArrayAttr::get(function.getContext(), shapes);
+}
+
+static void setAttributes(FuncOp function, RegionAttrsAttr attrs, unsigned numOwnArguments) {
+  Builder builder(function.getContext());
+  llvm::StringSet<> taken, takenResults;
+  for (Operation &op : function.getEntry())
+    taken.insert(Node::isNode(&op) ? Node(&op).name() : StringRef());
+  SmallVector<Attribute> arguments;
+  for (Attribute own : withNames(function, function.getNumDataArguments(),
+                                 attrs ? attrs.getArgAttrs() : ArrayAttr(), "arg", taken))
+    llvm::append_values(arguments, own, Attribute(builder.getDictionaryAttr({})));
+  function.setArgAttrsAttr(builder.getArrayAttr(arguments));
+  function.setResAttrsAttr(builder.getArrayAttr(withNames(function, function.getNumResults(),
+                                                          attrs ? attrs.getResAttrs() : ArrayAttr(),
+                                                          "r", takenResults)));
+  for (NamedAttribute attr : attrs ? attrs.getAttrs().getValue() : ArrayRef<NamedAttribute>())
+    if (attr.getName() != function.getSymNameAttrName())
+      function->setAttr(attr.getName(), attr.getValue());
+  if (auto shapes = function->getAttrOfType<ArrayAttr>(graphdef::inputShapesKey))
+    function->setAttr(graphdef::inputShapesKey, inputShapes(function, shapes, numOwnArguments));
+}
+
+static std::string defaultName(Node node, const RegionAttrKeys &keys, unsigned index) {
+  StringRef part = keys.isList ? "branch" : StringRef(keys.functions[index]);
+  std::string name = (node.name().empty() ? node.opType() : node.name()).str() + "_" + part.str();
+  if (keys.isList)
+    name += std::to_string(index);
+  for (char &c : name)
+    if (!llvm::isAlnum(c))
+      c = '_';
+  return name;
+}
+
+/// Whether `value`, which a region gives as result `index`, is what the one call in it gives: a
+/// handle that the callee hands on may go past the call.
+bool RegionOutliner::isResultOf(Node call, unsigned index, Value value) {
+  if (value == call.results()[index])
+    return true;
+  FuncOp callee = function(call.attr<tf_type::FuncAttr>("f").getName().getRootReference());
+  return callee && !callee.isExternal() && !callee.getGeneric() &&
+         index < callee.getNumDataArguments() && value == call.data()[index] &&
+         callee.getReturn().getData()[index] == callee.getDataArgument(index);
+}
+
+/// What a region does nothing but call, as its own function would be called.
+tf_type::FuncAttr RegionOutliner::forwardedCall(Region &region, const Captures &captures) {
+  Block &body = region.front();
+  if (body.getOperations().size() != 2)
+    return {};
+  Node call(&body.front()), end(&body.back());
+  SmallVector<Value> arguments(dataArguments(region)), results(end.data());
+  llvm::append_range(arguments, captures.arguments);
+  if (isa<ConditionOp>(end.getOperation()))
+    results.resize(1);
+  auto callee = call.attr<tf_type::FuncAttr>("f");
+  if (opKind(call.opType()) != OpKind::Call || !callee || !llvm::equal(call.data(), arguments) ||
+      results.size() != call.numResults())
+    return {};
+  for (auto [index, value] : llvm::enumerate(results))
+    if (!isResultOf(call, index, value))
+      return {};
+  return callee;
+}
+
+/// The function for one region, which is left without nodes.
+FailureOr<FuncOp> RegionOutliner::outlineRegion(Node node, RegionForm form, Region &region,
+                                                const Captures &captures) {
+  Block &body = region.front();
+  unsigned index = region.getRegionNumber();
+  const RegionAttrKeys &keys = regionAttrKeys(form);
+  auto attrs = dyn_cast_or_null<RegionAttrsAttr>(
+      regionAttr(node->getAttrDictionary(), keys, keys.regionAttrs, index));
+  OpBuilder builder(node->getContext());
+  auto function =
+      FuncOp::create(builder, node->getLoc(), "region", builder.getFunctionType({}, {}), false);
+  Block &entry = function.getEntry();
+  IRMapping mapping = addArguments(entry, region, captures);
+  moveNodes(body, entry, mapping);
+  bool isBody = form == RegionForm::For || (form == RegionForm::While && index == 1);
+  endFunction(function, isBody ? captures.arguments.size() : 0);
+  setAttributes(function, attrs, body.getNumArguments() / 2);
+  std::string base = attrs && attrs.getAttrs().get("sym_name")
+                         ? attrs.getAttrs().getAs<StringAttr>("sym_name").str()
+                         : defaultName(node, keys, index);
+  return settle(function, base, form == RegionForm::If || form == RegionForm::Case);
+}
+
+/// A function of that name that says the same, or this one under a name of its own.
+FailureOr<FuncOp> RegionOutliner::settle(FuncOp function, StringRef base, bool isConditional) {
+  SmallVector<FuncOp> &known = candidates[base];
+  for (FuncOp candidate : known) {
+    if (failed(convertBody(candidate))) {
+      function.erase();
+      return failure();
+    }
+    if (done.contains(candidate) && isSameFunction(candidate, function)) {
+      function.erase();
+      ++numReused;
+      return candidate;
+    }
+  }
+  if (isConditional) // arguments are listed by number
+    for (StringRef key : {"resource_arg_unique_ids_keys", "resource_arg_unique_ids_values"})
+      function->removeAttr(key);
+  std::string name = base.str();
+  for (unsigned &suffix = suffixes[base]; functions.contains(name);)
+    name = (base + "_" + Twine(++suffix)).str();
+  function.setName(name);
+  module.push_back(function);
+  functions[name] = function;
+  entered.insert(function);
+  done.insert(function);
+  candidates[base].push_back(function);
+  return function;
+}
+
+FailureOr<RegionOutliner::Outlined> RegionOutliner::outline(Node node, const Captures &captures) {
+  RegionForm form = *regionFormOf(node.getOperation());
+  const RegionAttrKeys &keys = regionAttrKeys(form);
+  MLIRContext *context = node->getContext();
+  Outlined out;
+  for (Region &region : node->getRegions()) {
+    if (tf_type::FuncAttr callee =
+            forwardsCalls ? forwardedCall(region, captures) : tf_type::FuncAttr()) {
+      out.callees.push_back(callee);
+      continue;
+    }
+    FailureOr<FuncOp> function = outlineRegion(node, form, region, captures);
+    if (failed(function))
+      return failure();
+    auto attrs = dyn_cast_or_null<DictionaryAttr>(
+        regionAttr(node->getAttrDictionary(), keys, keys.callAttrs, region.getRegionNumber()));
+    out.callees.push_back(tf_type::FuncAttr::get(context,
+                                                 SymbolRefAttr::get(context, function->getName()),
+                                                 attrs ? attrs : DictionaryAttr::get(context)));
+    out.made.push_back(*function);
+  }
+  out.data.assign(node.data().begin(), node.data().end());
+  llvm::append_range(out.data, captures.arguments);
+  out.control.assign(node.control().begin(), node.control().end());
+  for (Value token : captures.tokens)
+    if (!llvm::is_contained(out.control, token))
+      out.control.push_back(token);
+  return out;
+}
+
+//===----------------------------------------------------------------------===//
+// Nodes
+//===----------------------------------------------------------------------===//
+
+/// Attributes that list something for each result follow, where there are more results now.
+static void addShapes(Node node, ArrayRef<Type> results, NamedAttrList &out) {
+  if (results.size() == node.numResults())
+    return;
+  out.erase(node.dialect().fullTypeKey);
+  for (StringRef key : {StringLiteral("output_shapes"), outputShapesKey}) {
+    auto list = dyn_cast_or_null<ArrayAttr>(out.get(key));
+    if (!list || list.size() != node.numResults())
+      continue;
+    SmallVector<Attribute> shapes(list.begin(), list.end());
+    for (Type type : results.drop_front(node.numResults()))
+      shapes.push_back(tf_type::ShapeAttr::get(cast<ShapedType>(type)));
+    out.set(key, ArrayAttr::get(node->getContext(), shapes));
+  }
+}
+
+static SmallVector<NamedAttribute> attributes(Node node, RegionForm form, ArrayRef<Type> results,
+                                              const RegionOutliner::Outlined &outlined) {
+  Builder builder(node->getContext());
+  const RegionAttrKeys &keys = regionAttrKeys(form);
+  NamedAttrList out;
+  for (NamedAttribute attr : node->getAttrs())
+    if (!llvm::is_contained(keys.callAttrs, attr.getName()) &&
+        !llvm::is_contained(keys.regionAttrs, attr.getName()) && attr.getName() != operandsKey)
+      out.append(attr);
+  SmallVector<Attribute> callees(outlined.callees.begin(), outlined.callees.end());
+  if (keys.isList)
+    callees = {builder.getArrayAttr(callees)};
+  for (auto [key, callee] : llvm::zip_equal(keys.functions, callees))
+    out.set(key, callee);
+  addShapes(node, results, out);
+  auto dtypes = [&](auto values) {
+    return builder.getArrayAttr(
+        llvm::map_to_vector(values, [](Type type) { return Attribute(dtypeAttr(type)); }));
+  };
+  SmallVector<Type> arguments(
+      ValueRange(outlined.data).drop_front(firstArgumentOf(form)).getTypes());
+  for (StringRef key : keys.types)
+    out.set(key, key == "Tcond"  ? Attribute(dtypeAttr(outlined.data.front().getType()))
+                 : key == "Tout" ? dtypes(results)
+                                 : dtypes(arguments));
+  return SmallVector<NamedAttribute>(out.getAttrs());
+}
+
+Node RegionOutliner::replace(Node node, StringRef opType, const Outlined &outlined) {
+  RegionForm form = *regionFormOf(node.getOperation());
+  OpBuilder builder(node.getOperation());
+  // What a loop never changes is a result as well.
+  SmallVector<Type> types(node.results().getTypes());
+  if (form == RegionForm::While || form == RegionForm::For)
+    for (Value value : ArrayRef(outlined.data).drop_front(firstArgumentOf(form) + types.size()))
+      types.push_back(value.getType());
+  Node fresh = NodeBuilder(builder, opType)
+                   .placedAs(node)
+                   .attrs(attributes(node, form, types, outlined))
+                   .inputs(outlined.data)
+                   .control(outlined.control)
+                   .results(types)
+                   .build();
+  for (auto [from, to] : llvm::zip(node.results(), fresh.results()))
+    from.replaceAllUsesWith(to);
+  node.controlResult().replaceAllUsesWith(fresh.controlResult());
+  node->erase();
+  return fresh;
+}
+
+//===----------------------------------------------------------------------===//
+// All of a module
+//===----------------------------------------------------------------------===//
+
+RegionOutliner::RegionOutliner(ModuleOp module, bool forwardsCalls)
+    : module(module), forwardsCalls(forwardsCalls), functions(functionsOf(module)) {
+  for (const auto &[name, function] : functions)
+    candidates[name].push_back(function);
+}
+
+LogicalResult RegionOutliner::convertAll() {
+  SmallVector<Operation *> bodies;
+  for (Operation &op : *module.getBody())
+    if (isa<GraphOp, FuncOp>(op))
+      bodies.push_back(&op);
+  for (Operation *op : bodies)
+    if (failed(convertBody(op)))
+      return failure();
+  return success();
+}
+
+/// The graph or a function; inner ops first.
+LogicalResult RegionOutliner::convertBody(Operation *op) {
+  if (!entered.insert(op).second)
+    return success();
+  SmallVector<Operation *> found;
+  op->walk<WalkOrder::PostOrder>([&](Operation *inner) {
+    if (regionFormOf(inner))
+      found.push_back(inner);
+  });
+  for (Operation *inner : found)
+    if (failed(convertNode(inner)))
+      return failure();
+  done.insert(op);
+  return success();
+}
+
+LogicalResult RegionOutliner::convertNode(Operation *op) {
+  Node node(op);
+  RegionNames names = regionNamesOfRegion(node.opType());
+  if (failed(checkCondition(node, names.form)))
+    return failure();
+  SmallVector<Value> control(node.control());
+  Captures captures = findCaptures(op, control);
+  setControl(node, control);
+  for (Value value : captures.arguments)
+    if (tf_type::isReference(getElementTypeOrSelf(value.getType())))
+      return emitError(node) << "its regions use the reference '" << operandName(value)
+                             << "', which no function can take; use a resource variable";
+  if (names.form == RegionForm::If)
+    (void)withoutToBool(op->getOpOperand(0));
+  FailureOr<Outlined> outlined = outline(node, captures);
+  if (failed(outlined))
+    return failure();
+  StringRef opType = names.functional;
+  opType.consume_front("Stateful");
+  replace(node, opType, *outlined);
+  ++numConverted;
+  return success();
+}
+
+} // namespace treadle::tfg
