@@ -35,25 +35,39 @@ static Value valueBehind(Value token, StringRef name) {
   return found == candidates.end() ? Value() : *found;
 }
 
-/// The values in the order in which functions took them, if that is known, then the others. Tokens
-/// that stood for values nobody used leave `control`.
-static Captures findCaptures(Operation *op, SmallVectorImpl<Value> &control) {
+Captures RegionOutliner::capture(Node node, ArrayRef<Value> first) {
   Captures out;
-  SmallVector<Value> data, tokens;
-  llvm::StringMap<Value> byName;
-  for (Value value : capturesOf(op)) {
-    (isControl(value) ? tokens : data).push_back(value);
-    if (!isControl(value))
-      byName.try_emplace(operandName(value), value);
-  }
   llvm::DenseSet<Value> found, brought;
   auto add = [&](Value value) {
     out.arguments.push_back(value);
     found.insert(value);
     brought.insert(controlTokenOf(value));
   };
-  SmallVector<Value> before(control.begin(), control.end());
-  for (StringRef name : operandNames(op)) {
+  llvm::for_each(first, add);
+  SmallVector<Value> used = capturesOf(node.getOperation());
+  for (Value value : used)
+    if (!isControl(value) && !found.contains(value))
+      add(value);
+  for (Value token : used)
+    if (isControl(token) && !brought.contains(token))
+      out.tokens.push_back(token);
+  return out;
+}
+
+/// The values that functions took, in their order, as far as the op says. Tokens that stood for
+/// values nobody used leave `control`.
+static SmallVector<Value> valuesTakenBefore(Operation *op, SmallVectorImpl<Value> &control) {
+  SmallVector<Value> taken, tokens, before(control.begin(), control.end());
+  SmallVector<StringRef> names = operandNames(op);
+  if (names.empty())
+    return taken;
+  llvm::StringMap<Value> byName;
+  for (Value value : capturesOf(op))
+    if (isControl(value))
+      tokens.push_back(value);
+    else
+      byName.try_emplace(operandName(value), value);
+  for (StringRef name : names) {
     bool isUnused = name.consume_front("^"), wasThere = name.consume_front("^");
     Value value = name.empty() ? Value() : byName.lookup(name);
     // Its token alone is used, or nothing but the op itself waits for it.
@@ -63,15 +77,9 @@ static Captures findCaptures(Operation *op, SmallVectorImpl<Value> &control) {
     if (value && isUnused && !wasThere)
       llvm::erase(control, controlTokenOf(value));
     if (value)
-      add(value);
+      taken.push_back(value);
   }
-  for (Value value : data)
-    if (!found.contains(value))
-      add(value);
-  for (Value token : tokens)
-    if (!brought.contains(token))
-      out.tokens.push_back(token);
-  return out;
+  return taken;
 }
 
 /// Where the functional form asked for no boolean: what it asked for. The ToBool goes.
@@ -108,10 +116,10 @@ static LogicalResult checkCondition(Node node, RegionForm form) {
 // Functions
 //===----------------------------------------------------------------------===//
 
-/// A pair for each value of a loop, then for each captured one; the region's arguments are
-/// mapped.
+/// A pair for each value of a loop, then for each captured one. Where tokens of those aren't
+/// mapped, nodes don't wait for them: the call did.
 static IRMapping addArguments(Block &entry, Region &region,
-                              const RegionOutliner::Captures &captures) {
+                              const RegionOutliner::Captures &captures, bool mapsTokens) {
   IRMapping mapping;
   Location location = region.getLoc();
   Type control = tf_type::ControlType::get(region.getContext());
@@ -120,13 +128,13 @@ static IRMapping addArguments(Block &entry, Region &region,
     Value argumentToken = entry.addArgument(control, location);
     if (!mapping.contains(value))
       mapping.map(value, argument);
-    if (!mapping.contains(token))
+    if (token && !mapping.contains(token))
       mapping.map(token, argumentToken);
   };
   for (BlockArgument argument : dataArguments(region))
     add(argument, tokenOf(region, argument.getArgNumber()));
   for (Value value : captures.arguments)
-    add(value, controlTokenOf(value));
+    add(value, mapsTokens ? controlTokenOf(value) : Value());
   return mapping;
 }
 
@@ -175,7 +183,8 @@ static void endFunction(FuncOp function, unsigned numCarried) {
   SmallVector<Attribute> names;
   for (Value token : control) {
     Node from(token.getDefiningOp());
-    names.push_back(nameAttr(function, uniqueName(taken, argumentName(from ? from.name() : "arg"))));
+    names.push_back(
+        nameAttr(function, uniqueName(taken, argumentName(from ? from.name() : "arg"))));
   }
   ReturnOp::create(builder, end.getLoc(), data, control, builder.getArrayAttr(names));
   end.erase();
@@ -186,7 +195,8 @@ static void endFunction(FuncOp function, unsigned numCarried) {
 /// Attributes for `count` arguments or results: those known, then ones that say a name. Each name
 /// is made unique.
 static SmallVector<Attribute> withNames(FuncOp function, unsigned count, ArrayAttr known,
-                                        StringRef prefix, llvm::StringSet<> &taken) {
+                                        function_ref<std::string(unsigned)> defaultName,
+                                        llvm::StringSet<> &taken) {
   StringAttr key = static_cast<TfgDialect *>(function->getDialect())->argNameKey;
   SmallVector<Attribute> attrs;
   for (Attribute own : known ? known.getValue().take_front(count) : ArrayRef<Attribute>()) {
@@ -198,7 +208,7 @@ static SmallVector<Attribute> withNames(FuncOp function, unsigned count, ArrayAt
     attrs.push_back(isTaken ? list.getDictionary(key.getContext()) : own);
   }
   while (attrs.size() < count)
-    attrs.push_back(nameAttr(function, uniqueName(taken, (prefix + Twine(attrs.size())).str())));
+    attrs.push_back(nameAttr(function, uniqueName(taken, defaultName(attrs.size()))));
   return attrs;
 }
 
@@ -211,19 +221,27 @@ static ArrayAttr inputShapes(FuncOp function, ArrayAttr stated, unsigned numOwnA
   return ArrayAttr::get(function.getContext(), shapes);
 }
 
-static void setAttributes(FuncOp function, RegionAttrsAttr attrs, unsigned numOwnArguments) {
+/// `named`: values that the arguments behind the region's own are called for.
+static void setAttributes(FuncOp function, RegionAttrsAttr attrs, unsigned numOwnArguments,
+                          ArrayRef<Value> named) {
   Builder builder(function.getContext());
   llvm::StringSet<> taken, takenResults;
   for (Operation &op : function.getEntry())
     taken.insert(Node::isNode(&op) ? Node(&op).name() : StringRef());
+  auto nameOfArgument = [&](unsigned index) {
+    bool isNamed = index >= numOwnArguments && index - numOwnArguments < named.size();
+    return isNamed ? argumentName(nameOf(named[index - numOwnArguments]))
+                   : "arg" + std::to_string(index);
+  };
+  auto nameOfResult = [](unsigned index) { return "r" + std::to_string(index); };
   SmallVector<Attribute> arguments;
   for (Attribute own : withNames(function, function.getNumDataArguments(),
-                                 attrs ? attrs.getArgAttrs() : ArrayAttr(), "arg", taken))
+                                 attrs ? attrs.getArgAttrs() : ArrayAttr(), nameOfArgument, taken))
     llvm::append_values(arguments, own, Attribute(builder.getDictionaryAttr({})));
   function.setArgAttrsAttr(builder.getArrayAttr(arguments));
   function.setResAttrsAttr(builder.getArrayAttr(withNames(function, function.getNumResults(),
                                                           attrs ? attrs.getResAttrs() : ArrayAttr(),
-                                                          "r", takenResults)));
+                                                          nameOfResult, takenResults)));
   for (NamedAttribute attr : attrs ? attrs.getAttrs().getValue() : ArrayRef<NamedAttribute>())
     if (attr.getName() != function.getSymNameAttrName())
       function->setAttr(attr.getName(), attr.getValue());
@@ -285,11 +303,12 @@ FailureOr<FuncOp> RegionOutliner::outlineRegion(Node node, RegionForm form, Regi
   auto function =
       FuncOp::create(builder, node->getLoc(), "region", builder.getFunctionType({}, {}), false);
   Block &entry = function.getEntry();
-  IRMapping mapping = addArguments(entry, region, captures);
+  IRMapping mapping = addArguments(entry, region, captures, /*mapsTokens=*/!isRaised);
   moveNodes(body, entry, mapping);
   bool isBody = form == RegionForm::For || (form == RegionForm::While && index == 1);
   endFunction(function, isBody ? captures.arguments.size() : 0);
-  setAttributes(function, attrs, body.getNumArguments() / 2);
+  setAttributes(function, attrs, body.getNumArguments() / 2,
+                isRaised ? captures.arguments : ArrayRef<Value>());
   std::string base = attrs && attrs.getAttrs().get("sym_name")
                          ? attrs.getAttrs().getAs<StringAttr>("sym_name").str()
                          : defaultName(node, keys, index);
@@ -332,7 +351,7 @@ FailureOr<RegionOutliner::Outlined> RegionOutliner::outline(Node node, const Cap
   Outlined out;
   for (Region &region : node->getRegions()) {
     if (tf_type::FuncAttr callee =
-            forwardsCalls ? forwardedCall(region, captures) : tf_type::FuncAttr()) {
+            isRaised ? forwardedCall(region, captures) : tf_type::FuncAttr()) {
       out.callees.push_back(callee);
       continue;
     }
@@ -429,8 +448,8 @@ Node RegionOutliner::replace(Node node, StringRef opType, const Outlined &outlin
 // All of a module
 //===----------------------------------------------------------------------===//
 
-RegionOutliner::RegionOutliner(ModuleOp module, bool forwardsCalls)
-    : module(module), forwardsCalls(forwardsCalls), functions(functionsOf(module)) {
+RegionOutliner::RegionOutliner(ModuleOp module, bool isRaised)
+    : module(module), isRaised(isRaised), functions(functionsOf(module)) {
   for (const auto &[name, function] : functions)
     candidates[name].push_back(function);
 }
@@ -468,7 +487,7 @@ LogicalResult RegionOutliner::convertNode(Operation *op) {
   if (failed(checkCondition(node, names.form)))
     return failure();
   SmallVector<Value> control(node.control());
-  Captures captures = findCaptures(op, control);
+  Captures captures = capture(node, valuesTakenBefore(op, control));
   setControl(node, control);
   for (Value value : captures.arguments)
     if (tf_type::isReference(getElementTypeOrSelf(value.getType())))

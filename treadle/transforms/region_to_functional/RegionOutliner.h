@@ -9,8 +9,9 @@ namespace treadle::tfg {
 
 class RegionOutliner {
 public:
-  /// `forwardsCalls`: a region that does nothing but call a function becomes that function.
-  explicit RegionOutliner(mlir::ModuleOp module, bool forwardsCalls = false);
+  /// `isRaised`: regions were made a moment ago. One that does nothing but call a function becomes
+  /// that function, and arguments have the names of the values that they get.
+  explicit RegionOutliner(mlir::ModuleOp module, bool isRaised = false);
 
   /// Of all regions of the graph and of the functions. Where one can't, it says why.
   mlir::LogicalResult convertAll();
@@ -20,6 +21,9 @@ public:
     llvm::SmallVector<mlir::Value> arguments;
     llvm::SmallVector<mlir::Value> tokens; // that no argument brings along: the op waits for them
   };
+  /// The values `first`, then what else the regions use, in the order of first uses.
+  static Captures capture(Node node, llvm::ArrayRef<mlir::Value> first);
+
   /// What the functional node of one op takes. Functions that were there already aren't in `made`.
   struct Outlined {
     llvm::SmallVector<mlir::Value> data, control;
@@ -48,7 +52,7 @@ private:
   mlir::FailureOr<FuncOp> settle(FuncOp function, llvm::StringRef base, bool isConditional);
 
   mlir::ModuleOp module;
-  const bool forwardsCalls;
+  const bool isRaised;
   FunctionMap functions;
   llvm::StringMap<llvm::SmallVector<FuncOp>>
       candidates; // by the name that a region's attributes say

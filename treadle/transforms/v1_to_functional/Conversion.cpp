@@ -40,10 +40,10 @@ bool mayBePredicate(Value value) {
          (!type || type.getRank() == 0);
 }
 
-Node Conversion::outline(Node node, const RegionOutliner::Captures &captures,
-                         function_ref<void()> beforeItGoes) {
+Node Conversion::outline(Node node, ArrayRef<Value> first, function_ref<void()> beforeItGoes) {
   OpKind kind = opKind(regionNamesOfRegion(node.opType()).functional);
-  auto outlined = *outliner.outline(node, captures); // no function has their names yet
+  auto outlined = *outliner.outline(
+      node, RegionOutliner::capture(node, first)); // no function has their names yet
   for (FuncOp function : outlined.made) {
     if (kind == OpKind::While)
       convertConditionals(*this, function.getEntry());

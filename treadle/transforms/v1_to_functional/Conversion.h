@@ -25,9 +25,10 @@ public:
   /// Null where there is none of this name.
   FuncOp function(llvm::StringRef name) const { return outliner.function(name); }
 
-  /// Makes a functional node, and functions, of a node with regions. Those that are nothing but a
-  /// call keep their nodes: `beforeItGoes` may take them back.
-  Node outline(Node node, const RegionOutliner::Captures &captures,
+  /// Makes a functional node, and functions, of a node with regions. These take `first`, then what
+  /// else they use. Those that are nothing but a call keep their nodes: `beforeItGoes` may take
+  /// them back.
+  Node outline(Node node, llvm::ArrayRef<mlir::Value> first = {},
                llvm::function_ref<void()> beforeItGoes = nullptr);
   /// To be called at the end.
   void restoreFunctions();

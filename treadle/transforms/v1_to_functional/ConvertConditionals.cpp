@@ -1,5 +1,6 @@
 // Switch and Merge nodes of one predicate made If nodes, or Case nodes where the predicate has more
 // outcomes than two.
+#include "treadle/transforms/functional_to_v1/Lowered.h"
 #include "treadle/transforms/v1_to_functional/Loops.h"
 #include "treadle/transforms/v1_to_functional/StageBuilder.h"
 
@@ -28,6 +29,9 @@ public:
     stages.find();
     if (!check() || !checkDeadness() || !findPredicate())
       return false;
+    findPivots();
+    noteInputs();
+    dissolve();
     SmallVector<Operation *> nodes;
     for (unsigned stage = 0; stage < stages.count(); ++stage)
       nodes.push_back(
@@ -48,6 +52,10 @@ private:
   bool checkUse(Operation *op, OpOperand &use);
   bool checkDeadness();
   bool findPredicate();
+  bool isPivot(Operation *op) const;
+  void findPivots();
+  void noteInputs();
+  void dissolve();
   void finish();
 
   Body &body;
@@ -152,6 +160,68 @@ bool ConditionalConverter::findPredicate() {
       }
   return !conditional.parent ||
          refuse(conditional.switches.front(), "its predicate comes from outside of its branch");
+}
+
+/// `Identity(Switch(p, p))`, which TensorFlow makes for others to wait on.
+bool ConditionalConverter::isPivot(Operation *op) const {
+  Operation *from = op->getNumOperands() ? op->getOperand(0).getDefiningOp() : nullptr;
+  return v1Kind(Node(op)) == "Identity" && stages.isOwnSwitch(from) &&
+         Branches::rootOf(from->getOperand(0)) == conditional.predicate;
+}
+
+// Pivots whose value nobody uses go: what waits for them waits for what they wait for. So do the
+// ends, which branches without results have.
+void ConditionalConverter::findPivots() {
+  auto isForEnd = [&](Operation *op) {
+    return isLowered(Node(op)) && v1Kind(Node(op)) == "Identity" &&
+           llvm::all_of(op->getUsers(),
+                        [&](Operation *user) { return stages.isMerge(user) && isEnd(user); });
+  };
+  auto isUsed = [&](Operation *op) {
+    return llvm::any_of(op->getUses(), [&](OpOperand &use) {
+      return !isControl(use.get()) && body.isLive(use.getOwner()) && !isForEnd(use.getOwner());
+    });
+  };
+  for (Operation *op : stages.members)
+    if (isForEnd(op) || (isPivot(op) && !isUsed(op)))
+      shared.pivots.insert(op);
+}
+
+void ConditionalConverter::noteInputs() {
+  for (Operation *op : conditional.merges)
+    for (const Branch *branch : conditional.branches) {
+      auto isOfBranch = [&](Value value) { return body.branches.branchOf(value) == branch; };
+      ValueRange inputs = Node(op).data();
+      shared.mergeInputs[op].push_back(llvm::find_if(inputs, isOfBranch) - inputs.begin());
+    }
+  shared.switches.resize(stages.count());
+  for (Operation *op : conditional.switches) {
+    llvm::SmallSetVector<unsigned, 2> users;
+    for (OpOperand &use : op->getUses())
+      if (stages.isInside(use.getOwner()) && !isControl(use.get()) &&
+          !shared.pivots.contains(use.getOwner()))
+        users.insert(stages.stageOf(use.getOwner()));
+    for (unsigned stage : users)
+      shared.switches[stage].push_back(op);
+  }
+}
+
+/// Members use what Switches let through, and wait for what they and pivots wait for.
+void ConditionalConverter::dissolve() {
+  auto isOurs = [&](Operation *user) { return stages.isInside(user) || stages.isOwnSwitch(user); };
+  for (Operation *op : llvm::reverse(stages.members))
+    if (shared.pivots.contains(op))
+      replaceControl(Node(op).controlResult(), tokensBefore(Node(op)));
+  for (Operation *op : llvm::reverse(conditional.switches)) {
+    Value data = op->getOperand(0);
+    SmallVector<Value> before(Node(op).control());
+    if (data != shared.predicate && Branches::rootOf(data) != conditional.predicate)
+      before.push_back(controlTokenOf(data));
+    replaceControl(Node(op).controlResult(), before, isOurs);
+  }
+  for (Operation *op : conditional.switches)
+    for (Value value : Node(op).results())
+      value.replaceAllUsesWith(op->getOperand(0));
 }
 
 // ControlTrigger nodes and the function's return wait for the If; what waited for a Switch, or for

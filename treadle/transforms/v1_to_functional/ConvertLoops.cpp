@@ -25,7 +25,7 @@ static void convertLoop(Conversion &conversion, NameScope &names, bool isGraph, 
   node->setAttr(frameNameKey, loop.frameName);
   node->setAttr("output_shapes", ArrayAttr::get(node->getContext(), {}));
   parts.replaceExits(node, [&](Node exit) { return isGraph && !loop.parent && !isLowered(exit); });
-  parts.setInPlace(conversion.outline(node, {}));
+  parts.setInPlace(conversion.outline(node));
 }
 
 void convertLoops(Conversion &conversion, Block &body) {

@@ -13,36 +13,21 @@ using namespace mlir;
 
 namespace treadle::tfg {
 
+bool isEnd(Operation *op) {
+  return isLowered(Node(op)) &&
+         llvm::all_of(Node(op).results(), [](Value result) { return result.use_empty(); });
+}
+
 bool StageBuilder::isIf() const { return v1Kind(Node(conditional.switches.front())) == "Switch"; }
-
-/// `Identity(Switch(p, p))`, which TensorFlow makes for others to wait on.
-bool StageBuilder::isPivot(Operation *op) const {
-  Operation *from = op->getNumOperands() ? op->getOperand(0).getDefiningOp() : nullptr;
-  return v1Kind(Node(op)) == "Identity" && stages.isOwnSwitch(from) &&
-         Branches::rootOf(from->getOperand(0)) == conditional.predicate;
-}
-
-/// The value that a branch sees, as it is outside.
-StageBuilder::Input StageBuilder::outside(Value value) const {
-  Attribute input;
-  while (stages.isOwnSwitch(value.getDefiningOp()) && !isControl(value)) {
-    input = loweredInput(Node(value.getDefiningOp()));
-    value = value.getDefiningOp()->getOperand(0);
-  }
-  auto crossed = shared.crossing.find(value);
-  return {crossed == shared.crossing.end() ? value : crossed->second, input};
-}
 
 Node StageBuilder::build() {
   findNodes();
   if (members.empty() && merges.empty())
     return {};
-  findInputs();
-  findTokens();
   findPassedOn();
   findTypes();
   Node raised = raise(baseName());
-  node = conversion.outline(raised, {inputs, {}}, [&] { takeBack(raised); });
+  node = conversion.outline(raised, inputs(), [&] { takeBack(raised); });
   body.add(node.getOperation(), conditional.parent);
   if (body.deadness)
     body.deadness->set(node.getOperation(), shared.inputs);
@@ -54,102 +39,40 @@ Node StageBuilder::build() {
 // What belongs to the stage
 //===----------------------------------------------------------------------===//
 
-/// The Merge that says that an If or a Case without results is over.
-static bool isEnd(Operation *op) {
-  return isLowered(Node(op)) &&
-         llvm::all_of(Node(op).results(), [](Value result) { return result.use_empty(); });
-}
-
-// Pivots whose value nobody uses go: what waits for them waits for what they wait for. So do the
-// ends, which branches without results have.
 void StageBuilder::findNodes() {
-  auto isForEnd = [&](Operation *op) {
-    return isLowered(Node(op)) && v1Kind(Node(op)) == "Identity" &&
-           llvm::all_of(op->getUsers(),
-                        [&](Operation *user) { return stages.isMerge(user) && isEnd(user); });
-  };
-  auto isUsed = [&](Operation *op) {
-    return llvm::any_of(op->getUses(), [&](OpOperand &use) {
-      return !isControl(use.get()) && body.isLive(use.getOwner()) && !isForEnd(use.getOwner());
-    });
-  };
   for (Operation *op : stages.members)
-    if (isOfStage(op) && !isForEnd(op) && (!isPivot(op) || isUsed(op)))
-      members.insert(op);
+    if (isOfStage(op) && !shared.pivots.contains(op))
+      members.push_back(op);
   for (Operation *op : conditional.merges)
     if (isOfStage(op))
       (isEnd(op) && !conversion.isKept(Node(op)) ? ends : merges).push_back(op);
 }
 
-void StageBuilder::capture(Value value) {
-  Operation *op = value.getDefiningOp();
-  if (op && stages.isMember(op) && stages.stageOf(op) == stage)
-    return;
-  inner.insert(value);
-  captured.insert(outside(value));
-}
-
 // Switch nodes stand in the order of the values that they let through, which may be an order that
-// someone chose; those of an If or a Case have its order.
-void StageBuilder::findInputs() {
-  llvm::DenseSet<Value> used;
-  auto forEachInput = [&](llvm::function_ref<void(Value)> visit) {
-    for (ArrayRef<Operation *> list : {members.getArrayRef(), ArrayRef<Operation *>(merges)})
-      for (Operation *op : list)
-        llvm::for_each(Node(op).data(), visit);
-  };
-  forEachInput([&](Value value) { used.insert(value); });
-  for (Operation *op : conditional.switches)
-    for (Value value : Node(op).results())
-      if (used.contains(value))
-        capture(value);
-  forEachInput([&](Value value) { capture(value); });
-  auto found = captured.takeVector();
+// someone chose; those of an If or a Case have its order, and its values that it had twice.
+SmallVector<Value> StageBuilder::inputs() {
   SmallVector<std::pair<int64_t, unsigned>> order;
-  for (auto [position, input] : llvm::enumerate(found)) {
-    auto index = dyn_cast_or_null<IntegerAttr>(input.second);
-    order.emplace_back(index ? index.getInt() : INT64_MAX, position);
+  ArrayRef<Operation *> switches = shared.switches[stage];
+  for (auto [position, op] : llvm::enumerate(switches)) {
+    IntegerAttr input = loweredInput(Node(op));
+    order.emplace_back(input ? input.getInt() : INT64_MAX, position);
   }
   llvm::sort(order);
-  for (auto [index, position] : order)
-    captured.insert(found[position]);
-  for (const Input &input : captured) {
-    inputs.push_back(input.first);
-    inputSet.insert(input.first);
-  }
+  SmallVector<Value> values;
+  for (auto [input, position] : order)
+    if (Value value = switches[position]->getOperand(0);
+        input != INT64_MAX || !llvm::is_contained(values, value))
+      values.push_back(value);
+  return values;
 }
 
-void StageBuilder::findTokens() {
-  for (ArrayRef<Operation *> list : {members.getArrayRef(), ArrayRef<Operation *>(merges)})
+SmallVector<Value> StageBuilder::tokens() {
+  llvm::SetVector<Value> tokens(shared.predicateTokens.begin(), shared.predicateTokens.end());
+  for (ArrayRef<Operation *> list :
+       {ArrayRef<Operation *>(merges), ArrayRef<Operation *>(shared.switches[stage])})
     for (Operation *op : list)
-      for (Value token : Node(op).control())
-        waitFor(token);
-  for (Value value : inner)
-    if (Operation *op = value.getDefiningOp(); stages.isOwnSwitch(op))
-      for (Value token : Node(op).control())
-        waitFor(token);
-  tokens.insert(shared.predicateTokens.begin(), shared.predicateTokens.end());
-}
-
-void StageBuilder::waitFor(Value token) {
-  Operation *op = token.getDefiningOp();
-  if (op && isOfStage(op) && (members.contains(op) || stages.isMerge(op)))
-    return;
-  if (op && stages.isMember(op)) { // a pivot that went
-    for (Value input : op->getOperands())
-      waitFor(controlTokenOf(input));
-    return;
-  }
-  if (!stages.isOwnSwitch(op)) {
-    tokens.insert(token);
-    return;
-  }
-  for (Value before : Node(op).control())
-    waitFor(before);
-  Value data = outside(op->getResult(0)).first;
-  if (!inputSet.contains(data) && data != shared.predicate &&
-      Branches::rootOf(data) != conditional.predicate)
-    tokens.insert(controlTokenOf(data));
+      tokens.insert_range(Node(op).control());
+  return tokens.takeVector();
 }
 
 void StageBuilder::findPassedOn() {
@@ -164,17 +87,6 @@ void StageBuilder::findPassedOn() {
 //===----------------------------------------------------------------------===//
 // Regions
 //===----------------------------------------------------------------------===//
-
-/// What a value is in a branch.
-Value StageBuilder::inside(Value value) const {
-  Operation *op = value.getDefiningOp();
-  return op && isOfStage(op) ? value : outside(value).first;
-}
-
-unsigned StageBuilder::inputOf(Node merge, const Branch &branch) const {
-  auto isOfBranch = [&](Value value) { return body.branches.branchOf(value) == &branch; };
-  return llvm::find_if(merge.data(), isOfBranch) - merge.data().begin();
-}
 
 void StageBuilder::findTypes() {
   for (Operation *op : merges) {
@@ -202,7 +114,7 @@ Node StageBuilder::raise(StringRef base) {
   OperationState state(conditional.switches.front()->getLoc(),
                        isIf() ? IfRegionOp::getOperationName() : CaseRegionOp::getOperationName());
   state.addOperands(shared.predicate);
-  state.addOperands(tokens.getArrayRef());
+  state.addOperands(tokens());
   state.addTypes(types);
   state.addTypes(tf_type::ControlType::get(builder.getContext()));
   state.addAttribute("output_shapes", builder.getArrayAttr({}));
@@ -222,9 +134,7 @@ Node StageBuilder::raise(StringRef base) {
 }
 
 void StageBuilder::nameFunctions(Node raised, StringRef base) {
-  SmallVector<std::string> arguments, results;
-  for (Value input : inputs)
-    arguments.push_back(nameOf(input).str());
+  SmallVector<std::string> results;
   for (Operation *op : merges)
     results.push_back(Node(op).name().str());
   for (Operation *op : merges)
@@ -237,8 +147,7 @@ void StageBuilder::nameFunctions(Node raised, StringRef base) {
     std::string suffix =
         isIf() ? (branch->side ? "_true" : "_false") : ("_branch" + Twine(branch->side)).str();
     attrs.push_back(regionAttrsOf(raised->getContext(),
-                                  conversion.functions.unique(base.str() + suffix), arguments,
-                                  results));
+                                  conversion.functions.unique(base.str() + suffix), {}, results));
   }
   if (!isIf())
     return raised->setAttr("region_attrs", ArrayAttr::get(raised->getContext(), attrs));
@@ -277,15 +186,7 @@ void StageBuilder::moveNodes(Block &block, const Branch &branch) {
       nodes.insert(op);
   auto isOutside = [&](Operation *user) { return !nodes.contains(user); };
   for (Operation *op : nodes) {
-    Node node(op);
-    replaceControl(node.controlResult(), over, isOutside);
-    for (OpOperand &operand : op->getOpOperands().take_front(node.numData()))
-      operand.set(inside(operand.get()));
-    SmallVector<Value> own;
-    for (Value token : node.control())
-      if (nodes.contains(token.getDefiningOp()))
-        own.push_back(token);
-    setControl(node, own);
+    replaceControl(Node(op).controlResult(), over, isOutside);
     op->moveBefore(&block, block.end());
     body.moved(op);
   }
@@ -364,7 +265,9 @@ void StageBuilder::replace() {
   for (Operation *op : ends)
     replaceControl(Node(op).controlResult(), node.controlResult());
   for (Value value : passedOn)
-    shared.crossing[value] = node.results()[next++];
+    value.replaceUsesWithIf(node.results()[next++], [&](OpOperand &use) {
+      return use.getOwner()->getBlock() == &body.block;
+    });
 }
 
 } // namespace treadle::tfg

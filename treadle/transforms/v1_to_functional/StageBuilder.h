@@ -13,13 +13,20 @@ struct StagedConditional {
   mlir::Value predicate;
   Deadness::Set inputs = 0; // where all that it takes is alive
   llvm::SmallVector<mlir::Value> predicateTokens;
-  llvm::DenseMap<mlir::Value, mlir::Value> crossing; // values of earlier stages: results
+  llvm::DenseSet<mlir::Operation *> pivots; // members that nobody asks for a value
+  /// By stage: the Switches whose values it uses.
+  std::vector<llvm::SmallVector<mlir::Operation *>> switches;
+  /// Of a Merge, by side: which input comes from there.
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<unsigned>> mergeInputs;
 };
+
+/// Whether it is the Merge that says that an If or a Case without results is over.
+bool isEnd(mlir::Operation *op);
 
 class StageBuilder {
 public:
   StageBuilder(Body &body, Conditional &conditional, const Stages &stages,
-               StagedConditional &shared, unsigned stage)
+               const StagedConditional &shared, unsigned stage)
       : body(body), conversion(body.conversion), conditional(conditional), stages(stages),
         shared(shared), stage(stage) {}
 
@@ -27,24 +34,12 @@ public:
   Node build();
 
 private:
-  /// Something from outside, as the node takes it: each value once, unless an If or a Case that the
-  /// conditional was made of had it twice.
-  using Input = std::pair<mlir::Value, mlir::Attribute>;
-
   bool isOfStage(mlir::Operation *op) const {
     return stages.isInside(op) && stages.stageOf(op) == stage;
   }
   bool isIf() const;
-  bool isPivot(mlir::Operation *op) const;
-  Input outside(mlir::Value value) const;
-
   void findNodes();
-  void findInputs();
-  void findTokens();
   void findPassedOn();
-  void capture(mlir::Value value);
-  void waitFor(mlir::Value token);
-
   void findTypes();
   std::string baseName() const;
   Node raise(llvm::StringRef base);
@@ -52,11 +47,14 @@ private:
   void fillBranch(mlir::Region &region, const Branch &branch);
   void moveNodes(mlir::Block &block, const Branch &branch);
   void takeBack(Node raised);
-  mlir::Value inside(mlir::Value value) const;
+  llvm::SmallVector<mlir::Value> tokens();
+  llvm::SmallVector<mlir::Value> inputs();
   mlir::Value resultOf(Node merge, const Branch &branch) const {
-    return inside(merge.data()[inputOf(merge, branch)]);
+    return merge.data()[inputOf(merge, branch)];
   }
-  unsigned inputOf(Node merge, const Branch &branch) const;
+  unsigned inputOf(Node merge, const Branch &branch) const {
+    return shared.mergeInputs.find(merge.getOperation())->second[branch.side];
+  }
   bool hasIndex(Node merge) const {
     return !merge.results()[1].use_empty() || conversion.isKept(merge);
   }
@@ -68,15 +66,9 @@ private:
   Conversion &conversion;
   Conditional &conditional;
   const Stages &stages;
-  StagedConditional &shared;
+  const StagedConditional &shared;
   unsigned stage;
-  llvm::SetVector<mlir::Operation *> members;
-  llvm::SmallVector<mlir::Operation *> merges, ends;
-  llvm::SetVector<mlir::Value> inner; // what branches see of outside, as they see it
-  llvm::SetVector<Input> captured;    // the same as it is outside
-  llvm::SmallVector<mlir::Value> inputs;
-  llvm::DenseSet<mlir::Value> inputSet;
-  llvm::SetVector<mlir::Value> tokens;
+  llvm::SmallVector<mlir::Operation *> members, merges, ends;
   llvm::SmallVector<mlir::Value> passedOn; // values that later stages need
   llvm::SmallVector<mlir::Type> types;
   Node node;
