@@ -139,6 +139,12 @@ DictionaryAttr preservedAttrs(FuncOp function) {
   return kept.getDictionary(function.getContext());
 }
 
+bool areCompatible(TypeRange left, TypeRange right) {
+  return left.size() == right.size() && llvm::all_of(llvm::zip(left, right), [](auto types) {
+           return tf_type::areCompatible(std::get<0>(types), std::get<1>(types));
+         });
+}
+
 bool isPredicate(Value value) {
   auto tensor = dyn_cast<TensorType>(value.getType());
   return tensor && tensor.getElementType().isSignlessInteger(1);

@@ -54,4 +54,7 @@ mlir::DictionaryAttr preservedAttrs(FuncOp function);
 
 bool isPredicate(mlir::Value value);
 
+/// Whether there are as many, each compatible with its counterpart.
+bool areCompatible(mlir::TypeRange left, mlir::TypeRange right);
+
 } // namespace treadle::tfg

@@ -31,12 +31,6 @@ bool isValue(Type type) {
   return tensor && !tf_type::isReference(tensor.getElementType());
 }
 
-bool areCompatible(TypeRange left, TypeRange right) {
-  return left.size() == right.size() && llvm::all_of(llvm::zip(left, right), [](auto types) {
-           return tf_type::areCompatible(std::get<0>(types), std::get<1>(types));
-         });
-}
-
 SmallVector<Type> argumentTypes(FuncOp function) {
   SmallVector<Type> types;
   for (unsigned i = 0, e = function.getNumDataArguments(); i < e; ++i)

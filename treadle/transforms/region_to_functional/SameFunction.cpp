@@ -7,12 +7,6 @@ using namespace mlir;
 
 namespace treadle::tfg {
 
-static bool areCompatible(TypeRange left, TypeRange right) {
-  return left.size() == right.size() && llvm::all_of(llvm::zip(left, right), [](auto types) {
-           return tf_type::areCompatible(std::get<0>(types), std::get<1>(types));
-         });
-}
-
 static bool isSameSignature(FuncOp left, FuncOp right) {
   auto attrsOf = [](FuncOp function) {
     NamedAttrList attrs(preservedAttrs(function));

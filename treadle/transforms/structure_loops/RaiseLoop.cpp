@@ -7,6 +7,7 @@
 #include "treadle/rewriting/Outline.h"
 #include "treadle/rewriting/RegionForms.h"
 #include "treadle/transforms/functional_to_v1/Lowered.h"
+#include "treadle/transforms/v1_to_functional/Conversion.h"
 
 #include "mlir/IR/IRMapping.h"
 
@@ -63,15 +64,16 @@ public:
     return found;
   }
 
-  /// Of what nothing in the region waits for; of pure nodes only if `effects` isn't given.
-  SmallVector<Value> tokens(Effects *effects) const {
+  /// What must have run when the region is done; in a function that's what has effects.
+  SmallVector<Value> tokens(const LoopFunctions *functions) const {
+    if (functions)
+      return effectTokens(functions->effects, body);
     auto isWaitedFor = [&](OpOperand &use) {
-      return use.getOwner()->getBlock() == &body || (!effects && !isControl(use.get()));
+      return use.getOwner()->getBlock() == &body || !isControl(use.get());
     };
     SmallVector<Value> tokens;
     for (Operation *op : sorted)
-      if (llvm::none_of(op->getUses(), isWaitedFor) &&
-          !(effects && (isV1ControlFlow(Node(op)) || effects->isPure(Node(op)))))
+      if (llvm::none_of(op->getUses(), isWaitedFor))
         tokens.push_back(Node(op).controlResult());
     return tokens;
   }
@@ -170,8 +172,7 @@ void fillCondition(Region &region, const LoopParts &parts, const LoopFunctions *
   RegionFiller condition(region, parts, parts.conditionNodes());
   condition.take([&](Operation *op) { return inBody.contains(op); });
   Value predicate = condition.inside(loopCond.data()[0]);
-  llvm::SetVector<Value> tokens(llvm::from_range,
-                                condition.tokens(functions ? &functions->effects : nullptr));
+  llvm::SetVector<Value> tokens(llvm::from_range, condition.tokens(functions));
   if (functions) {
     predicate = checkedPredicate(condition.atEnd(), predicate, loopCond);
     tokens.insert_range(condition.inside(loopCond.control()));
@@ -185,7 +186,7 @@ void fillCondition(Region &region, const LoopParts &parts, const LoopFunctions *
 void fillBody(Region &region, const LoopParts &parts, const LoopFunctions *functions) {
   RegionFiller body(region, parts, parts.bodyNodes());
   body.take([](Operation *) { return false; });
-  SmallVector<Value> tokens = body.tokens(functions ? &functions->effects : nullptr), next;
+  SmallVector<Value> tokens = body.tokens(functions), next;
   if (functions)
     erasePivots(body.block());
   for (auto [variable, argument] : llvm::zip_equal(parts.values(), body.values())) {

@@ -7,27 +7,14 @@ using namespace mlir;
 
 namespace treadle::tfg {
 
-SmallVector<Value> effectTokens(Effects &effects, ArrayRef<Operation *> nodes,
-                                function_ref<bool(Operation *)> isInSet) {
+SmallVector<Value> effectTokens(Effects &effects, Block &block) {
   SmallVector<Value> tokens;
-  for (Operation *op : nodes)
-    if (!isV1ControlFlow(Node(op)) && llvm::none_of(op->getUsers(), isInSet) &&
-        !effects.isPure(Node(op)))
-      tokens.push_back(Node(op).controlResult());
+  auto isHere = [&](Operation *user) { return user->getBlock() == &block; };
+  for (Operation &op : block)
+    if (Node node(&op);
+        !isV1ControlFlow(node) && llvm::none_of(op.getUsers(), isHere) && !effects.isPure(node))
+      tokens.push_back(node.controlResult());
   return tokens;
-}
-
-ArrayAttr elementTypes(MLIRContext *context, TypeRange types) {
-  SmallVector<Attribute> attrs;
-  for (Type type : types)
-    attrs.push_back(TypeAttr::get(tf_type::dereference(getElementTypeOrSelf(type))));
-  return ArrayAttr::get(context, attrs);
-}
-
-Type commonType(Type a, Type b) {
-  if (a == b)
-    return a;
-  return UnrankedTensorType::get(getElementTypeOrSelf(a));
 }
 
 bool isReference(Value value) {

@@ -47,17 +47,9 @@ private:
 /// needs them (in the graph).
 inline bool runsUnneeded(mlir::Block &body) { return mlir::isa<FuncOp>(body.getParentOp()); }
 
-/// The nodes of a set that aren't pure, and whose results nothing else of the set uses: what a
-/// function that is made of the set must return tokens of.
-llvm::SmallVector<mlir::Value> effectTokens(Effects &effects,
-                                            llvm::ArrayRef<mlir::Operation *> nodes,
-                                            llvm::function_ref<bool(mlir::Operation *)> isInSet);
-
-/// `[T, ...]` of the element types of tensors.
-mlir::ArrayAttr elementTypes(mlir::MLIRContext *context, mlir::TypeRange types);
-
-/// The type of a value that is either of two.
-mlir::Type commonType(mlir::Type a, mlir::Type b);
+/// The nodes of a block that aren't pure, and whose results no other one uses: what a function that
+/// is made of them must return tokens of.
+llvm::SmallVector<mlir::Value> effectTokens(Effects &effects, mlir::Block &block);
 
 /// Whether a value is a reference to a variable's tensor, which no function can take.
 bool isReference(mlir::Value value);

@@ -59,9 +59,10 @@ SmallVector<Value> StageBuilder::inputs() {
   }
   llvm::sort(order);
   SmallVector<Value> values;
+  llvm::DenseSet<Value> taken;
   for (auto [input, position] : order)
     if (Value value = switches[position]->getOperand(0);
-        input != INT64_MAX || !llvm::is_contained(values, value))
+        taken.insert(value).second || input != INT64_MAX)
       values.push_back(value);
   return values;
 }
@@ -90,10 +91,11 @@ void StageBuilder::findPassedOn() {
 
 void StageBuilder::findTypes() {
   for (Operation *op : merges) {
-    Type type = resultOf(Node(op), *conditional.branches.front()).getType();
-    for (const Branch *branch : conditional.branches)
-      type = commonType(type, resultOf(Node(op), *branch).getType());
-    types.push_back(type);
+    auto of = llvm::map_to_vector(conditional.branches, [&](const Branch *branch) {
+      return resultOf(Node(op), *branch).getType();
+    });
+    types.push_back(llvm::all_equal(of) ? of[0]
+                                        : UnrankedTensorType::get(getElementTypeOrSelf(of[0])));
   }
   for (Operation *op : merges)
     if (hasIndex(Node(op)))
@@ -195,9 +197,7 @@ void StageBuilder::moveNodes(Block &block, const Branch &branch) {
 void StageBuilder::fillBranch(Region &region, const Branch &branch) {
   Block &block = region.emplaceBlock();
   moveNodes(block, branch);
-  SmallVector<Operation *> nodes = llvm::map_to_vector(block, [](Operation &op) { return &op; });
-  SmallVector<Value> effects = effectTokens(
-      conversion.effects, nodes, [&](Operation *op) { return op->getBlock() == &block; });
+  SmallVector<Value> effects = effectTokens(conversion.effects, block);
   OpBuilder end = OpBuilder::atBlockEnd(&block);
   SmallVector<Value> results;
   for (Operation *op : merges)
@@ -231,7 +231,7 @@ Node StageBuilder::handOn(Node merge, Value result, Value index) {
   named.placedAs(merge).name(merge.name()).inputs(result);
   if (index)
     named.inputs(index).attr(
-        "T", elementTypes(builder.getContext(), {result.getType(), index.getType()}));
+        "T", builder.getArrayAttr({dtypeAttr(result.getType()), dtypeAttr(index.getType())}));
   else
     named.attr("T", merge.attr<Attribute>("T"));
   named.results(result.getType());
