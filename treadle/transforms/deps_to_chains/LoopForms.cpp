@@ -148,6 +148,7 @@ void LoopForms::framesToWhile() {
       node->removeDiscardableAttr(fromFrameKey);
     }
   }
+  conversion.restoreFunctions(); // of their branches
 }
 
 void LoopForms::framesFromWhile() {

@@ -148,7 +148,8 @@ static void moveNodes(Block &from, Block &to, const IRMapping &mapping) {
       if (!isControl(mapped) || mapped.getParentBlock() == &to)
         operands.push_back(mapped);
     }
-    op.setOperands(operands);
+    if (!llvm::equal(operands, op.getOperands()))
+      op.setOperands(operands);
   }
 }
 

@@ -88,7 +88,8 @@ private:
     for (Value operand : op->getOperands())
       if (Value value = inside(operand))
         operands.push_back(value);
-    op->setOperands(operands);
+    if (!llvm::equal(operands, op->getOperands()))
+      op->setOperands(operands);
   }
 
   const LoopParts &parts;

@@ -10,7 +10,7 @@
 // CHECK-SAME: then_branch = #tf_type.func<@cond_true, {}>
 // CHECK: Identity(%[[IF]]) name("cond/Merge")
 // CHECK-NOT: Switch
-// CHECK: tfg.func @cond_true(%[[B:.*]]: tensor<f32>
+// CHECK: tfg.func @cond_true(%[[B:.*]]: tensor<f32> {tfg.name = "x"})
 // CHECK: %[[N:.*]], %{{.*}} = Neg(%[[B]]) name("neg")
 // CHECK: %[[C:.*]], %{{.*}} = Const name("c")
 // CHECK: %[[S:.*]], %{{.*}} = Sub(%[[N]], %[[C]])
