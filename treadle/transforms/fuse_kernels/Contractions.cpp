@@ -1,4 +1,4 @@
-#include "treadle/transforms/fuse_kernels/FuseKernels.h"
+#include "treadle/transforms/fuse_kernels/Contractions.h"
 
 #include "treadle/ops/OpTable.h"
 #include "treadle/rewriting/SoftEdges.h"
@@ -22,246 +22,223 @@ bool isOf(Type element, Node node, unsigned numData, unsigned numResults) {
          elementOf(node->getResult(0)) == element;
 }
 
-StringRef formatOf(Node node) {
-  auto format = node.attr<StringAttr>("data_format");
-  return format ? format.getValue() : "NHWC";
-}
-
 } // namespace
 
-bool isNormalisation(Node node) {
+bool isNormalisation(Node node, StringRef format) {
   const OpDef *op = lookupOp(node.opType());
-  auto isTraining = node.attr<BoolAttr>("is_training");
   return hasRole(node, FusionRole::Step) && node.opType().starts_with("FusedBatchNorm") &&
-         isTraining && !isTraining.getValue() && formatOf(node) == "NHWC" &&
+         node.attr<BoolAttr>("is_training") && !flag(node, "is_training") &&
+         formatOf(node) == format &&
          isOf(Float32Type::get(node->getContext()), node, 5, op->outputs().size()) &&
          llvm::all_of(llvm::drop_begin(node->getResults()),
                       [&](Value v) { return isControl(v) || v.use_empty(); });
 }
 
+// --- chains --------------------------------------------------------------------------------------
+
+NodeSet Chain::nodes() const {
+  NodeSet all;
+  all.insert(first.getOperation());
+  for (const Link &link : links) {
+    all.insert(link.node.getOperation());
+    all.insert(link.others.begin(), link.others.end());
+  }
+  return all;
+}
+
+Chain followChain(const Fuser &fuser, Node first, StepOf stepOf, const ActivationForms &forms) {
+  Chain chain{first, {}};
+  Type element = elementOf(first->getResult(0));
+  for (;;) {
+    Node last = chain.last();
+    // Our own ops are called as fused_ops has them after a '_', TensorFlow's without.
+    auto form = forms.find(last->getResult(0));
+    if (form != forms.end() && fuser.canJoin(form->second.root, last) &&
+        llvm::all_of(last->getUsers(),
+                     [&](Operation *user) { return form->second.nodes.contains(user); })) {
+      const ActivationForm &found = form->second;
+      chain.links.push_back({found.root, found.op.ltrim('_'), 0, found.nodes});
+      return chain;
+    }
+    Node next = fuser.follower(first, last);
+    if (!next)
+      return chain;
+    unsigned input = next->getOperand(0) == last->getResult(0) ? 0 : 1;
+    bool isActivation = hasRole(next, FusionRole::Activation) && isOf(element, next, 1, 1);
+    StringRef op = isActivation ? next.opType().ltrim('_') : stepOf(chain, next, input);
+    if (!op.empty())
+      chain.links.push_back({next, op, input});
+    if (op.empty() || isActivation)
+      return chain;
+  }
+}
+
+void Epilogue::add(const Chain::Link &link) {
+  ops.push_back(link.op);
+  Node node = link.node;
+  if (auto given = node.attr<FloatAttr>("alpha"))
+    alpha = static_cast<float>(given.getValueAsDouble());
+  if (auto given = node.attr<FloatAttr>("epsilon"))
+    epsilon = static_cast<float>(given.getValueAsDouble());
+  if (link.others.empty())
+    for (auto [i, value] : llvm::enumerate(node.data()))
+      if (i != link.input)
+        arguments.push_back(value);
+}
+
+Node buildFused(Fuser &fuser, const Chain &chain, StringRef op, ValueRange inputs,
+                const Epilogue &epilogue, Type type) {
+  const OpDef *def = lookupOp(op);
+  OpBuilder builder(chain.last().getOperation());
+  NodeBuilder node(builder, op);
+  for (NamedAttribute attr : chain.first.attrs())
+    if (fuser.target == Fuser::Kernels || def->findAttr(attr.getName().strref()))
+      node.attr(attr.getName(), attr.getValue());
+  auto set = [&](StringRef key, Attribute value) {
+    if (def->findAttr(key))
+      node.attr(key, value);
+  };
+  Attribute element = dtypeAttr(chain.first->getResult(0).getType());
+  size_t numArguments = epilogue.arguments.size();
+  set("T", element);
+  set("TArgs", builder.getArrayAttr(SmallVector<Attribute>(numArguments, element)));
+  set("num_args", builder.getI64IntegerAttr(static_cast<int64_t>(numArguments)));
+  set("fused_ops", builder.getStrArrayAttr(epilogue.ops));
+  set("epsilon", builder.getF32FloatAttr(epilogue.epsilon));
+  set("leakyrelu_alpha", builder.getF32FloatAttr(epilogue.alpha));
+  return node.placedAs(fuser.target == Fuser::Kernels ? chain.first : chain.last())
+      .inputs(inputs)
+      .inputs(epilogue.arguments)
+      .control(fuser.controlOf(chain.nodes()))
+      .results(type)
+      .build();
+}
+
+// --- those of kernels ----------------------------------------------------------------------------
+
 namespace {
 
-class Fuser {
-public:
-  Fuser(const FusionScope &scope, Node first)
-      : scope(scope), first(first), fusedOp("_Fused" + first.opType().str()), last(first),
-        element(elementOf(first->getResult(0))) {}
+StringRef stepOf(const Chain &chain, Node node, unsigned input) {
+  Type element = elementOf(chain.first->getResult(0));
+  StringRef op = node.opType();
+  if (op == "Mul" || op == "AddV2" || op == "Add")
+    return !isOf(element, node, 2, 1) ? "" : op == "Mul" ? "Mul" : "Add";
+  if (input != 0 || !chain.links.empty())
+    return {};
+  if (op == "BiasAdd" && formatOf(node) == "NHWC")
+    return isOf(element, node, 2, 1) ? "BiasAdd" : "";
+  return isNormalisation(node) && element.isF32() ? "FusedBatchNorm" : "";
+}
 
-  /// Whether there was something to take in.
-  bool fuse() {
-    takeMargin();
-    while (Node next = follower(last)) {
-      unsigned input = next->getOperand(0) == last->getResult(0) ? 0 : 1;
-      if (hasRole(next, FusionRole::Activation) && isOf(element, next, 1, 1)) {
-        auto alpha = next.attr<FloatAttr>("alpha");
-        set("leakyrelu_alpha", alpha ? alpha : builder.getF32FloatAttr(0.2F));
-        // Our own ops are called so, TensorFlow's aren't.
-        take(next, next.opType().ltrim('_'), input);
-        break;
-      }
-      StringRef step = stepOf(next, input);
-      if (step.empty())
-        break;
-      if (step == "FusedBatchNorm") {
-        auto epsilon = next.attr<FloatAttr>("epsilon");
-        set("epsilon", epsilon ? epsilon : builder.getF32FloatAttr(0.0001F));
-      }
-      take(next, step, input);
-    }
-    if (ops.empty())
-      return false;
-    replace();
-    return true;
-  }
+/// Whether there was something to take in. Errors are the first node's, and so is the name.
+bool fuseChain(Fuser &fuser, Node first) {
+  Chain chain = followChain(fuser, first, stepOf, ActivationForms());
+  Epilogue epilogue;
+  for (const Chain::Link &link : chain.links)
+    epilogue.add(link);
+  if (epilogue.ops.empty())
+    return false;
+  Node fused = buildFused(fuser, chain, ("_Fused" + first.opType()).str(), first.data(), epilogue,
+                          chain.last()->getResult(0).getType());
+  fuser.replace(chain.last(), fused, chain.nodes(), first);
+  return true;
+}
 
-private:
-  /// The only one who sees `node`, or null.
-  Node follower(Node node) {
-    Operation *op = node.getOperation();
-    if (scope.isKept(node) || !op->hasOneUse() || op->getResult(0).use_empty())
-      return {};
-    Node user(*op->user_begin());
-    return Node::isNode(user.getOperation()) && !scope.isKept(user) &&
-                   !scope.isFunction(user.opType()) && scope.exchanges.areAlike(first, user)
-               ? user
-               : Node();
-  }
+/// `node` does itself what is done to this input.
+void absorbInput(Node node, unsigned input) {
+  Node before = definingNode(node->getOperand(input));
+  for (Value token : before.control())
+    addControl(node, token);
+  node->setOperand(input, before->getOperand(0));
+  SoftEdges::merge(before, node);
+  before->erase();
+}
 
-  /// The zeros that a Pad adds around the image, as explicit_paddings has them; empty if it adds
-  /// others, or may.
-  std::vector<int64_t> marginOf(Node pad) {
-    Node sizes = scope.producer(pad->getOperand(1), "Const");
-    Tensor value =
-        sizes && !scope.isKept(sizes) ? scope.constants.valueOf(pad->getOperand(1)) : Tensor();
-    constexpr int64_t rank = 4; // of images; volumes can't say theirs
-    if (!value || value.rank() != 2 || value.dim(0) != rank || value.dim(1) != 2)
-      return {};
-    auto numbers = scope.constants.integersOf(pad->getOperand(1));
-    if (!numbers)
-      return {};
-    std::vector<int64_t> margin(numbers->begin(), numbers->end());
-    bool isAround = llvm::all_of(margin, [](int64_t n) { return n >= 0; }) &&
-                    margin[0] + margin[1] + margin[6] + margin[7] == 0;
-    return isAround ? margin : std::vector<int64_t>();
-  }
+/// The zeros that a Pad adds around the image, as explicit_paddings has them; empty if it adds
+/// others, or may.
+SmallVector<int64_t> marginOf(const FusionScope &scope, Node pad) {
+  Tensor value = scope.constants.valueOf(pad->getOperand(1));
+  constexpr int64_t rank = 4; // of images; volumes can't say theirs
+  if (!value || value.rank() != 2 || value.dim(0) != rank || value.dim(1) != 2)
+    return {};
+  auto margin = scope.constants.integersOf(pad->getOperand(1));
+  bool isAround = margin && llvm::all_of(*margin, [](int64_t n) { return n >= 0; }) &&
+                  (*margin)[0] + (*margin)[1] + (*margin)[6] + (*margin)[7] == 0;
+  return isAround ? *margin : SmallVector<int64_t>();
+}
 
-  /// A convolution adds zeros itself.
-  void takeMargin() {
-    auto padding = first.attr<StringAttr>("padding");
-    Node pad = scope.producer(first->getOperand(0), "Pad");
-    if (!padding || padding.getValue() != "VALID" || !pad || pad.numData() != 2 ||
-        elementOf(pad->getOperand(0)) != element || follower(pad) != first)
-      return;
-    std::vector<int64_t> margin = marginOf(pad);
-    if (margin.empty())
-      return;
-    first->setDiscardableAttr("padding", builder.getStringAttr("EXPLICIT"));
-    first->setDiscardableAttr("explicit_paddings", builder.getI64ArrayAttr(margin));
-    first->setOperand(0, pad->getOperand(0));
-    for (Value token : pad.control())
-      addControl(first, token);
-    SoftEdges::merge(pad, first);
-    pad->erase();
-  }
+/// A convolution adds zeros itself.
+void takeMargin(const Fuser &fuser, Node first) {
+  auto padding = first.attr<StringAttr>("padding");
+  Node pad = fuser.scope.producer(first->getOperand(0), "Pad");
+  if (!padding || padding.getValue() != "VALID" || !pad || pad.numData() != 2 ||
+      elementOf(pad->getOperand(0)) != elementOf(first->getResult(0)) ||
+      fuser.follower(first, pad) != first)
+    return;
+  SmallVector<int64_t> margin = marginOf(fuser.scope, pad);
+  if (margin.empty())
+    return;
+  Builder builder(first->getContext());
+  first->setDiscardableAttr("padding", builder.getStringAttr("EXPLICIT"));
+  first->setDiscardableAttr("explicit_paddings", builder.getI64ArrayAttr(margin));
+  absorbInput(first, 0);
+}
 
-  /// The step of an epilogue that `node` is, empty if it is none: its value goes in as `input`.
-  StringRef stepOf(Node node, unsigned input) const {
-    StringRef op = node.opType();
-    if (op == "Mul" || op == "AddV2" || op == "Add")
-      return !isOf(element, node, 2, 1) ? "" : op == "Mul" ? "Mul" : "Add";
-    if (input != 0 || !ops.empty())
-      return {};
-    if (op == "BiasAdd" && formatOf(node) == "NHWC")
-      return isOf(element, node, 2, 1) ? "BiasAdd" : "";
-    return isNormalisation(node) && element.isF32() ? "FusedBatchNorm" : "";
-  }
+// --- filters that lie otherwise ------------------------------------------------------------------
 
-  /// The node's op, with all its inputs but that one.
-  void take(Node node, StringRef op, unsigned input) {
-    ops.push_back(builder.getStringAttr(op));
-    for (auto [i, value] : llvm::enumerate(node.data()))
-      if (i != input)
-        arguments.push_back(value);
-    tokens.append(node.control().begin(), node.control().end());
-    taken.push_back(node);
-    last = node;
-  }
-
-  void set(StringRef key, Attribute value) { attributes.emplace_back(key.str(), value); }
-
-  // Errors are the contraction's, and so is the name.
-  void replace() {
-    const OpDef *def = lookupOp(fusedOp);
-    auto numArguments = static_cast<int64_t>(arguments.size());
-    if (def->findAttr("TArgs"))
-      set("TArgs", builder.getArrayAttr(
-                       SmallVector<Attribute>(arguments.size(), mlir::TypeAttr::get(element))));
-    set("num_args", builder.getI64IntegerAttr(numArguments));
-    set("fused_ops", builder.getArrayAttr(ops));
-    SmallVector<Value> inputs(first.data());
-    inputs.append(arguments);
-    OpBuilder at(last.getOperation());
-    NodeBuilder node(at, fusedOp);
-    node.attrs(first.attrs());
-    for (auto &[key, value] : attributes)
-      node.attr(key, value);
-    Node fused = node.placedAs(first)
-                     .inputs(inputs)
-                     .control(first.control())
-                     .control(tokens)
-                     .results(last->getResult(0).getType())
-                     .build();
-    last->getResult(0).replaceAllUsesWith(fused->getResult(0));
-    last.controlResult().replaceAllUsesWith(fused.controlResult());
-    for (Node node : llvm::reverse(taken)) {
-      SoftEdges::merge(node, fused);
-      node->erase();
-    }
-    first->erase();
-  }
-
-  const FusionScope &scope;
-  Node first;
-  std::string fusedOp;
-  Node last;
-  Type element;
-  Builder builder{first->getContext()};
-  SmallVector<Attribute> ops;
-  SmallVector<Value> arguments, tokens;
-  SmallVector<Node> taken;
-  SmallVector<std::pair<std::string, Attribute>> attributes;
-};
-
-bool isOrder(const FusionScope &scope, Value value, ArrayRef<int64_t> order) {
-  auto found = scope.constants.integersOf(value);
+bool isTransposeOfFilter(const FusionScope &scope, Node node, ArrayRef<int64_t> order) {
+  if (!node || node.opType() != "Transpose" || node.numData() != 2 || scope.isKept(node) ||
+      scope.isFunction("Transpose") || !isFloat32(node->getOperand(0)))
+    return false;
+  auto found = scope.constants.integersOf(node->getOperand(1));
   return found && llvm::equal(*found, order);
 }
 
-/// The Transpose of a convolution's filter from [out, in, rows, columns], which its kernel reads as
-/// well; null where there is none, or somebody else sees it.
-Node turnedFilter(const FusionScope &scope, Node node) {
-  bool isConvolution = node.opType() == "Conv2D" || node.opType() == "Conv2DBackpropInput";
-  if (!isConvolution || node.numResults() != 1 || node.attr<StringAttr>("filter_format") ||
-      node.numData() != (node.opType() == "Conv2D" ? 2U : 3U) ||
-      !elementOf(node->getResult(0)).isF32())
-    return {};
-  Node turn = scope.producer(node->getOperand(1), "Transpose");
-  if (!turn || turn.numData() != 2 || scope.isKept(turn) || !turn->hasOneUse() ||
-      !elementOf(turn->getOperand(0)).isF32())
-    return {};
-  constexpr int64_t windowFirst[] = {2, 3, 1, 0};
-  return isOrder(scope, turn->getOperand(1), windowFirst) ? turn : Node();
+bool isConvolutionOf(Node node, ArrayRef<StringRef> ops) {
+  return llvm::is_contained(ops, node.opType()) && node.numResults() == 1 &&
+         node.numData() == (node.opType() == "Conv2D" ? 2U : 3U) && isFloat32(node->getResult(0)) &&
+         !node.attr<StringAttr>("filter_format");
 }
 
-constexpr int64_t outermostFirst[] = {3, 2, 0, 1};
-
-/// The Transpose of a filter's gradient to [out, in, rows, columns]; null where there is none, or
-/// somebody else sees the gradient.
-Node turnedGradient(const FusionScope &scope, Node node) {
-  if (node.opType() != "Conv2DBackpropFilter" || node.numData() != 3 || node.numResults() != 1 ||
-      !elementOf(node->getResult(0)).isF32() || !node->hasOneUse() || scope.isKept(node) ||
-      node->getResult(0).use_empty())
-    return {};
-  Node turn(*node->user_begin());
-  if (!Node::isNode(turn.getOperation()) || turn.opType() != "Transpose" || turn.numData() != 2 ||
-      scope.isFunction("Transpose") || scope.isKept(turn) ||
-      turn->getOperand(0) != node->getResult(0))
-    return {};
-  auto sizes = scope.constants.integersOf(node->getOperand(1));
-  bool areKnown = sizes && sizes->size() == std::size(outermostFirst) &&
-                  llvm::all_of(*sizes, [](int64_t size) { return llvm::isInt<32>(size); });
-  return areKnown && isOrder(scope, turn->getOperand(1), outermostFirst) ? turn : Node();
-}
-
-/// `node` says in which order the filter lies, and stands for the Transpose, whose result nobody
-/// uses any more.
-void absorbTurn(Node turn, Node node) {
+void setOutermostFirst(Node node) {
   node->setDiscardableAttr("filter_format", StringAttr::get(node->getContext(), "OIHW"));
+}
+
+/// The kernel of a convolution reads a filter as well before a Transpose from [out, in, rows,
+/// columns] as after it.
+void takeFilter(const FusionScope &scope, Node node) {
+  constexpr int64_t windowFirst[] = {2, 3, 1, 0};
+  Node turn = definingNode(node->getOperand(1));
+  if (!isTransposeOfFilter(scope, turn, windowFirst) || !turn->hasOneUse())
+    return;
+  absorbInput(node, 1);
+  setOutermostFirst(node);
+}
+
+/// And writes a filter's gradient, whose sizes are in the same order, as it lies after one.
+void giveGradient(Fuser &fuser, Node node) {
+  constexpr int64_t outermostFirst[] = {3, 2, 0, 1};
+  Node turn = node->hasOneUse() && !node->getResult(0).use_empty() && !fuser.scope.isKept(node)
+                  ? Node(*node->user_begin())
+                  : Node();
+  auto sizes = fuser.scope.constants.integersOf(node->getOperand(1));
+  if (!turn || !Node::isNode(turn.getOperation()) ||
+      !isTransposeOfFilter(fuser.scope, turn, outermostFirst) ||
+      turn->getOperand(0) != node->getResult(0) || !sizes ||
+      sizes->size() != std::size(outermostFirst) ||
+      !llvm::all_of(*sizes, [](int64_t size) { return llvm::isInt<32>(size); }))
+    return;
+  SmallVector<int32_t> turned;
+  for (int64_t from : outermostFirst)
+    turned.push_back(static_cast<int32_t>((*sizes)[static_cast<size_t>(from)]));
+  node->setOperand(1, fuser.makeConstant(node, "outermost_first", vectorOf(turned), {}));
   for (Value token : turn.control())
     addControl(node, token);
-  SoftEdges::merge(turn, node);
-  turn->erase();
-}
-
-/// Its sizes are in the filter's order, too.
-void giveTurned(const FusionScope &scope, Node node, Node turn) {
-  auto sizes = *scope.constants.integersOf(node->getOperand(1));
-  Tensor turned = *Tensor::make(DType::Int32, {std::size(outermostFirst)});
-  llvm::transform(outermostFirst, turned.data<int32_t>(), [&](int64_t from) {
-    return static_cast<int32_t>(sizes[static_cast<size_t>(from)]);
-  });
-  OpBuilder at(node.getOperation());
-  Node constant = buildConst(at, (node.name() + "/outermost_first").str(), turned, node, {});
-  node->setOperand(1, constant->getResult(0));
   node->getResult(0).setType(turn->getResult(0).getType());
-  turn->getResult(0).replaceAllUsesWith(node->getResult(0));
-  turn.controlResult().replaceAllUsesWith(node.controlResult());
-  absorbTurn(turn, node);
-}
-
-void takeTurn(Node turn, Node node) {
-  node->setOperand(1, turn->getOperand(0));
-  absorbTurn(turn, node);
+  setOutermostFirst(node);
+  NodeSet turns;
+  turns.insert(turn.getOperation());
+  fuser.replace(turn, node, turns, node);
 }
 
 bool isContraction(Node node) {
@@ -275,55 +252,53 @@ bool isContraction(Node node) {
 } // namespace
 
 bool mayBeFused(Node node) {
-  constexpr unsigned numGates = 4;
   if (mayBeForm(node))
     return true;
+  constexpr unsigned numGates = 4;
   if (node.opType() == "Split")
     return node.numResults() == numGates;
-  if (node.opType() == "Softmax" && node.numResults() == 1)
-    return llvm::any_of(node->getResult(0).getUsers(), [](Operation *user) {
-      return Node::isNode(user) &&
-             (Node(user).opType().starts_with("BatchMatMul") || Node(user).opType() == "Einsum");
-    });
-  Node filter = node.opType().starts_with("Conv2D") && node.numData() > 1
-                    ? definingNode(node->getOperand(1))
-                    : Node();
-  if ((filter && filter.opType() == "Transpose") || node.opType() == "Conv2DBackpropFilter")
-    return true;
-  if (node.opType() == "Rsqrt" || isNormalisation(node))
-    return true;
-  if (!isContraction(node))
-    return false;
-  auto mayBeTaken = [](Operation *user) {
-    return Node::isNode(user) && fusionRole(Node(user).opType()) > FusionRole::Contraction;
+  auto isUsedBy = [&](auto test) {
+    return llvm::any_of(node->getUsers(),
+                        [&](Operation *user) { return Node::isNode(user) && test(Node(user)); });
   };
-  Node pad = definingNode(node->getOperand(0));
-  return (pad && pad.opType() == "Pad") || llvm::any_of(node->getUsers(), mayBeTaken);
+  if (node.opType() == "Softmax")
+    return isUsedBy([](Node user) {
+      return user.opType().starts_with("BatchMatMul") || user.opType() == "Einsum";
+    });
+  auto isGivenBy = [&](unsigned input, StringRef op) {
+    Node before = node.numData() > input ? definingNode(node->getOperand(input)) : Node();
+    return before && before.opType() == op;
+  };
+  if ((node.opType().starts_with("Conv2D") && isGivenBy(1, "Transpose")) ||
+      node.opType() == "Conv2DBackpropFilter" || node.opType() == "Rsqrt" || isNormalisation(node))
+    return true;
+  return isContraction(node) && (isGivenBy(0, "Pad") || isUsedBy([](Node user) {
+                                   return fusionRole(user.opType()) > FusionRole::Contraction;
+                                 }));
 }
 
 void fuseContractions(const FusionScope &scope) {
-  SmallVector<Node> found, turned;
-  for (Operation &op : scope.body)
-    if (Node::isNode(&op) && turnedFilter(scope, Node(&op)))
-      turned.push_back(Node(&op));
-  for (Node node : turned)
-    takeTurn(turnedFilter(scope, node), node);
-  turned.clear();
-  for (Operation &op : scope.body)
-    if (Node::isNode(&op) && turnedGradient(scope, Node(&op)))
-      turned.push_back(Node(&op));
-  for (Node node : turned)
-    giveTurned(scope, node, turnedGradient(scope, node));
-  for (Operation &op : scope.body)
-    if (Node::isNode(&op) && isContraction(Node(&op)) && !scope.isFunction(Node(&op).opType()))
-      found.push_back(Node(&op));
-  for (Node node : found)
-    Fuser(scope, node).fuse();
+  auto isReader = [](Node node) {
+    return isConvolutionOf(node, {"Conv2D", "Conv2DBackpropInput"});
+  };
+  for (Node node : nodesOf(scope.body, isReader))
+    takeFilter(scope, node);
+  Fuser fuser(scope);
+  auto isWriter = [](Node node) { return isConvolutionOf(node, {"Conv2DBackpropFilter"}); };
+  for (Node node : nodesOf(scope.body, isWriter))
+    giveGradient(fuser, node);
+  for (Node node : nodesOf(scope.body, isContraction))
+    if (!scope.isFunction(node.opType())) {
+      takeMargin(fuser, node);
+      fuseChain(fuser, node);
+    }
 }
 
 void fuseScales(const FusionScope &scope) {
-  for (Node node : beginScales(scope))
-    if (!Fuser(scope, node).fuse()) {
+  SmallVector<Node> scales = beginScales(scope);
+  Fuser fuser(scope);
+  for (Node node : scales)
+    if (!fuseChain(fuser, node)) {
       node->getResult(0).replaceAllUsesWith(node->getOperand(0));
       node->erase();
     }

@@ -1,100 +1,123 @@
 // Activations and layer normalisations that graphs spell out, made one node each, wherever they
 // stand. A convolution or a product before an activation takes it in later.
-#include "treadle/transforms/fuse_kernels/FuseKernels.h"
-#include "treadle/transforms/remap/Remapper.h"
+#include "treadle/transforms/fuse_kernels/Forms.h"
 
 using namespace mlir;
 
 namespace treadle::tfg {
-namespace {
 
-/// A node of this op in the place of `root`, without attributes but for the type.
-NodeBuilder instead(OpBuilder &builder, Node root, StringRef op, ValueRange inputs,
-                    ArrayRef<Value> tokens) {
-  NodeBuilder node(builder, op);
-  node.placedAs(root).inputs(inputs).control(tokens).results(root->getResult(0).getType());
-  return node;
+std::optional<ActivationForm> findActivation(const Fuser &fuser, Node root) {
+  // gelu(x) = x / 2 * (1 + erf(x / sqrt(2))), and its approximation by tanh.
+  struct Activation {
+    StringLiteral op;
+    Formula formula;
+  };
+  static const Activation activations[] = {
+      {"_GeluExact", Formula("x * 0.5 * (1 + Erf(x * 0.70710678)) | "
+                             "x * 0.5 * Erfc(x * -0.70710678)")},
+      {"_GeluApproximate",
+       Formula("x * 0.5 * (1 + Tanh(x * 0.79788456 * s))"
+               " | x * 0.5 * (1 + Tanh(0.79788456 * (x + x * x * x * 0.044715)))"
+               "; s = 1 + x * x * 0.044715")},
+      {"_Swish", Formula("x * Sigmoid(x * 1)")},
+      {"_HardSwish", Formula("x * Relu6(x + 3) * 0.16666667")},
+      {"_HardSigmoid", Formula("Relu6(x + 3) * 0.16666667")},
+  };
+  ActivationForm found;
+  for (const Activation &row : activations)
+    if (row.formula.match(fuser, root, [&](const Formula::Match &match) {
+          found = {row.op, match["x"], root, match.nodes};
+          return fuser.canFuse(root, match.nodes);
+        }))
+      return found;
+  return std::nullopt;
 }
 
-class FormFuser {
-public:
-  explicit FormFuser(const FusionScope &scope)
-      : scope(scope), remapper(scope.body, scope.constants, scope.kept, scope.exchanges, true) {}
-
-  void fuse() {
-    for (Node node : nodesOf({"IdentityN"}))
-      pass(node);
-    // The last node of a form finds the longest one.
-    SmallVector<Node> ends = nodesOf({"Add", "AddV2", "Mul", "RealDiv"});
-    for (Node node : llvm::reverse(ends))
-      if (node.numResults() == 1 && !remapper.isTaken(node) && !scope.isKept(node) &&
-          !fuseNorm(node))
-        fuseActivation(node);
-    remapper.eraseTaken();
-  }
-
-private:
-  SmallVector<Node> nodesOf(ArrayRef<StringRef> ops) const {
-    SmallVector<Node> found;
-    for (Operation &op : scope.body)
-      if (Node::isNode(&op) && llvm::is_contained(ops, Node(&op).opType()))
-        found.emplace_back(&op);
-    return found;
-  }
-
-  /// Functions with gradients of their own end in an IdentityN that takes their inputs along.
-  void pass(Node node) {
-    if (scope.isKept(node) || node.numControl() || !node.controlResult().use_empty() ||
-        node.numData() != node.numResults() || scope.isFunction(node.opType()) ||
-        !llvm::equal(node.data().getTypes(), node.results().getTypes()) ||
-        llvm::any_of(node.results(), [&](Value v) { return scope.constants.isFed(v); }))
-      return;
-    for (auto [result, value] : llvm::zip(node.results(), node.data()))
-      result.replaceAllUsesWith(value);
-    node->erase();
-  }
-
-  bool canFuse(Node root, const NodeSet &nodes) const {
-    return remapper.canFuse(root, nodes) &&
-           llvm::none_of(nodes, [&](Operation *op) { return scope.isFunction(Node(op).opType()); });
-  }
-
-  void fuseActivation(Node root) {
-    NodeSet nodes;
-    nodes.insert(root.getOperation());
-    std::optional<ActivationForm> form = matchActivation(remapper, root, nodes);
-    if (!form || !canFuse(root, nodes))
-      return;
-    OpBuilder builder(root.getOperation());
-    Node fused = instead(builder, root, form->op, form->x, remapper.controlOf(nodes))
-                     .attr("T", dtypeAttr(root->getResult(0).getType()))
-                     .build();
-    remapper.replace(root, fused, nodes);
-  }
-
-  bool fuseNorm(Node root) {
-    NodeSet nodes;
-    std::optional<LayerNorm> norm = matchLayerNorm(remapper, root, nodes);
-    if (!norm || !canFuse(root, nodes))
+std::optional<LayerNorm> findLayerNorm(const Fuser &fuser, Node root) {
+  static const Formula formula(
+      "x * f + (offset - mean * f) | x * f + (offset + mean * f * -1) | scaled + offset | scaled"
+      "; scaled = deviation * Rsqrt(e) | deviation * Rsqrt(e) * scale"
+      " | deviation / Sqrt(e) | (deviation / Sqrt(e)) * scale"
+      "; f = Rsqrt(e) | Rsqrt(e) * scale"
+      "; deviation = x - mean"
+      "; e = variance + $epsilon"
+      "; mean = Mean(x, axes){keep_dims}"
+      "; variance = Mean(squares, axes){keep_dims}"
+      "; squares = SquaredDifference(x, m) | SquaredDifference(m, x) | distance * distance"
+      "; distance = x - m"
+      "; m = mean | StopGradient(mean)");
+  LayerNorm found;
+  bool matches = formula.match(fuser, root, [&](const Formula::Match &match) {
+    auto axes = fuser.scope.constants.integersOf(fuser.source(match["axes"]));
+    if (!axes || axes->size() != 1 || !fuser.canFuse(root, match.nodes))
       return false;
-    SmallVector<Value> inputs = {norm->x};
-    for (Value value : {norm->scale, norm->offset})
-      if (value)
-        inputs.push_back(value);
-    OpBuilder builder(root.getOperation());
-    Node fused = instead(builder, root, "_LayerNorm", inputs, remapper.controlOf(nodes))
-                     .attr("num_scales", builder.getI64IntegerAttr(norm->scale ? 1 : 0))
-                     .attr("num_offsets", builder.getI64IntegerAttr(norm->offset ? 1 : 0))
-                     .attr("axis", builder.getI64IntegerAttr(norm->axis))
-                     .attr("epsilon", builder.getF32FloatAttr(norm->epsilon))
-                     .build();
-    remapper.replace(root, fused, nodes);
+    found = {match["x"],      match["scale"],
+             match["offset"], static_cast<float>(match.number("epsilon")),
+             axes->front(),   match.nodes};
     return true;
-  }
+  });
+  return matches ? std::optional(found) : std::nullopt;
+}
 
-  const FusionScope &scope;
-  Remapper remapper;
-};
+SmallVector<Node> endsOfForms(Block &body) {
+  static const llvm::StringSet<> ops = {"Add", "AddV2", "Mul", "RealDiv"};
+  auto ends = nodesOf(
+      body, [](Node node) { return node.numResults() == 1 && ops.contains(node.opType()); });
+  return llvm::to_vector(llvm::reverse(ends));
+}
+
+namespace {
+
+/// A node of this op in the place of `root`, without attributes but for its own.
+void replaceForm(Fuser &fuser, Node root, StringRef op, ValueRange inputs, const NodeSet &nodes,
+                 ArrayRef<NamedAttribute> attrs) {
+  OpBuilder builder(root.getOperation());
+  Node fused = NodeBuilder(builder, op)
+                   .placedAs(root)
+                   .attrs(attrs)
+                   .inputs(inputs)
+                   .control(fuser.controlOf(nodes))
+                   .results(root->getResult(0).getType())
+                   .build();
+  fuser.replace(root, fused, nodes);
+}
+
+/// Functions with gradients of their own end in an IdentityN that takes their inputs along.
+void pass(const FusionScope &scope, Node node) {
+  if (scope.isKept(node) || node.numControl() || !node.controlResult().use_empty() ||
+      node.numData() != node.numResults() || scope.isFunction(node.opType()) ||
+      !llvm::equal(node.data().getTypes(), node.results().getTypes()) ||
+      llvm::any_of(node.results(), [&](Value v) { return scope.constants.isFed(v); }))
+    return;
+  for (auto [result, value] : llvm::zip(node.results(), node.data()))
+    result.replaceAllUsesWith(value);
+  node->erase();
+}
+
+bool fuseLayerNorm(Fuser &fuser, Node root) {
+  std::optional<LayerNorm> norm = findLayerNorm(fuser, root);
+  if (!norm)
+    return false;
+  SmallVector<Value> inputs = {norm->x};
+  for (Value value : {norm->scale, norm->offset})
+    if (value)
+      inputs.push_back(value);
+  Builder builder(root->getContext());
+  auto count = [&](Value value) { return builder.getI64IntegerAttr(value ? 1 : 0); };
+  replaceForm(fuser, root, "_LayerNorm", inputs, norm->nodes,
+              {builder.getNamedAttr("num_scales", count(norm->scale)),
+               builder.getNamedAttr("num_offsets", count(norm->offset)),
+               builder.getNamedAttr("axis", builder.getI64IntegerAttr(norm->axis)),
+               builder.getNamedAttr("epsilon", builder.getF32FloatAttr(norm->epsilon))});
+  return true;
+}
+
+void fuseActivation(Fuser &fuser, Node root) {
+  if (std::optional<ActivationForm> form = findActivation(fuser, root))
+    replaceForm(
+        fuser, root, form->op, form->x, form->nodes,
+        Builder(root->getContext()).getNamedAttr("T", dtypeAttr(root->getResult(0).getType())));
+}
 
 } // namespace
 
@@ -113,7 +136,15 @@ bool mayBeForm(Node node) {
 }
 
 void fuseForms(const FusionScope &scope) {
-  FormFuser(scope).fuse();
+  for (Node node : nodesOf(scope.body, [](Node node) { return node.opType() == "IdentityN"; }))
+    pass(scope, node);
+  {
+    Fuser fuser(scope);
+    // The last node of a form finds the longest one.
+    for (Node node : endsOfForms(scope.body))
+      if (!fuser.isTaken(node) && !scope.isKept(node) && !fuseLayerNorm(fuser, node))
+        fuseActivation(fuser, node);
+  }
   moveReshapes(scope);
   fuseScales(scope);
 }

@@ -47,7 +47,7 @@ static void fuse(const FusionScope &scope) {
   sampleImages(scope);
 }
 
-void forEachFusionScope(ModuleOp module, ArrayRef<std::string> keep,
+void forEachFusionScope(ModuleOp module, ArrayRef<std::string> keep, Constants &constants,
                         function_ref<void(const FusionScope &)> visit) {
   llvm::StringSet<> kept, nothingKept, functions;
   for (const std::string &name : keep)
@@ -57,10 +57,20 @@ void forEachFusionScope(ModuleOp module, ArrayRef<std::string> keep,
   auto isFunction = [&](StringRef name) { return functions.contains(name); };
   WaitingNodes waiting(module, WaitingNodes::ForOthers);
   forEachBody(module, [&](Block &body) {
-    Constants constants;
     ExchangeOrder exchanges(body, waiting);
     bool isGraph = isa<GraphOp>(body.getParentOp());
     visit({body, isFunction, isGraph ? kept : nothingKept, constants, exchanges});
+  });
+}
+
+void forEachFusionScope(ModuleOp module, ArrayRef<std::string> keep,
+                        function_ref<void(const FusionScope &)> visit) {
+  Constants constants;
+  forEachFusionScope(module, keep, constants, [&](const FusionScope &scope) {
+    for (Operation &op : scope.body)
+      if (Node::isNode(&op) && scope.isKept(Node(&op)))
+        llvm::for_each(Node(&op).results(), [&](Value v) { constants.setFed(v); });
+    visit(scope);
   });
 }
 

@@ -28,6 +28,9 @@ struct FusionScope {
 /// Calls `visit` for the body of the graph, of which the nodes `keep` are kept, and of each
 /// function.
 void forEachFusionScope(mlir::ModuleOp module, llvm::ArrayRef<std::string> keep,
+                        Constants &constants, llvm::function_ref<void(const FusionScope &)> visit);
+/// The same; nodes that are kept may be fed as well.
+void forEachFusionScope(mlir::ModuleOp module, llvm::ArrayRef<std::string> keep,
                         llvm::function_ref<void(const FusionScope &)> visit);
 
 /// Makes one node of a convolution or a matrix product and of what happens to its result, where
@@ -37,9 +40,9 @@ void forEachFusionScope(mlir::ModuleOp module, llvm::ArrayRef<std::string> keep,
 /// of factors and offsets that are applied as one.
 void fuseContractions(const FusionScope &scope);
 
-/// Whether a node is a batch normalisation of floats for inference, with its channels last and no
-/// result but the first used.
-bool isNormalisation(Node node);
+/// Whether a node is a batch normalisation of floats for inference, with its channels where
+/// `format` says and no result but the first used.
+bool isNormalisation(Node node, llvm::StringRef format = "NHWC");
 
 /// Puts a node "Scale", which gives its input, before each such normalisation that follows no
 /// contraction, and before x in x * f + (offset - mean * f). Only fusing may follow.

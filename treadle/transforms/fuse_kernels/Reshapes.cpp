@@ -2,7 +2,7 @@
 // columns can as well come first, next to the product, which takes it in.
 #include "treadle/dialect/NodeAttributes.h"
 #include "treadle/ops/OpTable.h"
-#include "treadle/transforms/fuse_kernels/FuseKernels.h"
+#include "treadle/transforms/fuse_kernels/Fuser.h"
 
 using namespace mlir;
 
@@ -18,7 +18,7 @@ public:
     Node bias = reshape ? follower(reshape, "BiasAdd", 2) : Node();
     if (!bias || !keepsColumns(reshape))
       return;
-    Node last = bias, activation = onlyUser(bias);
+    Node last = bias, activation = Fuser::onlyUser(bias);
     if (activation && activation.numData() == 1 && activation.numResults() == 1 &&
         fusionRole(activation.opType()) == FusionRole::Activation && isFree(activation))
       last = activation;
@@ -37,15 +37,9 @@ public:
 private:
   bool isFree(Node node) const { return !scope.isKept(node) && !scope.isFunction(node.opType()); }
 
-  static Node onlyUser(Node node) {
-    if (!node->hasOneUse() || node->getResult(0).use_empty() || !node.controlResult().use_empty())
-      return {};
-    Node user(*node->user_begin());
-    return Node::isNode(user.getOperation()) ? user : Node();
-  }
   /// The only one who sees the node, if it is one of this op that takes it first.
   Node follower(Node node, StringRef op, unsigned numData) const {
-    Node user = scope.isKept(node) ? Node() : onlyUser(node);
+    Node user = scope.isKept(node) ? Node() : Fuser::onlyUser(node);
     bool fits = user && user.opType() == op && user.numData() == numData && isFree(user) &&
                 user->getOperand(0) == node->getResult(0);
     return fits ? user : Node();
@@ -54,11 +48,10 @@ private:
   /// Whether the last of the new dimensions are the product's columns.
   bool keepsColumns(Node reshape) const {
     std::optional<int64_t> last = lastNumber(reshape->getOperand(1));
-    auto turns = product.attr<BoolAttr>("transpose_b");
     auto dims = scope.declaredDims(product->getOperand(1));
     constexpr size_t rank = 2;
     return last && *last > 0 && dims && dims->size() == rank &&
-           (*dims)[turns && turns.getValue() ? 0 : 1] == *last;
+           (*dims)[flag(product, "transpose_b") ? 0 : 1] == *last;
   }
 
   /// The last element of a list of dimensions.
@@ -80,12 +73,11 @@ private:
 } // namespace
 
 void moveReshapes(const FusionScope &scope) {
-  SmallVector<Node> products;
-  for (Operation &op : scope.body)
-    if (Node::isNode(&op) && Node(&op).opType() == "MatMul" && Node(&op).numData() == 2 &&
-        Node(&op).numResults() == 1 && !scope.isFunction("MatMul"))
-      products.emplace_back(&op);
-  for (Node node : products)
+  auto isProduct = [&](Node node) {
+    return node.opType() == "MatMul" && node.numData() == 2 && node.numResults() == 1 &&
+           !scope.isFunction("MatMul");
+  };
+  for (Node node : nodesOf(scope.body, isProduct))
     ReshapeMover(scope, node).move();
 }
 

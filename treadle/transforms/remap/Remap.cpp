@@ -1,8 +1,7 @@
+#include "treadle/transforms/remap/Remap.h"
+
 #include "treadle/rewriting/SoftEdges.h"
 #include "treadle/transforms/Passes.h"
-#include "treadle/transforms/deps_to_chains/Gain.h"
-#include "treadle/transforms/remap/Remapper.h"
-#include "treadle/transforms/topological_sort/TopologicalSort.h"
 
 using namespace mlir;
 
@@ -11,51 +10,116 @@ namespace treadle {
 #define GEN_PASS_DEF_REMAP
 #include "treadle/transforms/Passes.h.inc"
 
+namespace tfg {
 namespace {
 
-using Rewrite = tfg::Node (*)(tfg::Remapper &, tfg::Node);
+int64_t lastDim(Value value) {
+  RankedTensorType type = rankedTypeOf(value);
+  return type && type.getRank() > 0 ? type.getShape().back() : ShapedType::kDynamic;
+}
+
+/// A scale or an offset (or none) as a vector, one element a column of x: as it is, or a constant.
+/// Null if it can't be one.
+Value columnsOf(Fuser &fuser, Node root, StringRef suffix, Value value, float otherwise, Value x) {
+  int64_t n = lastDim(x);
+  RankedTensorType type = value ? rankedTypeOf(value) : RankedTensorType();
+  if (type && type.getShape() == ArrayRef(n))
+    return value;
+  Tensor given = value ? fuser.constant(value) : Tensor();
+  bool fits =
+      !value || (given && given.rank() <= rankedTypeOf(x).getRank() &&
+                 (given.count() == 1 || (given.count() == n && given.dim(given.rank() - 1) == n)));
+  if (!fits)
+    return {};
+  std::vector<double> columns(static_cast<size_t>(n), otherwise);
+  for (int64_t i = 0; i < n && given; ++i)
+    columns[static_cast<size_t>(i)] = given.data<float>()[given.count() == 1 ? 0 : i];
+  return makeVector(fuser, root, suffix, columns, value ? ValueRange(value) : ValueRange(), x);
+}
+
+void remapLayerNorm(Fuser &fuser, Node root) {
+  std::optional<LayerNorm> norm = findLayerNorm(fuser, root);
+  // TensorFlow's kernel knows two and three dimensions, and normalises over the last one.
+  RankedTensorType type = norm ? rankedTypeOf(norm->x) : RankedTensorType();
+  if (!type || type.getRank() < 2 || type.getRank() > 3 || lastDim(norm->x) <= 0 ||
+      (norm->axis != -1 && norm->axis != type.getRank() - 1))
+    return;
+  Value scale = columnsOf(fuser, root, "scale", norm->scale, 1, norm->x);
+  Value offset = scale ? columnsOf(fuser, root, "offset", norm->offset, 0, norm->x) : Value();
+  if (!offset)
+    return;
+  OpBuilder builder(root.getOperation());
+  Node fused = NodeBuilder(builder, "_MklLayerNorm")
+                   .placedAs(root)
+                   .attr("T", dtypeAttr(norm->x.getType()))
+                   .attr("epsilon", builder.getF32FloatAttr(norm->epsilon))
+                   .inputs({norm->x, scale, offset})
+                   .control(fuser.controlOf(norm->nodes))
+                   .results(root->getResult(0).getType())
+                   .build();
+  fuser.replace(root, fused, norm->nodes);
+}
+
+void remapBatchNorm(Fuser &fuser, Node root) {
+  Node norm = fuser.producer(root->getOperand(0));
+  if (!norm || norm.opType() != "FusedBatchNormV3" || !isFloat32(root->getResult(0)) ||
+      !isNormalisation(norm, formatOf(norm)) || fuser.follower(root, norm) != root)
+    return;
+  OpBuilder builder(root.getOperation());
+  NodeBuilder node(builder, "_FusedBatchNormEx");
+  for (NamedAttribute attr : norm.attrs())
+    if (!attr.getName().strref().starts_with("_"))
+      node.attr(attr.getName(), attr.getValue());
+  SmallVector<Type> types(norm.results().getTypes());
+  types[0] = root->getResult(0).getType();
+  NodeSet nodes;
+  for (Node part : {root, norm})
+    nodes.insert(part.getOperation());
+  Node fused = node.attr("activation_mode", builder.getStringAttr("Relu"))
+                   .attr("num_side_inputs", builder.getI64IntegerAttr(0))
+                   .placedAs(root)
+                   .inputs(norm.data())
+                   .control(fuser.controlOf(nodes))
+                   .results(types)
+                   .build();
+  fuser.replace(root, fused, nodes);
+}
+
+void remapBatchNorms(const FusionScope &scope) {
+  Fuser fuser(scope, Fuser::TensorFlow);
+  for (Node node : nodesOf(scope.body, [](Node node) { return node.opType() == "Relu"; }))
+    remapBatchNorm(fuser, node);
+}
+
+void remapLayerNorms(const FusionScope &scope) {
+  Fuser fuser(scope, Fuser::TensorFlow);
+  for (Node node : endsOfForms(scope.body))
+    if (!fuser.isTaken(node))
+      remapLayerNorm(fuser, node);
+}
+
+} // namespace
+} // namespace tfg
+
+namespace {
 
 struct Remap : impl::RemapBase<Remap> {
   using Base::Base;
 
   void runOnOperation() override {
     tfg::SoftEdges soft(getOperation());
-    llvm::StringSet<> kept;
-    for (const std::string &name : keep)
-      kept.insert(name);
     tfg::Constants constants;
     if (failed(tfg::markFed(getOperation(), llvm::to_vector(feeds), constants)))
       return signalPassFailure();
-    tfg::WaitingNodes waiting(getOperation(), tfg::WaitingNodes::ForOthers);
-    tfg::forEachBody(getOperation(), [&](Block &body) {
-      tfg::ExchangeOrder exchanges(body, waiting);
-      tfg::Remapper remapper(body, constants, kept, exchanges, oneDnn);
-      remap(body, remapper);
-    });
-  }
-
-private:
-  // The last node of a chain finds the longest one, so users come before what they use. What a
-  // rewrite takes in is passed by.
-  void remap(Block &body, tfg::Remapper &remapper) {
-    SmallVector<Rewrite> rewrites;
-    if (layerNorm && oneDnn)
-      rewrites.push_back(tfg::fuseLayerNorm);
-    if (contractions)
-      rewrites.push_back(tfg::fuseContraction);
-    if (batchNorm && oneDnn)
-      rewrites.push_back(tfg::fuseBatchNorm);
-    std::vector<Operation *> order = tfg::topologicalOrder(body);
-    for (Operation *op : llvm::reverse(order)) {
-      tfg::Node node(op);
-      if (!tfg::Node::isNode(op) || node.numResults() == 0 || remapper.isTaken(node))
-        continue;
-      for (Rewrite rewrite : rewrites)
-        if (rewrite(remapper, node))
-          break;
-    }
-    if (isa<tfg::FuncOp>(body.getParentOp()))
-      remapper.eraseTaken();
+    tfg::forEachFusionScope(getOperation(), llvm::to_vector(keep), constants,
+                            [&](const tfg::FusionScope &scope) {
+                              if (layerNorm && oneDnn)
+                                tfg::remapLayerNorms(scope);
+                              if (contractions)
+                                tfg::remapContractions(scope, oneDnn);
+                              if (batchNorm && oneDnn)
+                                tfg::remapBatchNorms(scope);
+                            });
   }
 };
 

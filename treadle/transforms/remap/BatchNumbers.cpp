@@ -1,0 +1,68 @@
+#include "treadle/transforms/remap/Remap.h"
+
+#include "treadle/transforms/topological_sort/TopologicalSort.h"
+
+using namespace mlir;
+
+namespace treadle::tfg {
+
+bool BatchNumbers::areSame(Value a, Value b) {
+  if (numbers.empty())
+    for (Operation *op : topologicalOrder(fuser.scope.body))
+      if (Node::isNode(op) && fuser.producer(op->getResult(0)))
+        numbers[op->getResult(0)] = numberOf(Node(op));
+  auto x = numbers.find(a), y = numbers.find(b);
+  return a == b || (x != numbers.end() && y != numbers.end() && x->second == y->second);
+}
+
+unsigned BatchNumbers::numberOf(Value value) {
+  auto [entry, isNew] = numbers.try_emplace(value, next);
+  next += isNew;
+  return entry->second;
+}
+
+unsigned BatchNumbers::numberOf(Node node) {
+  static const llvm::StringSet<> ofFirst = {"Conv2D",
+                                            "DepthwiseConv2dNative",
+                                            "BiasAdd",
+                                            "Relu",
+                                            "Relu6",
+                                            "Elu",
+                                            "Tanh",
+                                            "LeakyRelu",
+                                            "MaxPool",
+                                            "_MaxPool",
+                                            "AvgPool",
+                                            "Sigmoid",
+                                            "FusedBatchNorm",
+                                            "FusedBatchNormV2",
+                                            "FusedBatchNormV3",
+                                            "Identity"};
+  static const llvm::StringSet<> ofBoth = {"Add", "AddV2", "Sub", "Mul"};
+  StringRef op = node.opType();
+  bool isRows = op == "MatMul" && node.attr<BoolAttr>("transpose_a") && !flag(node, "transpose_a");
+  if (ofFirst.contains(op) || isRows || (op == "Pad" && padsNoBatch(node)))
+    return numberOf(node->getOperand(0));
+  return ofBoth.contains(op) ? numberOfBoth(node) : next++;
+}
+
+bool BatchNumbers::padsNoBatch(Node node) const {
+  auto sizes = fuser.scope.constants.integersOf(fuser.source(node->getOperand(1)));
+  return sizes && sizes->size() > 1 && (*sizes)[0] == 0 && (*sizes)[1] == 0;
+}
+
+/// One operand may be the same for the whole batch.
+unsigned BatchNumbers::numberOfBoth(Node node) {
+  Value a = node->getOperand(0), b = node->getOperand(1);
+  auto isForAll = [&](Value value) {
+    RankedTensorType type = rankedTypeOf(value), result = rankedTypeOf(node->getResult(0));
+    return type && result &&
+           (type.getRank() < result.getRank() || (type.getRank() > 0 && type.getDimSize(0) == 1));
+  };
+  if (isForAll(a) || isForAll(b))
+    return numberOf(isForAll(a) ? b : a);
+  unsigned number = numberOf(a);
+  return number == numberOf(b) ? number : next++;
+}
+
+} // namespace treadle::tfg
