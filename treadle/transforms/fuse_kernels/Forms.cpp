@@ -6,36 +6,24 @@ using namespace mlir;
 
 namespace treadle::tfg {
 
-std::optional<ActivationForm> findActivation(const Fuser &fuser, Node root) {
+ArrayRef<FormFinder::Activation> FormFinder::allActivations() {
   // gelu(x) = x / 2 * (1 + erf(x / sqrt(2))), and its approximation by tanh.
-  struct Activation {
-    StringLiteral op;
-    Formula formula;
-  };
   static const Activation activations[] = {
       {"_GeluExact", Formula("x * 0.5 * (1 + Erf(x * 0.70710678)) | "
                              "x * 0.5 * Erfc(x * -0.70710678)")},
-      {"_GeluApproximate",
-       Formula("x * 0.5 * (1 + Tanh(x * 0.79788456 * s))"
-               " | x * 0.5 * (1 + Tanh(0.79788456 * (x + x * x * x * 0.044715)))"
-               "; s = 1 + x * x * 0.044715")},
+      {"_GeluApproximate", Formula("x * 0.5 * (1 + Tanh(inner))"
+                                   "; inner = x * 0.79788456 * (1 + x * x * 0.044715)"
+                                   " | 0.79788456 * (x + x * x * x * 0.044715)")},
       {"_Swish", Formula("x * Sigmoid(x * 1)")},
       {"_HardSwish", Formula("x * Relu6(x + 3) * 0.16666667")},
       {"_HardSigmoid", Formula("Relu6(x + 3) * 0.16666667")},
   };
-  ActivationForm found;
-  for (const Activation &row : activations)
-    if (row.formula.match(fuser, root, [&](const Formula::Match &match) {
-          found = {row.op, match["x"], root, match.nodes};
-          return fuser.canFuse(root, match.nodes);
-        }))
-      return found;
-  return std::nullopt;
+  return activations;
 }
 
-std::optional<LayerNorm> findLayerNorm(const Fuser &fuser, Node root) {
+const Formula &FormFinder::ofLayerNorm() {
   static const Formula formula(
-      "x * f + (offset - mean * f) | x * f + (offset + mean * f * -1) | scaled + offset | scaled"
+      "(offset - mean * f) + x * f | (offset + mean * f * -1) + x * f | scaled + offset | scaled"
       "; scaled = deviation * Rsqrt(e) | deviation * Rsqrt(e) * scale"
       " | deviation / Sqrt(e) | (deviation / Sqrt(e)) * scale"
       "; f = Rsqrt(e) | Rsqrt(e) * scale"
@@ -46,8 +34,30 @@ std::optional<LayerNorm> findLayerNorm(const Fuser &fuser, Node root) {
       "; squares = SquaredDifference(x, m) | SquaredDifference(m, x) | distance * distance"
       "; distance = x - m"
       "; m = mean | StopGradient(mean)");
+  return formula;
+}
+
+FormFinder::FormFinder(const Fuser &fuser)
+    : fuser(fuser), hasLayerNorm(ofLayerNorm().isPossible(fuser)) {
+  for (const Activation &row : allActivations())
+    if (row.formula.isPossible(fuser))
+      activations.push_back(&row);
+}
+
+std::optional<ActivationForm> FormFinder::activation(Node root) const {
+  ActivationForm found;
+  for (const Activation *row : activations)
+    if (row->formula.match(fuser, root, [&](const Formula::Match &match) {
+          found = {row->op, match["x"], root, match.nodes};
+          return fuser.canFuse(root, match.nodes);
+        }))
+      return found;
+  return std::nullopt;
+}
+
+std::optional<LayerNorm> FormFinder::layerNorm(Node root) const {
   LayerNorm found;
-  bool matches = formula.match(fuser, root, [&](const Formula::Match &match) {
+  bool matches = hasLayerNorm && ofLayerNorm().match(fuser, root, [&](const Formula::Match &match) {
     auto axes = fuser.scope.constants.integersOf(fuser.source(match["axes"]));
     if (!axes || axes->size() != 1 || !fuser.canFuse(root, match.nodes))
       return false;
@@ -94,8 +104,8 @@ void pass(const FusionScope &scope, Node node) {
   node->erase();
 }
 
-bool fuseLayerNorm(Fuser &fuser, Node root) {
-  std::optional<LayerNorm> norm = findLayerNorm(fuser, root);
+bool fuseLayerNorm(Fuser &fuser, const FormFinder &finder, Node root) {
+  std::optional<LayerNorm> norm = finder.layerNorm(root);
   if (!norm)
     return false;
   SmallVector<Value> inputs = {norm->x};
@@ -112,8 +122,8 @@ bool fuseLayerNorm(Fuser &fuser, Node root) {
   return true;
 }
 
-void fuseActivation(Fuser &fuser, Node root) {
-  if (std::optional<ActivationForm> form = findActivation(fuser, root))
+void fuseActivation(Fuser &fuser, const FormFinder &finder, Node root) {
+  if (std::optional<ActivationForm> form = finder.activation(root))
     replaceForm(
         fuser, root, form->op, form->x, form->nodes,
         Builder(root->getContext()).getNamedAttr("T", dtypeAttr(root->getResult(0).getType())));
@@ -140,10 +150,11 @@ void fuseForms(const FusionScope &scope) {
     pass(scope, node);
   {
     Fuser fuser(scope);
+    FormFinder finder(fuser);
     // The last node of a form finds the longest one.
     for (Node node : endsOfForms(scope.body))
-      if (!fuser.isTaken(node) && !scope.isKept(node) && !fuseLayerNorm(fuser, node))
-        fuseActivation(fuser, node);
+      if (!fuser.isTaken(node) && !scope.isKept(node) && !fuseLayerNorm(fuser, finder, node))
+        fuseActivation(fuser, finder, node);
   }
   moveReshapes(scope);
   fuseScales(scope);

@@ -13,7 +13,6 @@ struct ActivationForm {
   Node root;
   NodeSet nodes;
 };
-std::optional<ActivationForm> findActivation(const Fuser &fuser, Node root);
 
 /// The parts of (x - mean) / sqrt(variance + epsilon) * scale + offset. `scale` and `offset` are
 /// null where there are none.
@@ -23,7 +22,26 @@ struct LayerNorm {
   int64_t axis = 0; // the dimension over which the means are
   NodeSet nodes;
 };
-std::optional<LayerNorm> findLayerNorm(const Fuser &fuser, Node root);
+
+/// Finds the forms that end in a node of a body.
+class FormFinder {
+public:
+  explicit FormFinder(const Fuser &fuser);
+  std::optional<ActivationForm> activation(Node root) const;
+  std::optional<LayerNorm> layerNorm(Node root) const;
+
+private:
+  struct Activation {
+    llvm::StringLiteral op;
+    Formula formula;
+  };
+  static llvm::ArrayRef<Activation> allActivations();
+  static const Formula &ofLayerNorm();
+
+  const Fuser &fuser;
+  llvm::SmallVector<const Activation *> activations; // those that the body may have
+  bool hasLayerNorm;
+};
 
 /// Nodes that may be the last of a form, users first.
 llvm::SmallVector<Node> endsOfForms(mlir::Block &body);

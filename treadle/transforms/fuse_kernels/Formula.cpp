@@ -17,6 +17,31 @@ Formula::Formula(StringLiteral text) : text(text), top(parseEither()) {
     definitions[variable] = parseEither();
   }
   assert(this->text.empty() && "malformed formula");
+  // What says most is looked for first.
+  for (Term &term : terms)
+    if (term.kind == Term::Product)
+      llvm::partition(term.parts, [&](const Term *part) { return !isFree(part); });
+}
+
+bool Formula::isFree(const Term *term) const {
+  return term->kind == Term::Variable && !definitions[term->variable];
+}
+
+bool Formula::isPossible(const Fuser &fuser, const Term &term) const {
+  auto isPart = [&](const Term *part) { return isPossible(fuser, *part); };
+  switch (term.kind) {
+  case Term::Number:
+    return true;
+  case Term::Variable:
+    return isFree(&term) || isPart(definitions[term.variable]);
+  case Term::Either:
+    return llvm::any_of(term.parts, isPart);
+  case Term::Op:
+  case Term::Sum:
+  case Term::Product:
+    return (term.kind != Term::Op || fuser.hasOp(term.name)) && llvm::all_of(term.parts, isPart);
+  }
+  llvm_unreachable("unknown term");
 }
 
 bool Formula::take(StringRef token) {
@@ -266,25 +291,29 @@ private:
     }
     if (factors.size() == 1 && find(*factors[0], value, [&] { return next(number); }))
       return true;
-    if (Node node = nodeOf(value, "Mul", 2))
+    Node node = fuser.producer(value);
+    if (!node || !isFloat32(value))
+      return false;
+    StringRef op = node.opType();
+    auto findInput = [&](double scaled) {
+      return take(node, [&] { return findFactors(factors, node->getOperand(0), scaled, next); });
+    };
+    if (op == "Mul" && node.numData() == 2)
       return take(node, [&] { return splitFactors(factors, node, number, next); });
-    if (Node node = nodeOf(value, "Neg", 1))
-      return take(node, [&] { return findFactors(factors, node->getOperand(0), -number, next); });
-    if (Node node = nodeOf(value, "RealDiv", 2)) {
+    if (op == "Neg" && node.numData() == 1)
+      return findInput(-number);
+    if (op == "RealDiv" && node.numData() == 2) {
       std::optional<double> divisor = fuser.scalar(node->getOperand(1), maxRank);
-      return divisor && *divisor != 0 && take(node, [&] {
-               return findFactors(factors, node->getOperand(0), number / *divisor, next);
-             });
+      return divisor && *divisor != 0 && findInput(number / *divisor);
     }
-    return findPower(factors, value, number, next);
+    return (op == "Square" || op == "Pow") && findPower(factors, node, number, next);
   }
 
-  bool findPower(Factors factors, Value value, double number, NextNumber next) {
-    Node node = nodeOf(value, "Square", 1);
+  bool findPower(Factors factors, Node node, double number, NextNumber next) {
     double exponent = 2;
-    if (!node && (node = nodeOf(value, "Pow", 2)))
+    if (node.numData() == 2)
       exponent = fuser.scalar(node->getOperand(1)).value_or(0);
-    return node && exponent == static_cast<double>(factors.size()) && take(node, [&] {
+    return exponent == static_cast<double>(factors.size()) && take(node, [&] {
              return findEach(factors, node->getOperand(0), [&] { return next(number); });
            });
   }
@@ -301,7 +330,8 @@ private:
       SmallVector<const Term *, 3> sides[2];
       for (auto [i, factor] : llvm::enumerate(factors))
         sides[set >> i & 1].push_back(factor);
-      unsigned first = sides[0].size() > sides[1].size(); // cheaper to refute
+      // Numbers, and the factor that says most, are refuted soonest.
+      unsigned first = sides[1].empty() || (!sides[0].empty() && (set & 1));
       auto findOther = [&](double sofar) {
         return findFactors(sides[1 - first], node->getOperand(1 - first), sofar, next);
       };

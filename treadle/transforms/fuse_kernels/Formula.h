@@ -48,6 +48,8 @@ public:
   };
   using Accept = llvm::function_ref<bool(const Match &)>;
 
+  /// Whether the body has nodes of all ops that the formula needs.
+  bool isPossible(const Fuser &fuser) const { return isPossible(fuser, *top); }
   /// Calls `accept` with each way in which the formula describes what `root` gives, until it
   /// returns true. No value of a match that has no formula of its own is one of its nodes'.
   bool match(const Fuser &fuser, Node root, Accept accept, int maxRankOfNumbers = 1) const;
@@ -65,7 +67,8 @@ private:
   };
   static constexpr unsigned none = ~0U;
 
-  const Term *parse();
+  bool isFree(const Term *term) const;
+  bool isPossible(const Fuser &fuser, const Term &term) const;
   const Term *parseEither();
   const Term *parseSum();
   const Term *parseProduct();

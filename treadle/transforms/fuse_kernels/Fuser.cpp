@@ -53,6 +53,13 @@ std::optional<double> Fuser::scalar(Value value, int maxRank) const {
   return tensor.data<float>()[0];
 }
 
+bool Fuser::hasOp(StringRef op) const {
+  if (ops.empty())
+    for (Operation &node : scope.body)
+      ops.insert(node.getName().stripDialect());
+  return ops.contains(op) || ops.contains((op + "V2").str()) || ops.contains((op + "V3").str());
+}
+
 bool Fuser::isAlike(Node root, Node node) const {
   bool isInOnePlace = target == Kernels || (node.deviceAttr() == root.deviceAttr() &&
                                             node.assignedDeviceAttr() == root.assignedDeviceAttr());

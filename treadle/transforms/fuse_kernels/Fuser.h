@@ -34,6 +34,9 @@ public:
   /// The one element of a constant of at most `maxRank` dimensions.
   std::optional<double> scalar(mlir::Value value, int maxRank = 1) const;
 
+  /// Whether the body had a node of this op, or of a later version of it, when first asked.
+  bool hasOp(llvm::StringRef op) const;
+
   /// Whether `node` can become one with `root` and its name be lost: nobody asks for it or feeds
   /// it, and it is in the same place, calls no function, and is between the same exchanges.
   bool canJoin(Node root, Node node) const;
@@ -73,6 +76,7 @@ private:
 
   std::optional<NameScope> names;
   std::optional<bool> hasV1ControlFlow;
+  mutable llvm::StringSet<> ops;
   llvm::SetVector<mlir::Operation *> taken;
 };
 

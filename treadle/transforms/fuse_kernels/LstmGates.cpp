@@ -53,9 +53,9 @@ bool takeSums(const Fuser &fuser, Node split, Gates &gates) {
 }
 
 std::optional<Gates> find(const Fuser &fuser, Node output) {
-  static const Formula formula("Sigmoid(o) * Tanh(next)"
-                               "; next = Sigmoid(i) * Tanh(g) + Sigmoid(f) * cell"
-                               " | Sigmoid(i) * Tanh(g) + Sigmoid(f + $bias) * cell");
+  static const Formula formula(
+      "Sigmoid(o) * Tanh(next); next = new + old; new = Sigmoid(i) * Tanh(g)"
+      "; old = Sigmoid(f) * cell | Sigmoid(f + $bias) * cell");
   Gates gates;
   bool matches = formula.match(fuser, output, [&](const Formula::Match &match) {
     gates = {};

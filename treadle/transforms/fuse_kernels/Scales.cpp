@@ -10,7 +10,7 @@ namespace {
 
 /// Of x * f + (offset - mean * f) the operand x; null where the sum isn't of this form.
 OpOperand *scaledOf(const Fuser &fuser, Node sum) {
-  static const Formula formula("product + (offset - mean * f); product = x * f");
+  static const Formula formula("(offset - mean * f) + product; product = x * f");
   OpOperand *found = nullptr;
   formula.match(fuser, sum, [&](const Formula::Match &match) {
     Value product = match["product"];

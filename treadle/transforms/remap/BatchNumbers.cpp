@@ -1,5 +1,6 @@
 #include "treadle/transforms/remap/Remap.h"
 
+#include "treadle/ops/OpTable.h"
 #include "treadle/transforms/topological_sort/TopologicalSort.h"
 
 using namespace mlir;
@@ -22,28 +23,17 @@ unsigned BatchNumbers::numberOf(Value value) {
 }
 
 unsigned BatchNumbers::numberOf(Node node) {
-  static const llvm::StringSet<> ofFirst = {"Conv2D",
-                                            "DepthwiseConv2dNative",
-                                            "BiasAdd",
-                                            "Relu",
-                                            "Relu6",
-                                            "Elu",
-                                            "Tanh",
-                                            "LeakyRelu",
-                                            "MaxPool",
-                                            "_MaxPool",
-                                            "AvgPool",
-                                            "Sigmoid",
-                                            "FusedBatchNorm",
-                                            "FusedBatchNormV2",
-                                            "FusedBatchNormV3",
-                                            "Identity"};
-  static const llvm::StringSet<> ofBoth = {"Add", "AddV2", "Sub", "Mul"};
+  static const llvm::StringSet<> ofFirst = {"Conv2D",           "DepthwiseConv2dNative",
+                                            "BiasAdd",          "LeakyRelu",
+                                            "MaxPool",          "_MaxPool",
+                                            "AvgPool",          "FusedBatchNorm",
+                                            "FusedBatchNormV2", "FusedBatchNormV3"};
   StringRef op = node.opType();
   bool isRows = op == "MatMul" && node.attr<BoolAttr>("transpose_a") && !flag(node, "transpose_a");
   if (ofFirst.contains(op) || isRows || (op == "Pad" && padsNoBatch(node)))
     return numberOf(node->getOperand(0));
-  return ofBoth.contains(op) ? numberOfBoth(node) : next++;
+  const OpDef *def = lookupOp(op);
+  return def && !def->elementwise().empty() ? numberOfElements(node) : next++;
 }
 
 bool BatchNumbers::padsNoBatch(Node node) const {
@@ -51,18 +41,21 @@ bool BatchNumbers::padsNoBatch(Node node) const {
   return sizes && sizes->size() > 1 && (*sizes)[0] == 0 && (*sizes)[1] == 0;
 }
 
-/// One operand may be the same for the whole batch.
-unsigned BatchNumbers::numberOfBoth(Node node) {
-  Value a = node->getOperand(0), b = node->getOperand(1);
-  auto isForAll = [&](Value value) {
-    RankedTensorType type = rankedTypeOf(value), result = rankedTypeOf(node->getResult(0));
-    return type && result &&
-           (type.getRank() < result.getRank() || (type.getRank() > 0 && type.getDimSize(0) == 1));
-  };
-  if (isForAll(a) || isForAll(b))
-    return numberOf(isForAll(a) ? b : a);
-  unsigned number = numberOf(a);
-  return number == numberOf(b) ? number : next++;
+/// Some operands may be the same for the whole batch.
+unsigned BatchNumbers::numberOfElements(Node node) {
+  RankedTensorType result = rankedTypeOf(node->getResult(0));
+  std::optional<unsigned> number;
+  for (Value value : node.data()) {
+    RankedTensorType type = rankedTypeOf(value);
+    bool isForAll =
+        node.numData() > 1 && type && result &&
+        (type.getRank() < result.getRank() || (type.getRank() > 0 && type.getDimSize(0) == 1));
+    if (!isForAll && number.value_or(numberOf(value)) != numberOf(value))
+      return next++;
+    if (!isForAll)
+      number = numberOf(value);
+  }
+  return number ? *number : next++;
 }
 
 } // namespace treadle::tfg

@@ -102,8 +102,9 @@ class ContractionRemapper {
 public:
   ContractionRemapper(Fuser &fuser, bool withOneDnn)
       : fuser(fuser), withOneDnn(withOneDnn), batches(fuser) {
+    FormFinder finder(fuser);
     for (Node node : endsOfForms(fuser.scope.body))
-      if (std::optional<ActivationForm> form = findActivation(fuser, node))
+      if (std::optional<ActivationForm> form = finder.activation(node))
         activations[form->x] = *form;
   }
 

@@ -37,8 +37,8 @@ Value columnsOf(Fuser &fuser, Node root, StringRef suffix, Value value, float ot
   return makeVector(fuser, root, suffix, columns, value ? ValueRange(value) : ValueRange(), x);
 }
 
-void remapLayerNorm(Fuser &fuser, Node root) {
-  std::optional<LayerNorm> norm = findLayerNorm(fuser, root);
+void remapLayerNorm(Fuser &fuser, const FormFinder &finder, Node root) {
+  std::optional<LayerNorm> norm = finder.layerNorm(root);
   // TensorFlow's kernel knows two and three dimensions, and normalises over the last one.
   RankedTensorType type = norm ? rankedTypeOf(norm->x) : RankedTensorType();
   if (!type || type.getRank() < 2 || type.getRank() > 3 || lastDim(norm->x) <= 0 ||
@@ -93,9 +93,10 @@ void remapBatchNorms(const FusionScope &scope) {
 
 void remapLayerNorms(const FusionScope &scope) {
   Fuser fuser(scope, Fuser::TensorFlow);
+  FormFinder finder(fuser);
   for (Node node : endsOfForms(scope.body))
     if (!fuser.isTaken(node))
-      remapLayerNorm(fuser, node);
+      remapLayerNorm(fuser, finder, node);
 }
 
 } // namespace

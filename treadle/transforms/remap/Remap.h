@@ -18,7 +18,7 @@ public:
 private:
   unsigned numberOf(mlir::Value value);
   unsigned numberOf(Node node);
-  unsigned numberOfBoth(Node node);
+  unsigned numberOfElements(Node node);
   bool padsNoBatch(Node node) const;
 
   const Fuser &fuser;
