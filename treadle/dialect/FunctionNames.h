@@ -20,10 +20,6 @@ inline FunctionMap functionsOf(mlir::ModuleOp module) {
   return functions;
 }
 
-/// On a tfg.graph while passes run: functions that somebody outside of the module knows, as a list
-/// of #tf_type.func. They stay, with their signatures.
-inline constexpr llvm::StringLiteral keptFunctionsKey = "tfg.kept_functions";
-
 /// Visits each function reference in an attribute, at any depth, inner ones first. Attribute::walk
 /// would do, but keeps a table of all that it has seen, which is most of the time that many passes
 /// take.

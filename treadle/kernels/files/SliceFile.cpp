@@ -58,7 +58,7 @@ bool readStored(std::string_view message, StoredTensor &tensor) {
 }
 
 /// A part that is stored, and what of it is wanted.
-struct Part {
+struct StoredSlice {
   TensorSlice from, common;
   Tensor value;
 };
@@ -145,7 +145,7 @@ const StoredTensor *SliceFileReader::find(std::string_view name) const {
 Expected<Tensor> SliceFileReader::read(const StoredTensor &tensor,
                                        const TensorSlice &wanted) const {
   std::vector<int64_t> dims = TREADLE_TRY(wanted.dimsIn(tensor.dims));
-  std::vector<Part> parts;
+  std::vector<StoredSlice> parts;
   int64_t covered = 0, count = countElements(dims).value_or(0);
   for (const TensorSlice &slice : tensor.slices) {
     TensorSlice from = slice.resolved(tensor.dims);

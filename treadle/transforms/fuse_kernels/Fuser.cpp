@@ -1,5 +1,6 @@
 #include "treadle/transforms/fuse_kernels/Fuser.h"
 
+#include "treadle/dialect/NodeAttributes.h"
 #include "treadle/rewriting/SoftEdges.h"
 
 using namespace mlir;
@@ -128,7 +129,7 @@ SmallVector<Value> Fuser::controlOf(const NodeSet &nodes) const {
 void Fuser::replace(Node root, Node fused, const NodeSet &nodes, Node named, unsigned result) {
   if (!named)
     for (NamedAttribute attr : root.attrs())
-      if (attr.getName().strref().starts_with("_") && !root.isKeyword(attr.getName()))
+      if (isAboutNode(attr.getName()) && !root.isKeyword(attr.getName()))
         fused->setDiscardableAttr(attr.getName(), attr.getValue());
   named = named ? named : root;
   fused.setName(named.name());

@@ -1,5 +1,6 @@
 #include "treadle/transforms/remap/Remap.h"
 
+#include "treadle/dialect/NodeAttributes.h"
 #include "treadle/rewriting/SoftEdges.h"
 #include "treadle/transforms/Passes.h"
 
@@ -68,7 +69,7 @@ void remapBatchNorm(Fuser &fuser, Node root) {
   OpBuilder builder(root.getOperation());
   NodeBuilder node(builder, "_FusedBatchNormEx");
   for (NamedAttribute attr : norm.attrs())
-    if (!attr.getName().strref().starts_with("_"))
+    if (!isAboutNode(attr.getName()))
       node.attr(attr.getName(), attr.getValue());
   SmallVector<Type> types(norm.results().getTypes());
   types[0] = root->getResult(0).getType();
