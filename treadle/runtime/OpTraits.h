@@ -1,8 +1,6 @@
 // What is said of ops whose kernels users register: what they do besides giving their results.
 #pragma once
 
-#include "treadle/ops/OpTable.h"
-
 #include <map>
 #include <string>
 #include <string_view>
@@ -37,10 +35,7 @@ public:
     byName.insert_or_assign(std::move(op), std::move(traits));
   }
   /// Null if nothing is said of it. `token` is that of a PyFunc.
-  const OpTraits *find(std::string_view op, std::string_view token = {}) const {
-    auto it = byName.find(opFacts(op).runsPython ? token : op);
-    return it == byName.end() ? nullptr : &it->second;
-  }
+  const OpTraits *find(std::string_view op, std::string_view token = {}) const;
   bool empty() const { return byName.empty(); }
 
 private:
