@@ -6,23 +6,18 @@ using namespace mlir;
 
 namespace treadle::tfg {
 
-ArrayRef<FormFinder::Activation> FormFinder::allActivations() {
+FormFinder::FormFinder(const Fuser &fuser) : fuser(fuser) {
   // gelu(x) = x / 2 * (1 + erf(x / sqrt(2))), and its approximation by tanh.
-  static const Activation activations[] = {
-      {"_GeluExact", Formula("x * 0.5 * (1 + Erf(x * 0.70710678)) | "
-                             "x * 0.5 * Erfc(x * -0.70710678)")},
-      {"_GeluApproximate", Formula("x * 0.5 * (1 + Tanh(inner))"
-                                   "; inner = x * 0.79788456 * (1 + x * x * 0.044715)"
-                                   " | 0.79788456 * (x + x * x * x * 0.044715)")},
-      {"_Swish", Formula("x * Sigmoid(x * 1)")},
-      {"_HardSwish", Formula("x * Relu6(x + 3) * 0.16666667")},
-      {"_HardSigmoid", Formula("Relu6(x + 3) * 0.16666667")},
+  static const std::pair<StringRef, Formula> all[] = {
+      {"_GeluExact", "x * 0.5 * (1 + Erf(x * 0.70710678)) | x * 0.5 * Erfc(x * -0.70710678)"},
+      {"_GeluApproximate", "x * 0.5 * (1 + Tanh(inner))"
+                           "; inner = x * 0.79788456 * (1 + x * x * 0.044715)"
+                           " | 0.79788456 * (x + x * x * x * 0.044715)"},
+      {"_Swish", "x * Sigmoid(x * 1)"},
+      {"_HardSwish", "x * Relu6(x + 3) * 0.16666667"},
+      {"_HardSigmoid", "Relu6(x + 3) * 0.16666667"},
   };
-  return activations;
-}
-
-const Formula &FormFinder::ofLayerNorm() {
-  static const Formula formula(
+  static const Formula norm(
       "(offset - mean * f) + x * f | (offset + mean * f * -1) + x * f | scaled + offset | scaled"
       "; scaled = deviation * Rsqrt(e) | deviation * Rsqrt(e) * scale"
       " | deviation / Sqrt(e) | (deviation / Sqrt(e)) * scale"
@@ -34,21 +29,18 @@ const Formula &FormFinder::ofLayerNorm() {
       "; squares = SquaredDifference(x, m) | SquaredDifference(m, x) | distance * distance"
       "; distance = x - m"
       "; m = mean | StopGradient(mean)");
-  return formula;
-}
-
-FormFinder::FormFinder(const Fuser &fuser)
-    : fuser(fuser), hasLayerNorm(ofLayerNorm().isPossible(fuser)) {
-  for (const Activation &row : allActivations())
-    if (row.formula.isPossible(fuser))
-      activations.push_back(&row);
+  for (const auto &[op, formula] : all)
+    if (formula.isPossible(fuser))
+      activations.emplace_back(op, &formula);
+  if (norm.isPossible(fuser))
+    ofLayerNorm = &norm;
 }
 
 std::optional<ActivationForm> FormFinder::activation(Node root) const {
   ActivationForm found;
-  for (const Activation *row : activations)
-    if (row->formula.match(fuser, root, [&](const Formula::Match &match) {
-          found = {row->op, match["x"], root, match.nodes};
+  for (auto [op, formula] : activations)
+    if (formula->match(fuser, root, [&, op = op](const Formula::Match &match) {
+          found = {op, match["x"], root, match.nodes};
           return fuser.canFuse(root, match.nodes);
         }))
       return found;
@@ -57,7 +49,7 @@ std::optional<ActivationForm> FormFinder::activation(Node root) const {
 
 std::optional<LayerNorm> FormFinder::layerNorm(Node root) const {
   LayerNorm found;
-  bool matches = hasLayerNorm && ofLayerNorm().match(fuser, root, [&](const Formula::Match &match) {
+  bool matches = ofLayerNorm && ofLayerNorm->match(fuser, root, [&](const Formula::Match &match) {
     auto axes = fuser.scope.constants.integersOf(fuser.source(match["axes"]));
     if (!axes || axes->size() != 1 || !fuser.canFuse(root, match.nodes))
       return false;

@@ -31,16 +31,10 @@ public:
   std::optional<LayerNorm> layerNorm(Node root) const;
 
 private:
-  struct Activation {
-    llvm::StringLiteral op;
-    Formula formula;
-  };
-  static llvm::ArrayRef<Activation> allActivations();
-  static const Formula &ofLayerNorm();
-
   const Fuser &fuser;
-  llvm::SmallVector<const Activation *> activations; // those that the body may have
-  bool hasLayerNorm;
+  // Those that the body may have: activations by their ops.
+  llvm::SmallVector<std::pair<llvm::StringRef, const Formula *>> activations;
+  const Formula *ofLayerNorm = nullptr;
 };
 
 /// Nodes that may be the last of a form, users first.

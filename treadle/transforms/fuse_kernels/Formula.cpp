@@ -10,7 +10,7 @@ namespace treadle::tfg {
 
 // --- formulas read -------------------------------------------------------------------------------
 
-Formula::Formula(StringLiteral text) : text(text), top(parseEither()) {
+Formula::Formula(const char *text) : text(text), top(parseEither()) {
   while (take(";")) {
     unsigned variable = variableOf(takeName());
     take("=");

@@ -24,8 +24,8 @@ namespace treadle::tfg {
 ///   ...; m = a      below, m is a value that `a` is a formula of
 class Formula {
 public:
-  /// `text` must be a literal. Malformed ones are errors of the programmer.
-  explicit Formula(llvm::StringLiteral text);
+  /// `text` must live on. Malformed ones are errors of the programmer.
+  Formula(const char *text);
   Formula(const Formula &) = delete;
   Formula &operator=(const Formula &) = delete;
 

@@ -1,5 +1,5 @@
 #include "treadle/dialect/NodeAttributes.h"
-#include "treadle/transforms/fuse_kernels/FuseKernels.h"
+#include "treadle/transforms/fuse_kernels/Fuser.h"
 
 using namespace mlir;
 
@@ -23,12 +23,11 @@ bool isIn(StringRef op, std::initializer_list<StringRef> ops) {
 /// Whether it is a convolution of images whose channels are last, of which other positions may be
 /// wanted.
 bool isConvolution(Node node) {
-  auto format = node.attr<StringAttr>("data_format");
   SmallVector<int64_t> strides = integersOf(node, "strides");
   return isIn(node.opType(),
               {"Conv2D", "_FusedConv2D", "DepthwiseConv2dNative", "_FusedDepthwiseConv2dNative"}) &&
          node.numResults() == 1 && node.numData() >= 2 && strides.size() == imageRank &&
-         strides[0] == 1 && strides[3] == 1 && (!format || format.getValue() == "NHWC") &&
+         strides[0] == 1 && strides[3] == 1 && formatOf(node) == "NHWC" &&
          !node.attr<IntegerAttr>("sampling");
 }
 
@@ -140,11 +139,8 @@ private:
 bool mayBeSampled(Node node) { return stepOf(node) > 1; }
 
 void sampleImages(const FusionScope &scope) {
-  SmallVector<Node> found;
-  for (Operation &op : scope.body)
-    if (Node::isNode(&op) && stepOfPoint(scope, Node(&op)) > 1)
-      found.push_back(Node(&op));
-  for (Node node : found)
+  auto hasStep = [&](Node node) { return stepOfPoint(scope, node) > 1; };
+  for (Node node : nodesOf(scope.body, hasStep))
     Sampler(scope).run(node);
 }
 

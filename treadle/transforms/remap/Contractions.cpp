@@ -102,9 +102,10 @@ class ContractionRemapper {
 public:
   ContractionRemapper(Fuser &fuser, bool withOneDnn)
       : fuser(fuser), withOneDnn(withOneDnn), batches(fuser) {
+    // The others hide what can be run: relu6(x + 3) / 6 is a bias and Relu6.
     FormFinder finder(fuser);
     for (Node node : endsOfForms(fuser.scope.body))
-      if (std::optional<ActivationForm> form = finder.activation(node))
+      if (auto form = finder.activation(node); form && form->op.starts_with("_Gelu"))
         activations[form->x] = *form;
   }
 
@@ -242,7 +243,6 @@ private:
       if (!takesBatchNorm() || fuser.constant(filter))
         return false;
       epilogue.add(link);
-      epilogue.arguments.resize(4);
       return true;
     }
     Value side = sideOf(link);

@@ -68,3 +68,17 @@ tfg.func @norm(%x: tensor<2x4x4x1xf32> {tfg.name = "x"}, %f: tensor<1x1x1x2xf32>
   %r, %rc = Relu(%n#0) name("r") {T = f32} : (tensor<2x4x4x2xf32>) -> (tensor<*xf32>)
   return(%r) : tensor<*xf32>
 }
+
+// relu6(x + 3) / 6 isn't an activation of TensorFlow's: the product takes in what it can.
+// CHECK-LABEL: tfg.func @hard
+// CHECK: _FusedMatMul(%x, %w, %{{.*}}) name("r") {{.*}}fused_ops = ["BiasAdd", "Relu6"]
+// CHECK: RealDiv({{.*}}) name("d")
+tfg.func @hard(%x: tensor<?x2xf32> {tfg.name = "x"}, %w: tensor<2x3xf32> {tfg.name = "w"}) -> (tensor<?x3xf32> {tfg.name = "out"}) {
+  %t, %tc = Const name("t") {dtype = f32, value = dense<3.0> : tensor<f32>} : () -> (tensor<f32>)
+  %s, %sc = Const name("s") {dtype = f32, value = dense<6.0> : tensor<f32>} : () -> (tensor<f32>)
+  %p, %pc = MatMul(%x, %w) name("p") {T = f32, transpose_a = false, transpose_b = false} : (tensor<?x2xf32>, tensor<2x3xf32>) -> (tensor<?x3xf32>)
+  %a, %ac = AddV2(%p, %t) name("a") {T = f32} : (tensor<?x3xf32>, tensor<f32>) -> (tensor<?x3xf32>)
+  %r, %rc = Relu6(%a) name("r") {T = f32} : (tensor<?x3xf32>) -> (tensor<?x3xf32>)
+  %d, %dc = RealDiv(%r, %s) name("d") {T = f32} : (tensor<?x3xf32>, tensor<f32>) -> (tensor<?x3xf32>)
+  return(%d) : tensor<?x3xf32>
+}
