@@ -311,9 +311,9 @@ private:
 
   bool findPower(Factors factors, Node node, double number, NextNumber next) {
     double exponent = 2;
-    if (node.numData() == 2)
-      exponent = fuser.scalar(node->getOperand(1)).value_or(0);
-    return exponent == static_cast<double>(factors.size()) && take(node, [&] {
+    if (node.opType() == "Pow")
+      exponent = node.numData() == 2 ? fuser.scalar(node->getOperand(1)).value_or(0) : 0;
+    return node.numData() > 0 && exponent == static_cast<double>(factors.size()) && take(node, [&] {
              return findEach(factors, node->getOperand(0), [&] { return next(number); });
            });
   }

@@ -29,6 +29,8 @@ unsigned BatchNumbers::numberOf(Node node) {
                                             "AvgPool",          "FusedBatchNorm",
                                             "FusedBatchNormV2", "FusedBatchNormV3"};
   StringRef op = node.opType();
+  if (node.numData() == 0)
+    return next++;
   bool isRows = op == "MatMul" && node.attr<BoolAttr>("transpose_a") && !flag(node, "transpose_a");
   if (ofFirst.contains(op) || isRows || (op == "Pad" && padsNoBatch(node)))
     return numberOf(node->getOperand(0));

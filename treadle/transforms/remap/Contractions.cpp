@@ -82,7 +82,7 @@ bool isProductOfRows(Node node) {
 const ContractionOp *findContraction(Node node) {
   auto row = llvm::find_if(contractions, [&](auto &row) { return row.op == node.opType(); });
   auto padding = node.attr<StringAttr>("padding");
-  if (row == std::end(contractions) || !isFloat32(node->getResult(0)) ||
+  if (row == std::end(contractions) || node.numData() < 2 || !isFloat32(node->getResult(0)) ||
       (row->op == "Einsum" && !isProductOfRows(node)) ||
       (row->op == "DepthwiseConv2dNative" && padding && padding.getValue() == "EXPLICIT"))
     return nullptr;

@@ -88,7 +88,8 @@ void remapBatchNorm(Fuser &fuser, Node root) {
 
 void remapBatchNorms(const FusionScope &scope) {
   Fuser fuser(scope, Fuser::TensorFlow);
-  for (Node node : nodesOf(scope.body, [](Node node) { return node.opType() == "Relu"; }))
+  for (Node node : nodesOf(
+           scope.body, [](Node node) { return node.opType() == "Relu" && node.numData() == 1; }))
     remapBatchNorm(fuser, node);
 }
 
