@@ -2,6 +2,7 @@
 #include "treadle/shapes/ShapeFunctions.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 namespace treadle {
@@ -201,7 +202,31 @@ ShapeResults broadcastGradientAxes(const ShapeQuery &query) {
   return out;
 }
 
+/// The one element of an input that is a constant of floats; nothing for others.
+std::optional<double> floatOf(const KnownValue &value) {
+  const Tensor &constant = value.constant;
+  if (!constant || constant.count() != 1)
+    return std::nullopt;
+  if (constant.dtype() == DType::Float32)
+    return constant.scalarValue<float>();
+  return constant.dtype() == DType::Float64 ? std::optional(constant.scalarValue<double>())
+                                            : std::nullopt;
+}
+
+/// As many as the kernel makes; unknown where it fails.
+int64_t lengthOfFloats(const ShapeQuery &query) {
+  std::optional<double> start = floatOf(query.input(0)), limit = floatOf(query.input(1)),
+                        step = floatOf(query.input(2));
+  if (!start || !limit || !step || (*step > 0 ? *start > *limit : *limit > *start))
+    return Shape::unknown;
+  double length = std::ceil(std::abs((*limit - *start) / *step));
+  constexpr double most = 9.2e18;
+  return length < most ? static_cast<int64_t>(length) : Shape::unknown;
+}
+
 ShapeResults range(const ShapeQuery &query) {
+  if (isFloating(query.resultType(0)))
+    return {Shape{lengthOfFloats(query)}};
   std::optional<int64_t> start = query.integer(0), limit = query.integer(1),
                          step = query.integer(2);
   int64_t distance = 0;

@@ -183,6 +183,20 @@ TEST(ShapeFunctions, ListsOfAnyShapeStayThat) {
   EXPECT_EQ(pushed.values[0].held, std::vector<Shape>{Shape()});
 }
 
+TEST(ShapeFunctions, RangeOfFloats) {
+  auto lengthOf = [](float start, float limit, float step) {
+    std::vector<KnownValue> inputs;
+    for (float number : {start, limit, step})
+      inputs.push_back(knownOf(Tensor::scalar(DType::Float32, number)));
+    return infer(TestNode("Range", 1, {}, DType::Float32), inputs).values[0].shape.dim(0);
+  };
+  EXPECT_EQ(lengthOf(0, 1, 0.3F), 4);
+  EXPECT_EQ(lengthOf(0, 1e12F, 1), int64_t(1e12F));
+  EXPECT_EQ(lengthOf(3, 0, -2), 2);
+  EXPECT_EQ(lengthOf(0, 3, -2), u);
+  EXPECT_EQ(lengthOf(0, 3, 0), u);
+}
+
 TEST(IntegerValues, AreFollowed) {
   auto valuesOf = [](std::string op, const std::vector<KnownValue> &inputs, AttrMap attrs = {}) {
     ShapeResults out = infer(TestNode(std::move(op), 1, std::move(attrs)), inputs);

@@ -1,5 +1,6 @@
 #include "treadle/transforms/constant_folding/Simplifier.h"
 
+#include "treadle/analysis/shapes/NodeShapes.h"
 #include "treadle/lowering/Attributes.h"
 #include "treadle/ops/OpTable.h"
 
@@ -182,6 +183,22 @@ static void replaceResults(Simplifier &simplifier, Node node, ArrayRef<Tensor> v
       result.replaceAllUsesWith(constant);
     }
   }
+}
+
+/// How many bytes the results will have, as far as shapes tell.
+static int64_t expectedBytes(Node node, ArrayRef<Tensor> inputs) {
+  SmallVector<KnownValue> known(llvm::map_range(inputs, knownOf));
+  SmallVector<const KnownValue *> pointers;
+  for (const KnownValue &value : known)
+    pointers.push_back(&value);
+  double bytes = 0;
+  const ShapeResults results = shapesOf(node, pointers);
+  for (auto [result, value] : llvm::zip(node.results(), results.values))
+    if (int64_t count = value.shape.count(); dims::isKnown(count))
+      bytes += static_cast<double>(count) *
+               static_cast<double>(dtypeSize(valueTypeOf(result.getType()).dtype));
+  constexpr double most = 1e18;
+  return static_cast<int64_t>(std::min(bytes, most));
 }
 
 Node foldConstantInputs(Simplifier &simplifier, Node node) {

@@ -73,9 +73,6 @@ struct RuleEntry {
 llvm::ArrayRef<RuleEntry> arithmeticRules();
 llvm::ArrayRef<RuleEntry> shapeRules();
 
-/// How many bytes a node's result will have, for ops that make much of little; else 0.
-int64_t expectedBytes(Node node, llvm::ArrayRef<Tensor> inputs);
-
 /// Evaluates a node of constant inputs with the runtime's kernel.
 Node foldConstantInputs(Simplifier &simplifier, Node node);
 

@@ -223,10 +223,8 @@ void ShapeAnalysis::evaluateInto(Node node, ArrayRef<const KnownValue *> inputs,
   std::vector<Tensor> constants;
   for (const KnownValue *input : inputs)
     constants.push_back(input->constant);
-  constexpr int64_t mostBytes = mostConstants * 16;
   // A default is what a run has that gives nothing else.
-  if (isPlaceholder(node) || !isNeeded || isLarge || !effects.isPure(node) ||
-      expectedBytes(node, constants) > mostBytes)
+  if (isPlaceholder(node) || !isNeeded || isLarge || !effects.isPure(node))
     return;
   Expected<std::vector<Tensor>> values = evaluate(node, std::move(constants));
   if (!values || values->size() != results.values.size())
