@@ -126,4 +126,9 @@ ResourceName ResourceName::of(const BindContext &node) {
           node.attrs.getOr("shared_name", std::string())};
 }
 
+ResourceName ResourceName::ofOrNode(const BindContext &node) {
+  ResourceName name = of(node);
+  return name.name.empty() ? ResourceName{name.container, std::string(node.node)} : name;
+}
+
 } // namespace treadle

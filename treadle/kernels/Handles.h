@@ -17,6 +17,8 @@ Tensor makeHandle(Ref<Resource> resource);
 struct ResourceName {
   std::string container, name;
   static ResourceName of(const BindContext &node);
+  /// The same; where no name is stated, the node's own.
+  static ResourceName ofOrNode(const BindContext &node);
 };
 
 /// A handle in whichever form an output has: a resource, a string [container, name], or a reference

@@ -92,7 +92,7 @@ public:
   bool hasFailed() const { return error != nullptr; }
 
   /// The value of an Expected, or nothing having failed with its error:
-  /// `auto t = ctx.check(Tensor::make(...)); if (!t) return;`
+  /// `Tensor t = TREADLE_OR_RETURN(ctx.check(Tensor::make(...)));`
   template <typename T> std::optional<T> check(Expected<T> value) {
     if (!value) {
       fail(std::move(value.error()));
@@ -137,6 +137,21 @@ protected:
 private:
   Tensor *makeOutput(int i, DType dtype, Dims dims);
 };
+
+namespace detail {
+template <typename T> T given(T pointer) { return pointer; }
+template <typename T> T given(std::optional<T> value) { return std::move(*value); }
+} // namespace detail
+
+/// A pointer, or the value of an optional; where there is none, the kernel, which has failed then,
+/// returns: `Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, dtype, dims));`.
+#define TREADLE_OR_RETURN(...)                                                                     \
+  __extension__({                                                                                  \
+    auto treadleTried = (__VA_ARGS__);                                                             \
+    if (!treadleTried)                                                                             \
+      return;                                                                                      \
+    ::treadle::detail::given(std::move(treadleTried));                                             \
+  })
 
 /// A waiting op. Exactly one of completion, failure and cancellation wins. Thread-safe.
 class Suspension : public RefCounted {

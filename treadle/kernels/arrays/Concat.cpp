@@ -104,9 +104,7 @@ void concatOffset(OpContext &ctx) {
                                       " differs from shape 0 in another dimension "
                                       "than the one joined, ",
                                       axis));
-    Tensor *out = ctx.allocateOutput(i, shape.dtype(), {shape.count()});
-    if (!out)
-      return;
+    Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(i, shape.dtype(), {shape.count()}));
     zeroElements(out->dtype(), out->raw(), out->count());
     if (out->dtype() == DType::Int64)
       out->data<int64_t>()[axis] = offset;
@@ -245,15 +243,13 @@ void splitV(OpContext &ctx) {
   int64_t axis;
   if (!readAxis(ctx, 2, axis) || !checkAxis(ctx, axis, whole.rank()))
     return;
-  auto sizes =
-      ctx.check(splitSizes(ctx.input(1), ctx.numOutputs(), whole.dim(static_cast<int>(axis))));
-  if (!sizes)
-    return;
+  auto sizes = TREADLE_OR_RETURN(
+      ctx.check(splitSizes(ctx.input(1), ctx.numOutputs(), whole.dim(static_cast<int>(axis)))));
   DimVector dims(whole.dims());
   int64_t rows = countBetween(dims, 0, axis), inner = countBetween(dims, axis + 1, dims.size());
   int64_t offset = 0;
   for (int i = 0; i < ctx.numOutputs(); ++i) {
-    dims[axis] = (*sizes)[i];
+    dims[axis] = sizes[i];
     int64_t width = dims[axis] * inner;
     if (!setColumns(ctx, i, whole, rows, offset, width, dims))
       return;

@@ -184,14 +184,10 @@ template <typename T> struct Range {
       return;
     T start = *ctx.input(0).data<T>(), limit = *ctx.input(1).data<T>();
     T delta = *ctx.input(2).data<T>();
-    auto length = ctx.check(rangeLength(start, limit, delta));
-    if (!length)
-      return;
-    Tensor *out = ctx.allocateOutput(0, dtypeOf<T>, {*length});
-    if (!out)
-      return;
+    auto length = TREADLE_OR_RETURN(ctx.check(rangeLength(start, limit, delta)));
+    Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, dtypeOf<T>, {length}));
     T *to = out->data<T>();
-    for (int64_t i = 0; i < *length; ++i)
+    for (int64_t i = 0; i < length; ++i)
       to[i] = static_cast<T>(start + static_cast<T>(i) * delta);
   }
 };
@@ -205,9 +201,7 @@ template <typename T> struct LinSpace {
     int64_t num = indexAt(ctx.input(2), 0);
     if (num <= 0)
       return ctx.fail(invalidArgument("num is ", num, ", expected more than 0"));
-    Tensor *out = ctx.allocateOutput(0, dtypeOf<T>, {num});
-    if (!out)
-      return;
+    Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, dtypeOf<T>, {num}));
     T *to = out->data<T>();
     to[0] = start;
     if (num == 1)
@@ -237,9 +231,7 @@ void oneHot(OpContext &ctx) {
   for (int i = 0; i <= indices.rank(); ++i)
     dims.push(i == axis ? depth : indices.dim(i < axis ? i : i - 1));
   DType dtype = ctx.input(2).dtype();
-  Tensor *out = ctx.allocateOutput(0, dtype, dims);
-  if (!out)
-    return;
+  Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, dtype, dims));
   fillElements(dtype, out->raw(), ctx.input(3).raw(), out->count());
   int64_t inner = countBetween(indices.dims(), axis, indices.rank());
   for (int64_t i = 0, n = out->count() ? indices.count() : 0; i < n; ++i) {

@@ -81,18 +81,16 @@ std::string positionText(const Tensor &t, int64_t i) {
 
 template <typename Index> void gather(OpContext &ctx, int64_t axis, int64_t batchDims) {
   const Tensor &params = ctx.input(0), &indices = ctx.input(1);
-  auto shape = ctx.check(gatherShape(params, indices, axis, batchDims));
-  if (!shape)
-    return;
-  Tensor *out = ctx.allocateOutput(0, params.dtype(), shape->result);
+  auto shape = TREADLE_OR_RETURN(ctx.check(gatherShape(params, indices, axis, batchDims)));
+  Tensor *out = ctx.allocateOutput(0, params.dtype(), shape.result);
   if (!out || !out->count())
     return;
-  if (int64_t bad = findOutside<Index>(indices, shape->limit); bad >= 0)
+  if (int64_t bad = findOutside<Index>(indices, shape.limit); bad >= 0)
     return ctx.fail(invalidArgument("indices", positionText(indices, bad), " = ",
-                                    indices.data<Index>()[bad], " is not in [0, ", shape->limit,
+                                    indices.data<Index>()[bad], " is not in [0, ", shape.limit,
                                     ")"));
   visitMoved(params.dtype(), [&]<typename T>() {
-    gatherRows(*shape, params.data<T>(), indices.data<Index>(), out->data<T>());
+    gatherRows(shape, params.data<T>(), indices.data<Index>(), out->data<T>());
   });
 }
 
@@ -137,9 +135,7 @@ void gatherNd(OpContext &ctx) {
   DimVector dims(indices.dims().first(indices.rank() - 1));
   for (int64_t d = depth; d < params.rank(); ++d)
     dims.push(params.dims()[d]);
-  Tensor *out = ctx.allocateOutput(0, params.dtype(), dims);
-  if (!out)
-    return;
+  Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, params.dtype(), dims));
   if (rows && !params.count())
     return ctx.fail(invalidArgument("indices ask for ", rows, " entries, but params is empty"));
   DType dtype = params.dtype();

@@ -32,18 +32,14 @@ void dynamicPartition(OpContext &ctx) {
     return ctx.fail(invalidArgument("data has shape ", dimsText(data.dims()),
                                     ", expected one that starts with that of partitions, ",
                                     dimsText(partitions.dims())));
-  auto counts = ctx.check(countRows(partitions, ctx.numOutputs()));
-  if (!counts)
-    return;
+  auto counts = TREADLE_OR_RETURN(ctx.check(countRows(partitions, ctx.numOutputs())));
   DimVector dims(1);
   for (int64_t d : data.dims().subspan(static_cast<size_t>(partitions.rank())))
     dims.push(d);
   std::vector<void *> next;
   for (int o = 0; o < ctx.numOutputs(); ++o) {
-    dims[0] = (*counts)[static_cast<size_t>(o)];
-    Tensor *out = ctx.allocateOutput(o, data.dtype(), dims);
-    if (!out)
-      return;
+    dims[0] = counts[static_cast<size_t>(o)];
+    Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(o, data.dtype(), dims));
     next.push_back(out->raw());
   }
   int64_t width = countBetween(dims, 1, dims.size());
@@ -93,28 +89,26 @@ Expected<Stitch> checkStitch(OpContext &ctx) {
 
 // Where indices repeat, the last row stays; rows that no index names are zero.
 void dynamicStitch(OpContext &ctx) {
-  auto stitch = ctx.check(checkStitch(ctx));
-  if (!stitch)
-    return;
+  auto stitch = TREADLE_OR_RETURN(ctx.check(checkStitch(ctx)));
   int n = ctx.numInputs() / 2;
   DType dtype = ctx.input(n).dtype();
-  Tensor *out = ctx.allocateOutput(0, dtype, stitch->dims);
+  Tensor *out = ctx.allocateOutput(0, dtype, stitch.dims);
   if (!out || !out->count())
     return;
-  std::vector<bool> isSet(static_cast<size_t>(stitch->dims[0]));
+  std::vector<bool> isSet(static_cast<size_t>(stitch.dims[0]));
   for (int i = 0; i < n; ++i) {
     const Tensor &indices = ctx.input(i), &data = ctx.input(n + i);
     for (int64_t k = 0; k < indices.count(); ++k) {
       int64_t row = indices.data<int32_t>()[k];
       isSet[static_cast<size_t>(row)] = true;
-      copyElements(dtype, elementAt(dtype, out->raw(), row * stitch->width),
-                   elementAt(dtype, data.raw(), k * stitch->width), stitch->width);
+      copyElements(dtype, elementAt(dtype, out->raw(), row * stitch.width),
+                   elementAt(dtype, data.raw(), k * stitch.width), stitch.width);
     }
   }
   for (size_t row = 0; row < isSet.size(); ++row)
     if (!isSet[row])
-      zeroElements(dtype, elementAt(dtype, out->raw(), static_cast<int64_t>(row) * stitch->width),
-                   stitch->width);
+      zeroElements(dtype, elementAt(dtype, out->raw(), static_cast<int64_t>(row) * stitch.width),
+                   stitch.width);
 }
 
 const KernelEntry partitionTable[] = {

@@ -144,18 +144,14 @@ Expected<DimVector> readShifts(const Tensor &in, const Tensor &shift, const Tens
 }
 
 void roll(OpContext &ctx) {
-  auto shifts = ctx.check(readShifts(ctx.input(0), ctx.input(1), ctx.input(2)));
-  if (!shifts)
-    return;
+  auto shifts = TREADLE_OR_RETURN(ctx.check(readShifts(ctx.input(0), ctx.input(1), ctx.input(2))));
   Tensor now = ctx.takeInput(0);
-  for (size_t d = 0; d < shifts->size(); ++d) {
-    if (!(*shifts)[d])
+  for (size_t d = 0; d < shifts.size(); ++d) {
+    if (!shifts[d])
       continue;
-    auto next = ctx.check(Tensor::make(now.dtype(), now.dims()));
-    if (!next)
-      return;
-    rollAlong(now, *next, static_cast<int64_t>(d), (*shifts)[d]);
-    now = std::move(*next);
+    auto next = TREADLE_OR_RETURN(ctx.check(Tensor::make(now.dtype(), now.dims())));
+    rollAlong(now, next, static_cast<int64_t>(d), shifts[d]);
+    now = std::move(next);
   }
   ctx.setOutput(0, std::move(now));
 }

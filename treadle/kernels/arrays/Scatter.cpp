@@ -107,11 +107,9 @@ void scatterIntoZeros(OpContext &ctx) {
   const Tensor &indices = ctx.input(0), &updates = ctx.input(1), &shape = ctx.input(2);
   if (shape.rank() != 1)
     return ctx.fail(invalidArgument("shape must be a vector, but it is ", tensorTypeText(shape)));
-  auto whole = ctx.check(Tensor::make(updates.dtype(), readIndices(shape)));
-  if (!whole)
-    return;
-  zeroElements(whole->dtype(), whole->raw(), whole->count());
-  finish(ctx, std::move(*whole), indices, updates);
+  auto whole = TREADLE_OR_RETURN(ctx.check(Tensor::make(updates.dtype(), readIndices(shape))));
+  zeroElements(whole.dtype(), whole.raw(), whole.count());
+  finish(ctx, std::move(whole), indices, updates);
 }
 
 void scatterIntoTensor(OpContext &ctx) {
@@ -150,18 +148,16 @@ void updateRows(OpContext &ctx) {
     return ctx.fail(invalidArgument("x, i and v are ", tensorTypeText(in), ", ",
                                     tensorTypeText(indices), " and ", tensorTypeText(updates),
                                     ", expected a vector i with an element for each row of v"));
-  auto whole = takeOwn(ctx, 0);
-  if (!whole)
-    return;
-  int64_t rows = whole->dim(0), width = rows ? whole->count() / rows : 0;
-  DType dtype = whole->dtype();
+  auto whole = TREADLE_OR_RETURN(takeOwn(ctx, 0));
+  int64_t rows = whole.dim(0), width = rows ? whole.count() / rows : 0;
+  DType dtype = whole.dtype();
   for (int64_t k = 0; width && k < indices.count(); ++k) {
     int64_t row = (indices.data<int32_t>()[k] % rows + rows) % rows;
-    void *to = elementAt(dtype, whole->raw(), row * width);
+    void *to = elementAt(dtype, whole.raw(), row * width);
     ctx.state<ScatterState>().update(to, to, elementAt(dtype, updates.raw(), k * width), true,
                                      width);
   }
-  ctx.setOutput(0, std::move(*whole));
+  ctx.setOutput(0, std::move(whole));
 }
 
 // --- sparse to dense ---------------------------------------------------------------------------
@@ -180,20 +176,16 @@ Expected<Tensor> sparseIndices(const Tensor &indices, const Tensor &shape, const
 
 void sparseToDense(OpContext &ctx) {
   const Tensor &values = ctx.input(2), &fill = ctx.input(3);
-  auto indices = ctx.check(sparseIndices(ctx.input(0), ctx.input(1), values));
-  if (!indices)
-    return;
+  auto indices = TREADLE_OR_RETURN(ctx.check(sparseIndices(ctx.input(0), ctx.input(1), values)));
   if (!fill.isScalar())
     return ctx.fail(
         invalidArgument("default_value must be a scalar, but it is ", tensorTypeText(fill)));
   DType dtype = values.dtype();
-  Tensor *out = ctx.allocateOutput(0, dtype, readIndices(ctx.input(1)));
-  if (!out)
-    return;
+  Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, dtype, readIndices(ctx.input(1))));
   fillElements(dtype, out->raw(), fill.raw(), out->count());
-  int64_t previous = -1, rows = indices->dim(0), rank = indices->dim(1);
+  int64_t previous = -1, rows = indices.dim(0), rank = indices.dim(1);
   for (int64_t row = 0; row < rows; ++row) {
-    int64_t at = rowOffset(*indices, row, rank, out->dims());
+    int64_t at = rowOffset(indices, row, rank, out->dims());
     if (at < 0)
       return ctx.fail(
           invalidArgument("indices[", row, "] is outside of the shape ", dimsText(out->dims())));

@@ -30,10 +30,8 @@ template <> struct Flags<bool> {
 void outputPositions(OpContext &ctx, const uint8_t *flags) {
   const Tensor &in = ctx.input(0);
   int rank = in.rank();
-  Tensor *out = ctx.allocateOutput(0, DType::Int64,
-                                   {in.count() - std::count(flags, flags + in.count(), 0), rank});
-  if (!out)
-    return;
+  Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(
+      0, DType::Int64, {in.count() - std::count(flags, flags + in.count(), 0), rank}));
   int64_t *to = out->data<int64_t>();
   DimVector strides = rowMajorStrides(in.dims());
   for (int64_t i = 0; i < in.count(); ++i) {
@@ -75,9 +73,7 @@ template <typename T, typename Index, bool isUpper> void bound(OpContext &ctx) {
                                     ", expected matrices with the same number of rows"));
   if (sorted.dim(1) > std::numeric_limits<Index>::max())
     return ctx.fail(invalidArgument("rows of ", sorted.dim(1), " elements need indices of int64"));
-  Tensor *out = ctx.allocateOutput(0, dtypeOf<Index>, values.dims());
-  if (!out)
-    return;
+  Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, dtypeOf<Index>, values.dims()));
   const T *value = values.data<T>();
   Index *to = out->data<Index>();
   for (int64_t row = 0; row < sorted.dim(0); ++row) {

@@ -251,18 +251,14 @@ void stridedSliceGrad(OpContext &ctx) {
   DimVector dims = readIndices(shape);
   if (std::ranges::any_of(dims, [](int64_t d) { return d < 0; }))
     return ctx.fail(invalidArgument("shape ", dimsText(dims), " has a negative dimension"));
-  auto region = ctx.check(
-      resolveRegion(dims, ctx.input(1), ctx.input(2), ctx.input(3), ctx.state<SliceMasks>()));
-  if (!region)
-    return;
-  if (!std::ranges::equal(gradient.dims(), region->resultDims))
+  auto region = TREADLE_OR_RETURN(ctx.check(
+      resolveRegion(dims, ctx.input(1), ctx.input(2), ctx.input(3), ctx.state<SliceMasks>())));
+  if (!std::ranges::equal(gradient.dims(), region.resultDims))
     return ctx.fail(invalidArgument("dy has shape ", dimsText(gradient.dims()),
-                                    ", but the slice has shape ", dimsText(region->resultDims)));
-  Tensor *out = ctx.allocateOutput(0, gradient.dtype(), dims);
-  if (!out)
-    return;
+                                    ", but the slice has shape ", dimsText(region.resultDims)));
+  Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, gradient.dtype(), dims));
   zeroElements(out->dtype(), out->raw(), out->count());
-  (void)ctx.check(assignRegion(*out, *region, gradient).map([] { return true; }));
+  (void)ctx.check(assignRegion(*out, region, gradient).map([] { return true; }));
 }
 
 // Input `i` as a tensor that may be overwritten.
@@ -273,16 +269,12 @@ std::optional<Tensor> takeWritable(OpContext &ctx, int i) {
 }
 
 void stridedSliceUpdate(OpContext &ctx) {
-  auto region = ctx.check(resolveRegion(ctx.input(0).dims(), ctx.input(1), ctx.input(2),
-                                        ctx.input(3), ctx.state<SliceMasks>()));
-  if (!region)
-    return;
+  auto region = TREADLE_OR_RETURN(ctx.check(resolveRegion(
+      ctx.input(0).dims(), ctx.input(1), ctx.input(2), ctx.input(3), ctx.state<SliceMasks>())));
   Tensor value = ctx.input(4);
-  auto whole = takeWritable(ctx, 0);
-  if (!whole)
-    return;
-  if (ctx.check(assignRegion(*whole, *region, value).map([] { return true; })))
-    ctx.setOutput(0, std::move(*whole));
+  auto whole = TREADLE_OR_RETURN(takeWritable(ctx, 0));
+  if (ctx.check(assignRegion(whole, region, value).map([] { return true; })))
+    ctx.setOutput(0, std::move(whole));
 }
 
 template <KernelFn fn> Expected<BoundKernel> bindMasked(const BindContext &node) {

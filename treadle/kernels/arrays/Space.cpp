@@ -72,52 +72,46 @@ void moveBlocks(const Blocks &blocks, const Tensor &from, Tensor &to, bool toBat
 
 void spaceToBatch(OpContext &ctx, const DimVector &sizes, const Tensor &paddings) {
   const Tensor &in = ctx.input(0);
-  auto blocks = ctx.check(readBlocks(in, sizes, paddings));
-  if (!blocks)
-    return;
+  auto blocks = TREADLE_OR_RETURN(ctx.check(readBlocks(in, sizes, paddings)));
   DimVector dims(in.dims());
-  if (__builtin_mul_overflow(dims[0], blocks->product, &dims[0]))
-    return ctx.fail(invalidArgument("a batch of ", in.dim(0), " times ", blocks->product,
+  if (__builtin_mul_overflow(dims[0], blocks.product, &dims[0]))
+    return ctx.fail(invalidArgument("a batch of ", in.dim(0), " times ", blocks.product,
                                     " blocks overflows 64 bits"));
   for (size_t d = 0; d < sizes.size(); ++d) {
     int64_t padded;
-    if (__builtin_add_overflow(dims[d + 1], blocks->before[d], &padded) ||
-        __builtin_add_overflow(padded, blocks->after[d], &padded) || padded % sizes[d])
+    if (__builtin_add_overflow(dims[d + 1], blocks.before[d], &padded) ||
+        __builtin_add_overflow(padded, blocks.after[d], &padded) || padded % sizes[d])
       return ctx.fail(invalidArgument("dimension ", d + 1, " of ", dims[d + 1], " padded by ",
-                                      blocks->before[d], " and ", blocks->after[d],
+                                      blocks.before[d], " and ", blocks.after[d],
                                       " is no multiple of its block, ", sizes[d]));
     dims[d + 1] = padded / sizes[d];
   }
-  Tensor *out = ctx.allocateOutput(0, in.dtype(), dims);
-  if (!out)
-    return;
+  Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, in.dtype(), dims));
   zeroElements(in.dtype(), out->raw(), out->count());
   if (in.count())
-    moveBlocks(*blocks, in, *out, true);
+    moveBlocks(blocks, in, *out, true);
 }
 
 void batchToSpace(OpContext &ctx, const DimVector &sizes, const Tensor &crops) {
   const Tensor &in = ctx.input(0);
-  auto blocks = ctx.check(readBlocks(in, sizes, crops));
-  if (!blocks)
-    return;
+  auto blocks = TREADLE_OR_RETURN(ctx.check(readBlocks(in, sizes, crops)));
   DimVector dims(in.dims());
-  if (dims[0] % blocks->product)
-    return ctx.fail(invalidArgument("a batch of ", dims[0], " is no multiple of ", blocks->product,
+  if (dims[0] % blocks.product)
+    return ctx.fail(invalidArgument("a batch of ", dims[0], " is no multiple of ", blocks.product,
                                     ", the number of elements of a block"));
-  dims[0] /= blocks->product;
+  dims[0] /= blocks.product;
   for (size_t d = 0; d < sizes.size(); ++d) {
     int64_t whole, cropped;
     if (__builtin_mul_overflow(dims[d + 1], sizes[d], &whole) ||
-        __builtin_add_overflow(blocks->before[d], blocks->after[d], &cropped) || whole < cropped)
+        __builtin_add_overflow(blocks.before[d], blocks.after[d], &cropped) || whole < cropped)
       return ctx.fail(invalidArgument("dimension ", d + 1, " of ", dims[d + 1], " blocks of ",
-                                      sizes[d], " can't be cropped by ", blocks->before[d], " and ",
-                                      blocks->after[d]));
+                                      sizes[d], " can't be cropped by ", blocks.before[d], " and ",
+                                      blocks.after[d]));
     dims[d + 1] = whole - cropped;
   }
   Tensor *out = ctx.allocateOutput(0, in.dtype(), dims);
   if (out && out->count())
-    moveBlocks(*blocks, in, *out, false);
+    moveBlocks(blocks, in, *out, false);
 }
 
 using MoveFn = void (*)(OpContext &, const DimVector &, const Tensor &);
@@ -193,9 +187,7 @@ template <typename T> struct DimMap {
   static void run(OpContext &ctx) {
     const auto &[from, to] = ctx.state<Formats>();
     Tensor in = ctx.input(0);
-    Tensor *out = ctx.reuseInputOrAllocate(0, 0, in.dtype(), in.dims());
-    if (!out)
-      return;
+    Tensor *out = TREADLE_OR_RETURN(ctx.reuseInputOrAllocate(0, 0, in.dtype(), in.dims()));
     auto n = static_cast<int64_t>(from.size());
     std::ranges::transform(in.values<T>(), out->data<T>(), [&](int64_t x) {
       int64_t axis = normalizedAxis(x, n);
@@ -220,9 +212,7 @@ void vecPermute(OpContext &ctx) {
   if (static_cast<int64_t>(from.size()) != entries)
     return ctx.fail(invalidArgument("format ", ctx.state<Formats>().from, " has no ", entries,
                                     " dimensions of space"));
-  Tensor *out = ctx.allocateOutput(0, in.dtype(), in.dims());
-  if (!out)
-    return;
+  Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, in.dtype(), in.dims()));
   int64_t width = in.count() / entries;
   for (int64_t i = 0; i < entries; ++i) {
     auto source = static_cast<int64_t>(from.find(to[static_cast<size_t>(i)]));

@@ -106,23 +106,19 @@ int64_t offsetOf(Dims position, Dims strides) {
 
 void padWith(OpContext &ctx, const void *value) {
   const Tensor &in = ctx.input(0);
-  auto paddings = ctx.check(readPaddings(ctx.input(1), in.rank()));
-  if (!paddings)
-    return;
-  auto dims = paddedDims(ctx, in.dims(), *paddings);
-  if (!dims)
-    return;
-  if (std::ranges::equal(*dims, in.dims()))
+  auto paddings = TREADLE_OR_RETURN(ctx.check(readPaddings(ctx.input(1), in.rank())));
+  auto dims = TREADLE_OR_RETURN(paddedDims(ctx, in.dims(), paddings));
+  if (std::ranges::equal(dims, in.dims()))
     return ctx.setOutput(0, ctx.takeInput(0));
-  Tensor *out = ctx.allocateOutput(0, in.dtype(), *dims);
+  Tensor *out = ctx.allocateOutput(0, in.dtype(), dims);
   if (!out || !out->count())
     return;
   // Block by block, which is still in a cache when elements are copied into it.
   size_t leading = std::min<size_t>(in.dims().size(), 2);
-  DimVector strides = rowMajorStrides(*dims), inStrides = rowMajorStrides(in.dims());
+  DimVector strides = rowMajorStrides(dims), inStrides = rowMajorStrides(in.dims());
   int64_t blockSize = leading ? strides[leading - 1] : 1, blocks = out->count() / blockSize;
   Dims inner = in.dims().subspan(leading);
-  int64_t at = offsetOf(Dims(paddings->before).subspan(leading), Dims(strides).subspan(leading));
+  int64_t at = offsetOf(Dims(paddings.before).subspan(leading), Dims(strides).subspan(leading));
   ctx.parallelFor(blocks, static_cast<double>(blockSize) / 4, [&](int64_t begin, int64_t end) {
     for (int64_t block = begin; block < end; ++block) {
       void *to = elementAt(out->dtype(), out->raw(), block * blockSize);
@@ -133,7 +129,7 @@ void padWith(OpContext &ctx, const void *value) {
       int64_t from = 0;
       bool isInside = in.count() > 0;
       for (size_t d = 0; d < leading; ++d) {
-        int64_t position = block * blockSize / strides[d] % (*dims)[d] - paddings->before[d];
+        int64_t position = block * blockSize / strides[d] % dims[d] - paddings.before[d];
         isInside &= position >= 0 && position < in.dim(static_cast<int>(d));
         from += position * inStrides[d];
       }
@@ -203,16 +199,12 @@ void mirrorPad(OpContext &ctx) {
   auto paddings = ctx.check(readPaddings(ctx.input(1), in.rank()));
   if (!paddings || !checkMirror(ctx, in.dims(), *paddings))
     return;
-  auto dims = paddedDims(ctx, in.dims(), *paddings);
-  if (!dims)
-    return;
-  Tensor *out = ctx.allocateOutput(0, in.dtype(), *dims);
-  if (!out)
-    return;
+  auto dims = TREADLE_OR_RETURN(paddedDims(ctx, in.dims(), *paddings));
+  Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, in.dtype(), dims));
   visitMoved(in.dtype(), [&]<typename T>() {
     T *to = out->data<T>();
     const T *from = in.data<T>();
-    forEachMirrored(*dims, in.dims(), paddings->before, ctx.state<MirrorOffset>(),
+    forEachMirrored(dims, in.dims(), paddings->before, ctx.state<MirrorOffset>(),
                     [&](int64_t padded, int64_t plain) { to[padded] = from[plain]; });
   });
 }
@@ -220,27 +212,23 @@ void mirrorPad(OpContext &ctx) {
 template <typename T> struct MirrorPadGrad {
   static void run(OpContext &ctx) {
     const Tensor &in = ctx.input(0);
-    auto paddings = ctx.check(readPaddings(ctx.input(1), in.rank()));
-    if (!paddings)
-      return;
+    auto paddings = TREADLE_OR_RETURN(ctx.check(readPaddings(ctx.input(1), in.rank())));
     DimVector dims;
     for (int d = 0; d < in.rank(); ++d) {
-      int64_t before = paddings->before[d], after = paddings->after[d];
+      int64_t before = paddings.before[d], after = paddings.after[d];
       if (before > in.dim(d) || after > in.dim(d) - before)
         return ctx.fail(invalidArgument("input of shape ", dimsText(in.dims()),
                                         " is smaller than its paddings"));
       dims.push(in.dim(d) - before - after);
     }
-    if (!checkMirror(ctx, dims, *paddings))
+    if (!checkMirror(ctx, dims, paddings))
       return;
-    Tensor *out = ctx.allocateOutput(0, in.dtype(), dims);
-    if (!out)
-      return;
+    Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, in.dtype(), dims));
     T *to = out->data<T>();
     const T *from = in.data<T>();
     std::fill_n(to, out->count(), T());
     forEachMirrored(
-        in.dims(), dims, paddings->before, ctx.state<MirrorOffset>(),
+        in.dims(), dims, paddings.before, ctx.state<MirrorOffset>(),
         [&](int64_t padded, int64_t plain) { to[plain] = wrappingSum(to[plain], from[padded]); });
   }
 };

@@ -46,15 +46,13 @@ template <typename T> void conjugate(Tensor &t) {
 
 void transpose(OpContext &ctx) {
   const Tensor &in = ctx.input(0);
-  auto axes = ctx.check(readPermutation(ctx.input(1), in.rank()));
-  if (!axes)
-    return;
+  auto axes = TREADLE_OR_RETURN(ctx.check(readPermutation(ctx.input(1), in.rank())));
   DimVector dims, steps, strides = rowMajorStrides(in.dims());
-  for (int64_t axis : *axes) {
+  for (int64_t axis : axes) {
     dims.push(in.dims()[axis]);
     steps.push(strides[axis]);
   }
-  if (keepsOrder(in.dims(), *axes))
+  if (keepsOrder(in.dims(), axes))
     return ctx.setOutput(0, ctx.takeInput(0).withDims(dims));
   Tensor *out = ctx.allocateOutput(0, in.dtype(), dims);
   if (out && out->count())
@@ -67,10 +65,8 @@ template <typename T> void conjugateTranspose(OpContext &ctx) {
   if (!out)
     return;
   if (!out.isUnique()) {
-    auto copy = ctx.check(out.clone());
-    if (!copy)
-      return;
-    out = std::move(*copy);
+    auto copy = TREADLE_OR_RETURN(ctx.check(out.clone()));
+    out = std::move(copy);
   }
   conjugate<T>(out);
 }
@@ -89,9 +85,7 @@ template <typename T> struct InvertPermutation {
     if (in.rank() != 1)
       return ctx.fail(
           invalidArgument("expected a vector of indices, but the input is ", tensorTypeText(in)));
-    Tensor *out = ctx.allocateOutput(0, in.dtype(), in.dims());
-    if (!out)
-      return;
+    Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, in.dtype(), in.dims()));
     int64_t n = in.count();
     const T *from = in.data<T>();
     T *to = out->data<T>();

@@ -95,9 +95,7 @@ void outputEntries(OpContext &ctx, const Tensor &in, int64_t axis,
                    const std::vector<int64_t> &first) {
   DimVector dims(in.dims());
   dims[axis] = static_cast<int64_t>(first.size());
-  Tensor *out = ctx.allocateOutput(0, in.dtype(), dims);
-  if (!out)
-    return;
+  Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, in.dtype(), dims));
   int64_t outer = countBetween(dims, 0, axis), inner = countBetween(dims, axis + 1, dims.size());
   DType dtype = in.dtype();
   for (int64_t o = 0, to = 0; o < outer; ++o)
@@ -118,14 +116,10 @@ void outputIndices(OpContext &ctx, int output, const std::vector<int64_t> &value
 
 template <typename Index> void unique(OpContext &ctx) {
   const Tensor &in = ctx.input(0);
-  auto axis = ctx.check(readAxis(ctx));
-  if (!axis)
-    return;
-  auto entries = ctx.check(entriesOf(in, *axis));
-  if (!entries)
-    return;
-  Classes classes = classify(*entries);
-  outputEntries(ctx, in, *axis, classes.first);
+  auto axis = TREADLE_OR_RETURN(ctx.check(readAxis(ctx)));
+  auto entries = TREADLE_OR_RETURN(ctx.check(entriesOf(in, axis)));
+  Classes classes = classify(entries);
+  outputEntries(ctx, in, axis, classes.first);
   outputIndices<Index>(ctx, 1, classes.of);
   if (ctx.state<UniqueOptions>().hasCounts)
     outputIndices<Index>(ctx, 2, classes.counts);

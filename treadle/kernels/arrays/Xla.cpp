@@ -86,10 +86,8 @@ void dynamicUpdateSlice(OpContext &ctx) {
     return;
   Tensor x = ctx.takeInput(0);
   if (!x.isUnique()) {
-    auto own = ctx.check(x.clone());
-    if (!own)
-      return;
-    x = std::move(*own);
+    auto own = TREADLE_OR_RETURN(ctx.check(x.clone()));
+    x = std::move(own);
   }
   DimVector strides = rowMajorStrides(x.dims());
   copyStrided(x.dtype(), update.dims(), elementAt(x.dtype(), x.raw(), offsetOf(starts, strides)),
@@ -287,9 +285,7 @@ template <typename T> struct ReducePrecision {
   static void run(OpContext &ctx) {
     const auto &precision = ctx.state<Precision>();
     const Tensor in = ctx.input(0);
-    Tensor *out = ctx.allocateOutput(0, in.dtype(), in.dims());
-    if (!out)
-      return;
+    Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, in.dtype(), in.dims()));
     for (int64_t i = 0; i < in.count(); ++i) {
       if constexpr (sizeof(T) == 8) {
         out->data<uint64_t>()[i] = rounded<uint64_t, 52, 11>(in.data<uint64_t>()[i], precision);

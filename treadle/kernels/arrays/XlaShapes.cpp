@@ -151,9 +151,7 @@ void splitPieces(OpContext &ctx) {
     dims.push_back(padded / grid.counts[d]);
   }
   for (int i = 0; i < ctx.numOutputs(); ++i) {
-    Tensor *out = ctx.allocateOutput(i, x.dtype(), dims);
-    if (!out)
-      return;
+    Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(i, x.dtype(), dims));
     std::memset(out->raw(), 0, static_cast<size_t>(out->count()) * dtypeSize(x.dtype()));
     grid.copy(i, *out, x, /*isIn=*/false);
   }

@@ -113,9 +113,7 @@ void mapAndBatch(OpContext &ctx) {
 /// The elements for which the predicate holds; of a prefix, up to the first for which it doesn't.
 template <bool isPrefix> void filter(OpContext &ctx) {
   Function predicate = capturing(ctx);
-  Ref<Dataset> source = datasetInput(ctx, 0, predicate.caller);
-  if (!source)
-    return;
+  Ref<Dataset> source = TREADLE_OR_RETURN(datasetInput(ctx, 0, predicate.caller));
   giveDataset(ctx, predicate.caller, {source}, Dataset::unknown, [=] {
     return [=, from = source->iterate()](OpContext &ctx, Tensors &element) {
       for (;;) {
@@ -229,9 +227,7 @@ Tensors joined(Tensors a, Tensors b) {
 
 void scan(OpContext &ctx) {
   Function function = capturing(ctx);
-  Ref<Dataset> source = datasetInput(ctx, 0, function.caller);
-  if (!source)
-    return;
+  Ref<Dataset> source = TREADLE_OR_RETURN(datasetInput(ctx, 0, function.caller));
   giveDataset(ctx, function.caller, {source}, source->cardinality,
               [source, function, initial = initialState(ctx)] {
                 return [=, from = source->iterate(), state = initial](OpContext &ctx,
@@ -252,9 +248,7 @@ void scan(OpContext &ctx) {
 
 void reduce(OpContext &ctx) {
   Function function = capturing(ctx);
-  Ref<Dataset> source = datasetInput(ctx, 0, function.caller);
-  if (!source)
-    return;
+  Ref<Dataset> source = TREADLE_OR_RETURN(datasetInput(ctx, 0, function.caller));
   Next from = source->iterate();
   for (Tensors state = initialState(ctx);;) {
     Tensors element, results;

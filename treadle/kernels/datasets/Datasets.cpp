@@ -227,9 +227,7 @@ void paddedBatch(OpContext &ctx) {
 
 void unbatch(OpContext &ctx) {
   const Caller &caller = callerOf(ctx);
-  Ref<Dataset> source = datasetInput(ctx, 0, caller);
-  if (!source)
-    return;
+  Ref<Dataset> source = TREADLE_OR_RETURN(datasetInput(ctx, 0, caller));
   giveDataset(ctx, caller, {source}, Dataset::unknown, [=] {
     return [caller, from = source->iterate(), rows = Next()](OpContext &ctx,
                                                              Tensors &element) mutable {
@@ -253,9 +251,7 @@ void zip(OpContext &ctx) {
   std::vector<Ref<Dataset>> sources;
   int64_t cardinality = Dataset::infinite;
   for (int i = 0; i < ctx.numInputs(); ++i) {
-    Ref<Dataset> source = datasetInput(ctx, i, caller);
-    if (!source)
-      return;
+    Ref<Dataset> source = TREADLE_OR_RETURN(datasetInput(ctx, i, caller));
     int64_t own = source->cardinality;
     if (own == Dataset::unknown || cardinality == Dataset::unknown)
       cardinality = Dataset::unknown;
@@ -290,9 +286,7 @@ int64_t sum(int64_t a, int64_t b) {
 void concatenate(OpContext &ctx) {
   const Caller &caller = callerOf(ctx);
   Ref<Dataset> first = datasetInput(ctx, 0, caller);
-  Ref<Dataset> second = first ? datasetInput(ctx, 1, caller) : nullptr;
-  if (!second)
-    return;
+  Ref<Dataset> second = TREADLE_OR_RETURN(first ? datasetInput(ctx, 1, caller) : nullptr);
   giveDataset(ctx, caller, {first, second}, sum(first->cardinality, second->cardinality), [=] {
     return [from = first->iterate(), second, isSecond = false](OpContext &ctx,
                                                                Tensors &element) mutable {
@@ -510,9 +504,7 @@ Next keeping(Next from, std::shared_ptr<Kept> kept) {
 
 void cache(OpContext &ctx) {
   const Caller &caller = callerOf(ctx);
-  Ref<Dataset> source = datasetInput(ctx, 0, caller);
-  if (!source)
-    return;
+  Ref<Dataset> source = TREADLE_OR_RETURN(datasetInput(ctx, 0, caller));
   const Tensor &file = ctx.input(1);
   if (!file.isScalar() || !file.data<std::string>()->empty())
     return caller.fail(ctx, unimplemented("it keeps elements in a file, expected in memory"));

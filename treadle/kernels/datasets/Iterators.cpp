@@ -47,12 +47,9 @@ struct State {
 };
 
 template <KernelFn fn> Expected<BoundKernel> bind(const BindContext &node) {
-  ResourceName name = ResourceName::of(node);
-  if (name.name.empty())
-    name.name = node.node;
   return boundWith(fn, State{{std::string(node.node), std::string(node.op)},
                              {node.outputTypes.begin(), node.outputTypes.end()},
-                             std::move(name)});
+                             ResourceName::ofOrNode(node)});
 }
 
 const Caller &callerOf(OpContext &ctx) { return ctx.state<State>().caller; }
@@ -84,9 +81,7 @@ void makeCache(OpContext &ctx) { ctx.setOutput(0, makeHandle(makeRef<CacheHandle
 void deleteIterator(OpContext &) {}
 
 void start(OpContext &ctx) {
-  Ref<Dataset> dataset = datasetInput(ctx, 0, callerOf(ctx));
-  if (!dataset)
-    return;
+  Ref<Dataset> dataset = TREADLE_OR_RETURN(datasetInput(ctx, 0, callerOf(ctx)));
   if (auto *iterator = resourceInput<Iterator>(ctx, 1))
     iterator->restart(dataset->iterate());
 }
@@ -113,9 +108,7 @@ void getNextAsOptional(OpContext &ctx) {
 
 void singleElement(OpContext &ctx) {
   const auto &state = ctx.state<State>();
-  Ref<Dataset> dataset = datasetInput(ctx, 0, state.caller);
-  if (!dataset)
-    return;
+  Ref<Dataset> dataset = TREADLE_OR_RETURN(datasetInput(ctx, 0, state.caller));
   Next next = dataset->iterate();
   Tensors element, another;
   Step step = pull(next, ctx, element);

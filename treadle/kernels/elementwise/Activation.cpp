@@ -72,9 +72,8 @@ template <typename T> struct LeakyReluKernel {
     const T alpha = T(ctx.state<float>());
     const T *x = features.data<T>();
     int64_t n = features.count();
-    Tensor *out = ctx.reuseInputOrAllocate(0, 0, features.dtype(), features.dims());
-    if (!out)
-      return;
+    Tensor *out =
+        TREADLE_OR_RETURN(ctx.reuseInputOrAllocate(0, 0, features.dtype(), features.dims()));
     T *result = out->data<T>();
     TREADLE_VECTORISE
     for (int64_t i = 0; i < n; ++i)

@@ -115,9 +115,7 @@ void runUnary(OpContext &ctx, const UnarySpec &spec, DType dtype) {
   const Tensor &in = ctx.input(0);
   const void *inData = in.raw();
   int64_t n = in.count();
-  Tensor *out = ctx.reuseInputOrAllocate(0, 0, dtype, in.dims());
-  if (!out)
-    return;
+  Tensor *out = TREADLE_OR_RETURN(ctx.reuseInputOrAllocate(0, 0, dtype, in.dims()));
   void *outData = out->raw();
   if (n * spec.cost < smallWork)
     return spec.loop(inData, outData, n);

@@ -72,9 +72,7 @@ template <typename T> struct ApproximateEqualKernel {
                                       " vs. ", dimsText(b.dims())));
     const T tolerance = static_cast<T>(ctx.state<float>());
     const T *x = a.data<T>(), *y = b.data<T>();
-    Tensor *out = ctx.allocateOutput(0, DType::Bool, a.dims());
-    if (!out)
-      return;
+    Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, DType::Bool, a.dims()));
     bool *result = out->data<bool>();
     for (int64_t i = 0, n = out->count(); i < n; ++i)
       result[i] = std::abs(x[i] - y[i]) < tolerance;

@@ -84,9 +84,8 @@ template <typename T> struct LeakyReluGradKernel {
     const T alpha = T(ctx.state<float>());
     const T *g = gradient.data<T>(), *x = features.data<T>();
     int64_t n = gradient.count();
-    Tensor *out = ctx.reuseInputOrAllocate(0, 0, gradient.dtype(), gradient.dims());
-    if (!out)
-      return;
+    Tensor *out =
+        TREADLE_OR_RETURN(ctx.reuseInputOrAllocate(0, 0, gradient.dtype(), gradient.dims()));
     T *result = out->data<T>();
     TREADLE_VECTORISE
     for (int64_t i = 0; i < n; ++i)

@@ -125,9 +125,7 @@ void runSelect(OpContext &ctx) {
                                     dimsText(no.dims())));
   if (takeWhole(ctx, plan.resultDims()))
     return;
-  Tensor *out = ctx.allocateOutput(0, yes.dtype(), plan.resultDims());
-  if (!out)
-    return;
+  Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, yes.dtype(), plan.resultDims()));
   int inner = plan.loops - 1;
   int steps[3];
   for (int k = 0; k < 3; ++k)
@@ -173,9 +171,7 @@ template <typename T> struct ClipKernel {
             dimsText(in.dims()), "; one has ", dimsText(bound->dims())));
     const T *x = in.data<T>(), *lo = low.data<T>(), *hi = high.data<T>();
     int64_t n = in.count();
-    Tensor *out = ctx.reuseInputOrAllocate(0, 0, in.dtype(), in.dims());
-    if (!out)
-      return;
+    Tensor *out = TREADLE_OR_RETURN(ctx.reuseInputOrAllocate(0, 0, in.dtype(), in.dims()));
     T *result = out->data<T>();
     if (!lowSteps && !highSteps) {
       const T least = *lo, most = *hi;
@@ -209,9 +205,7 @@ template <typename T> struct AddNKernel {
     const Tensor &first = ctx.input(0);
     const T *start = first.data<T>();
     int64_t n = first.count();
-    Tensor *out = ctx.reuseInputOrAllocate(0, 0, first.dtype(), first.dims());
-    if (!out)
-      return;
+    Tensor *out = TREADLE_OR_RETURN(ctx.reuseInputOrAllocate(0, 0, first.dtype(), first.dims()));
     T *sum = out->data<T>();
     if (sum != start)
       std::copy_n(start, n, sum);
@@ -228,10 +222,8 @@ template <typename T> struct AddNKernel {
 void addVariants(OpContext &ctx) {
   Tensor sum = ctx.takeInput(0);
   for (int i = 1; i < ctx.numInputs(); ++i) {
-    auto next = ctx.check(addVariantTensors(sum, ctx.input(i)));
-    if (!next)
-      return;
-    sum = std::move(*next);
+    auto next = TREADLE_OR_RETURN(ctx.check(addVariantTensors(sum, ctx.input(i))));
+    sum = std::move(next);
   }
   ctx.setOutput(0, std::move(sum));
 }

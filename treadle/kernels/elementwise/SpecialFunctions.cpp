@@ -81,9 +81,7 @@ template <typename T> struct BetaincKernel {
         return ctx.fail(invalidArgument(
             "operands must be scalars or of one shape, but have shapes ", dimsText(in[0].dims()),
             ", ", dimsText(in[1].dims()), " and ", dimsText(in[2].dims())));
-    Tensor *out = ctx.allocateOutput(0, dtypeOf<T>, dims);
-    if (!out)
-      return;
+    Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, dtypeOf<T>, dims));
     auto at = [&](size_t k, int64_t i) { return in[k].data<T>()[in[k].isScalar() ? 0 : i]; };
     ctx.parallelFor(out->count(), 100, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i)

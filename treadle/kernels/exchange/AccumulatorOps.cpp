@@ -44,9 +44,7 @@ template <bool isSparse> Expected<BoundKernel> bindMake(const BindContext &node)
   std::string reduction = node.attrs.getOr("reduction_type", std::string("MEAN"));
   if (reduction != "MEAN" && reduction != "SUM")
     return Unexpected(invalidArgument("reduction_type is '", reduction, "', expected MEAN or SUM"));
-  ResourceName resource = ResourceName::of(node);
-  if (resource.name.empty())
-    resource.name = node.node;
+  ResourceName resource = ResourceName::ofOrNode(node);
   AccumulatorTraits traits{dtype, node.attrs.getOr("shape", PartialShape()), reduction == "MEAN",
                            isSparse};
   return boundWith(makeAccumulator,

@@ -208,16 +208,12 @@ Expected<BoundKernel> bindMake(const BindContext &node) {
   if (!shapes.empty() && shapes.size() != dtypes.size())
     return Unexpected(invalidArgument("there are ", shapes.size(), " shapes for ", dtypes.size(),
                                       " components: expected one for each"));
-  ResourceName name = ResourceName::of(node);
-  if (name.name.empty())
-    name.name = node.node;
-  return boundWith(makeBarrier, MakeState{std::move(dtypes), std::move(shapes), std::move(name)});
+  return boundWith(makeBarrier,
+                   MakeState{std::move(dtypes), std::move(shapes), ResourceName::ofOrNode(node)});
 }
 
 void insertMany(OpContext &ctx) {
-  auto *barrier = resourceInput<Barrier>(ctx, 0);
-  if (!barrier)
-    return;
+  auto *barrier = TREADLE_OR_RETURN(resourceInput<Barrier>(ctx, 0));
   auto component = ctx.state<int64_t>();
   const Tensor &keys = ctx.input(1), &values = ctx.input(2);
   std::span<const DType> dtypes(barrier->traits().dtypes);
@@ -243,9 +239,7 @@ struct TakeState {
 
 void takeMany(OpContext &ctx) {
   const auto &state = ctx.state<TakeState>();
-  auto *barrier = resourceInput<Barrier>(ctx, 0);
-  if (!barrier)
-    return;
+  auto *barrier = TREADLE_OR_RETURN(resourceInput<Barrier>(ctx, 0));
   if (barrier->traits().dtypes != state.dtypes)
     return ctx.fail(invalidArgument("the op's components don't have the dtypes of the barrier's"));
   int64_t count = ctx.input(1).count() == 1 ? indexAt(ctx.input(1), 0) : -1;

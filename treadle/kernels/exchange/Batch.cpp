@@ -58,21 +58,17 @@ std::optional<Rows> rowsOfRun(OpContext &ctx, int id) {
 
 // Inputs: a batched tensor, batch_index, id.
 void unbatch(OpContext &ctx) {
-  auto rows = rowsOfRun(ctx, 2);
-  if (!rows)
-    return;
+  auto rows = TREADLE_OR_RETURN(rowsOfRun(ctx, 2));
   const Tensor &batched = ctx.input(0);
-  if (batched.rank() == 0 || rows->end > batched.dim(0))
+  if (batched.rank() == 0 || rows.end > batched.dim(0))
     return ctx.fail(invalidArgument("batched_tensor is ", tensorTypeText(batched), ", expected ",
-                                    rows->end, " rows at least"));
-  ctx.setOutput(0, rowsOf(batched, rows->begin, rows->end - rows->begin));
+                                    rows.end, " rows at least"));
+  ctx.setOutput(0, rowsOf(batched, rows.begin, rows.end - rows.begin));
 }
 
 // Inputs: the batch, batch_index, the gradient of this run's rows, id.
 void unbatchGrad(OpContext &ctx) {
-  auto rows = rowsOfRun(ctx, 3);
-  if (!rows)
-    return;
+  auto rows = TREADLE_OR_RETURN(rowsOfRun(ctx, 3));
   const Tensor &whole = ctx.input(0), &grad = ctx.input(2);
   if (!std::ranges::equal(whole.dims(), grad.dims()))
     return ctx.fail(invalidArgument("grad is ", tensorTypeText(grad), ", expected ",

@@ -103,15 +103,13 @@ void sendOver(OpContext &ctx) {
   ctx.setOutput(0, token());
   if (!channel.isByHost() && to == channel.pairs.end())
     return;
-  auto value = ctx.check(packed(ctx));
-  if (!value)
-    return;
+  auto value = TREADLE_OR_RETURN(ctx.check(packed(ctx)));
   if (world->size() == 1)
-    Rendezvous::of(ctx)->send(ctx, channel.key, std::move(*value));
+    Rendezvous::of(ctx)->send(ctx, channel.key, std::move(value));
   else if (channel.isByHost())
-    world->deposit(channel.key, std::move(*value));
+    world->deposit(channel.key, std::move(value));
   else
-    world->send(to->second, channel.key, std::move(*value));
+    world->send(to->second, channel.key, std::move(value));
 }
 
 void receiveOver(OpContext &ctx) {

@@ -177,13 +177,11 @@ std::optional<int64_t> keyInput(OpContext &ctx) {
 }
 
 void stage(OpContext &ctx) {
-  auto key = keyInput(ctx);
-  if (!key)
-    return;
+  auto key = TREADLE_OR_RETURN(keyInput(ctx));
   Tuple parts;
   for (int i = 2; i < ctx.numInputs(); ++i)
     parts.push_back(ctx.input(i));
-  stagingArea<KeyedArea>(ctx)->put(ctx, *key, indicesInput(ctx, 1), std::move(parts));
+  stagingArea<KeyedArea>(ctx)->put(ctx, key, indicesInput(ctx, 1), std::move(parts));
 }
 
 template <bool peeks> void unstage(OpContext &ctx) {

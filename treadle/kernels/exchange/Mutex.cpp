@@ -80,10 +80,7 @@ void makeMutex(OpContext &ctx) {
 }
 
 Expected<BoundKernel> bindMake(const BindContext &node) {
-  ResourceName name = ResourceName::of(node);
-  if (name.name.empty())
-    name.name = node.node;
-  return boundWith(makeMutex, MakeState{std::move(name)});
+  return boundWith(makeMutex, MakeState{ResourceName::ofOrNode(node)});
 }
 
 void lock(OpContext &ctx) {

@@ -101,16 +101,13 @@ Expected<BoundKernel> bindMake(const BindContext &node) {
   }
   if (auto error = checkTraits(traits))
     return Unexpected(std::move(*error));
-  ResourceName name = ResourceName::of(node);
-  if (name.name.empty())
-    name.name = node.node;
   return boundWith(
       makeQueue,
       MakeState{.traits = std::move(traits),
                 .makeStorage = makeStorage,
                 .seed = static_cast<uint64_t>(attrs.getOr<int64_t>("seed", 0)),
                 .seed2 = static_cast<uint64_t>(attrs.getOr<int64_t>("seed2", 0)),
-                .resource = std::move(name),
+                .resource = ResourceName::ofOrNode(node),
                 .handleDType = node.op.ends_with("V2") ? DType::Resource : DType::String});
 }
 
@@ -143,9 +140,7 @@ Queue *queueForAdding(OpContext &ctx) {
 }
 
 void enqueue(OpContext &ctx) {
-  Queue *queue = queueForAdding(ctx);
-  if (!queue)
-    return;
+  Queue *queue = TREADLE_OR_RETURN(queueForAdding(ctx));
   std::deque<QueueTuple> tuples(1);
   for (int i = 1; i < ctx.numInputs(); ++i) {
     if (!checkComponent(ctx, *queue, i - 1, ctx.input(i).dims()))
@@ -156,9 +151,7 @@ void enqueue(OpContext &ctx) {
 }
 
 void enqueueMany(OpContext &ctx) {
-  Queue *queue = queueForAdding(ctx);
-  if (!queue)
-    return;
+  Queue *queue = TREADLE_OR_RETURN(queueForAdding(ctx));
   for (int i = 1; i < ctx.numInputs(); ++i) {
     const Tensor &batch = ctx.input(i);
     if (batch.rank() < 1 || batch.dim(0) != ctx.input(1).dim(0))

@@ -57,10 +57,7 @@ std::vector<StagingArea::Done> StagingArea::advance() {
 }
 
 StagingState StagingState::of(const BindContext &node) {
-  ResourceName name = ResourceName::of(node);
-  if (name.name.empty())
-    name.name = node.node;
-  return {std::move(name), node.attrs.getOr<int64_t>("capacity", 0),
+  return {ResourceName::ofOrNode(node), node.attrs.getOr<int64_t>("capacity", 0),
           node.attrs.getOr<int64_t>("memory_limit", 0),
           node.attrs.getOr("dtypes", std::vector<DType>())};
 }

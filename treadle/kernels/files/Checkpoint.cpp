@@ -75,18 +75,16 @@ void restore(OpContext &ctx) {
   Names names;
   if (!readNames(ctx, std::ssize(state.dtypes), names))
     return;
-  auto reader = ctx.check(BundleReader::open(*names.prefix, filesOf(ctx)));
-  if (!reader)
-    return;
+  auto reader = TREADLE_OR_RETURN(ctx.check(BundleReader::open(*names.prefix, filesOf(ctx))));
   std::mutex mutex;
   int64_t failedAt = std::ssize(names.names); // the first error stays
   Error error;
-  double cost = restoreCost(reader->index(), names.names);
+  double cost = restoreCost(reader.index(), names.names);
   ctx.parallelFor(std::ssize(names.names), cost, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       auto at = static_cast<size_t>(i);
       Expected<Tensor> value =
-          restoreOne(*reader, names.names[at], names.slices[at], state.dtypes[at]);
+          restoreOne(reader, names.names[at], names.slices[at], state.dtypes[at]);
       std::lock_guard lock(mutex);
       if (value)
         ctx.setOutput(static_cast<int>(i), std::move(*value));
@@ -120,16 +118,14 @@ void save(OpContext &ctx) {
   int count = ctx.numInputs() - firstTensor;
   if (!readNames(ctx, count, names))
     return;
-  auto writer = ctx.check(BundleWriter::create(*names.prefix, filesOf(ctx)));
-  if (!writer)
-    return;
+  auto writer = TREADLE_OR_RETURN(ctx.check(BundleWriter::create(*names.prefix, filesOf(ctx))));
   for (int i = 0; i < count; ++i)
     if (Expected<void> ok =
-            saveOne(*writer, names.names[static_cast<size_t>(i)],
+            saveOne(writer, names.names[static_cast<size_t>(i)],
                     names.slices[static_cast<size_t>(i)], ctx.input(firstTensor + i));
         !ok)
       return ctx.fail(std::move(ok.error()));
-  if (Expected<void> ok = writer->finish(); !ok)
+  if (Expected<void> ok = writer.finish(); !ok)
     ctx.fail(std::move(ok.error()));
 }
 
@@ -151,9 +147,7 @@ void removeEmptyFolders(std::span<const std::string> prefixes, const std::string
 
 void merge(OpContext &ctx) {
   const auto &options = ctx.state<MergeOptions>();
-  const std::string *merged = textInput(ctx, 1, "the destination");
-  if (!merged)
-    return;
+  const std::string *merged = TREADLE_OR_RETURN(textInput(ctx, 1, "the destination"));
   std::vector<std::string> prefixes;
   for (const std::string &prefix : ctx.input(0).values<std::string>()) {
     if (Expected<void> allowed = filesOf(ctx).mayWrite(BundleIndex::path(prefix)); !allowed)

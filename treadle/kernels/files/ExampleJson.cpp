@@ -201,10 +201,9 @@ void decodeJson(OpContext &ctx) {
   const Tensor in = ctx.input(0);
   Tensor *out = ctx.allocateOutput(0, DType::String, in.dims());
   for (int64_t i = 0; out && i < in.count(); ++i) {
-    auto message = ctx.check(json::parse(in.data<std::string>()[i]).and_then(exampleOf));
-    if (!message)
-      return;
-    out->data<std::string>()[i] = std::move(*message);
+    auto message =
+        TREADLE_OR_RETURN(ctx.check(json::parse(in.data<std::string>()[i]).and_then(exampleOf)));
+    out->data<std::string>()[i] = std::move(message);
   }
 }
 

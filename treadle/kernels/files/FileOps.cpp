@@ -17,9 +17,7 @@ namespace fs = std::filesystem;
 // --- ReadFile, WriteFile -------------------------------------------------------------------------
 
 void readFile(OpContext &ctx) {
-  const std::string *path = textInput(ctx, 0, "filename");
-  if (!path)
-    return;
+  const std::string *path = TREADLE_OR_RETURN(textInput(ctx, 0, "filename"));
   if (Expected<void> allowed = filesOf(ctx).mayRead(*path); !allowed)
     return ctx.fail(std::move(allowed.error()));
   std::error_code error;
@@ -31,15 +29,11 @@ void readFile(OpContext &ctx) {
 
 void writeFile(OpContext &ctx) {
   const std::string *path = textInput(ctx, 0, "filename");
-  const std::string *contents = path ? textInput(ctx, 1, "contents") : nullptr;
-  if (!contents)
-    return;
-  auto file = ctx.check(OutputFile::create(*path, filesOf(ctx)));
-  if (!file)
-    return;
-  Expected<void> done = file->append(*contents);
+  const std::string *contents = TREADLE_OR_RETURN(path ? textInput(ctx, 1, "contents") : nullptr);
+  auto file = TREADLE_OR_RETURN(ctx.check(OutputFile::create(*path, filesOf(ctx))));
+  Expected<void> done = file.append(*contents);
   if (done)
-    done = file->commit();
+    done = file.commit();
   if (!done)
     ctx.fail(std::move(done.error()));
 }

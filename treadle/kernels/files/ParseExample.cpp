@@ -209,14 +209,12 @@ void setOutputs(OpContext &ctx, const ParseState &state, std::vector<FeatureColu
     auto count = static_cast<int>(group.specs.size());
     int planes = 0;
     for (int i = 0; i < count; ++i) {
-      auto tensors = ctx.check(columns[column++].finish(isSingle));
-      if (!tensors)
-        return;
-      planes = static_cast<int>(tensors->size());
+      auto tensors = TREADLE_OR_RETURN(ctx.check(columns[column++].finish(isSingle)));
+      planes = static_cast<int>(tensors.size());
       if (state.layout.isSequence && state.layout.isSingle && group.names->kind == Dense)
         planes = 1; // no lengths
       for (int plane = 0; plane < planes; ++plane)
-        ctx.setOutput(first + plane * count + i, std::move((*tensors)[plane]));
+        ctx.setOutput(first + plane * count + i, std::move(tensors[plane]));
     }
     first += planes * count;
   }
@@ -235,10 +233,8 @@ void parse(OpContext &ctx) {
   if (names && names->count() && !std::ranges::equal(names->dims(), serialized.dims()))
     return ctx.fail(invalidArgument("names are ", tensorTypeText(*names), ", expected one for ",
                                     "each message of ", tensorTypeText(serialized), ", or none"));
-  auto columns = ctx.check(makeColumns(ctx, state));
-  if (!columns)
-    return;
-  FeatureReader reader(*columns);
+  auto columns = TREADLE_OR_RETURN(ctx.check(makeColumns(ctx, state)));
+  FeatureReader reader(columns);
   for (int64_t i = 0; i < serialized.count(); ++i) {
     const std::string &message = serialized.data<std::string>()[i];
     Expected<void> added =
@@ -249,7 +245,7 @@ void parse(OpContext &ctx) {
                                               : str("message ", i);
     return ctx.fail(invalidArgument(who, ": ", added.error().message));
   }
-  setOutputs(ctx, state, *columns, serialized.isScalar());
+  setOutputs(ctx, state, columns, serialized.isScalar());
 }
 
 // --- binding -----------------------------------------------------------------------------------

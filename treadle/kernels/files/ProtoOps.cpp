@@ -329,32 +329,27 @@ void fillValues(const BoundField &bound, std::span<const FieldValues> values, si
 }
 
 void decode(OpContext &ctx) {
-  auto fields = ctx.check(ctx.state<ProtoState>().fields(filesOf(ctx)));
-  if (!fields)
-    return;
+  auto fields = TREADLE_OR_RETURN(ctx.check(ctx.state<ProtoState>().fields(filesOf(ctx))));
   const Tensor &in = ctx.input(0);
   if (!in.count())
     return ctx.fail(invalidArgument("there must be one message at least"));
-  size_t n = (*fields)->size();
+  size_t n = fields->size();
   std::vector<FieldValues> values(static_cast<size_t>(in.count()) * n);
   for (int64_t m = 0; m < in.count(); ++m)
-    if (!readMessage(in.data<std::string>()[m], **fields,
+    if (!readMessage(in.data<std::string>()[m], *fields,
                      values.data() + static_cast<size_t>(m) * n))
       return ctx.fail(dataLoss("element ", m, " of the input is no message"));
-  Tensor *sizes = ctx.allocateOutput(0, DType::Int32, withLast(in.dims(), static_cast<int64_t>(n)));
-  if (!sizes)
-    return;
+  Tensor *sizes = TREADLE_OR_RETURN(
+      ctx.allocateOutput(0, DType::Int32, withLast(in.dims(), static_cast<int64_t>(n))));
   std::ranges::transform(values, sizes->data<int32_t>(),
                          [](const FieldValues &v) { return static_cast<int32_t>(v.size()); });
   for (size_t f = 0; f < n; ++f) {
     int64_t width = 1;
     for (size_t i = f; i < values.size(); i += n)
       width = std::max(width, values[i].size());
-    const BoundField &bound = (**fields)[f];
-    Tensor *out =
-        ctx.allocateOutput(static_cast<int>(f) + 1, bound.dtype, withLast(in.dims(), width));
-    if (!out)
-      return;
+    const BoundField &bound = (*fields)[f];
+    Tensor *out = TREADLE_OR_RETURN(
+        ctx.allocateOutput(static_cast<int>(f) + 1, bound.dtype, withLast(in.dims(), width)));
     fillValues(bound, std::span(values).subspan(f), n, width, *out);
   }
 }
@@ -464,9 +459,8 @@ void encode(OpContext &ctx) {
   if (!fields || !checkShapes(ctx))
     return;
   Dims dims = ctx.input(0).dims();
-  Tensor *out = ctx.allocateOutput(0, DType::String, dims.first(dims.size() - 1));
-  if (!out)
-    return;
+  Tensor *out =
+      TREADLE_OR_RETURN(ctx.allocateOutput(0, DType::String, dims.first(dims.size() - 1)));
   std::vector<size_t> order((*fields)->size());
   std::iota(order.begin(), order.end(), 0);
   std::ranges::stable_sort(order, {}, [&](size_t f) { return (**fields)[f].field.number; });

@@ -178,10 +178,8 @@ void make(OpContext &ctx) {
 }
 
 BoundKernel bindMake(const BindContext &node, std::function<Ref<FileReader>()> maker) {
-  ResourceName name = ResourceName::of(node);
-  if (name.name.empty())
-    name.name = node.node;
-  return boundWith(make, MakeState{std::move(maker), std::move(name), node.outputTypes[0]});
+  return boundWith(make,
+                   MakeState{std::move(maker), ResourceName::ofOrNode(node), node.outputTypes[0]});
 }
 
 template <typename Kind> Expected<BoundKernel> bindSimple(const BindContext &node) {
@@ -229,9 +227,7 @@ void read(OpContext &ctx) {
 
 void readUpTo(OpContext &ctx) {
   auto *reader = resourceInput<FileReader>(ctx, 0);
-  auto *queue = reader ? resourceInput<Queue>(ctx, 1) : nullptr;
-  if (!queue)
-    return;
+  auto *queue = TREADLE_OR_RETURN(reader ? resourceInput<Queue>(ctx, 1) : nullptr);
   const Tensor &count = ctx.input(2);
   if (count.count() != 1)
     return ctx.fail(
@@ -264,9 +260,7 @@ void serialize(OpContext &ctx) {
 }
 
 void restore(OpContext &ctx) {
-  auto *reader = resourceInput<FileReader>(ctx, 0);
-  if (!reader)
-    return;
+  auto *reader = TREADLE_OR_RETURN(resourceInput<FileReader>(ctx, 0));
   const Tensor &state = ctx.input(1);
   if (state.rank() != 0)
     return ctx.fail(

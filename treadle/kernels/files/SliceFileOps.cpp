@@ -48,9 +48,7 @@ Expected<void> saveAll(OpContext &ctx, const std::string &path, bool hasSlices) 
 }
 
 template <bool hasSlices> void save(OpContext &ctx) {
-  const std::string *path = textInput(ctx, 0, "filename");
-  if (!path)
-    return;
+  const std::string *path = TREADLE_OR_RETURN(textInput(ctx, 0, "filename"));
   if (Expected<void> saved = saveAll(ctx, *path, hasSlices); !saved)
     ctx.fail(std::move(saved.error()));
 }

@@ -95,10 +95,7 @@ void make(OpContext &ctx) {
 }
 
 Expected<BoundKernel> bindMake(const BindContext &node) {
-  ResourceName name = ResourceName::of(node);
-  if (name.name.empty())
-    name.name = node.node;
-  return boundWith(make, MakeState{std::move(name)});
+  return boundWith(make, MakeState{ResourceName::ofOrNode(node)});
 }
 
 /// Whether inputs 1 to the last have one element each.
@@ -132,9 +129,7 @@ template <Expected<void> (SummaryWriter::*act)()> void onWriter(OpContext &ctx) 
 
 /// Writes an event of step input 1.
 void writeEvent(OpContext &ctx, EventsFile::Field field, std::string_view bytes) {
-  auto *writer = resourceInput<SummaryWriter>(ctx, 0);
-  if (!writer)
-    return;
+  auto *writer = TREADLE_OR_RETURN(resourceInput<SummaryWriter>(ctx, 0));
   const Tensor &step = ctx.input(1);
   if (step.count() != 1)
     return ctx.fail(invalidArgument("the step is ", tensorTypeText(step), ", expected a scalar"));
@@ -152,9 +147,7 @@ const std::string *tagInput(OpContext &ctx, int i) {
 
 // Inputs: writer, step, tag, value.
 void writeScalar(OpContext &ctx) {
-  const std::string *tag = tagInput(ctx, 2);
-  if (!tag)
-    return;
+  const std::string *tag = TREADLE_OR_RETURN(tagInput(ctx, 2));
   if (ctx.input(3).count() != 1)
     return ctx.fail(
         invalidArgument("the value is ", tensorTypeText(ctx.input(3)), ", expected a scalar"));

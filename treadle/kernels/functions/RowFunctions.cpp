@@ -67,16 +67,14 @@ struct FillState {
 
 void fillBatch(OpContext &ctx) {
   const auto &state = ctx.state<FillState>();
-  auto rows = ctx.check(commonRows(ctx, ctx.numInputs()));
-  if (!rows)
-    return;
-  if (state.largest && *rows > state.largest)
-    return ctx.fail(invalidArgument("the batch has ", *rows, " rows, expected at most ",
+  auto rows = TREADLE_OR_RETURN(ctx.check(commonRows(ctx, ctx.numInputs())));
+  if (state.largest && rows > state.largest)
+    return ctx.fail(invalidArgument("the batch has ", rows, " rows, expected at most ",
                                     state.largest, " (max_batch_size)"));
-  auto size = std::ranges::lower_bound(state.allowed, std::max<int64_t>(*rows, 1));
-  int64_t wanted = size == state.allowed.end() ? std::max<int64_t>(*rows, 1) : *size;
+  auto size = std::ranges::lower_bound(state.allowed, std::max<int64_t>(rows, 1));
+  int64_t wanted = size == state.allowed.end() ? std::max<int64_t>(rows, 1) : *size;
   for (int i = 0; i < ctx.numInputs(); ++i) {
-    auto filled = wanted == *rows ? ctx.takeInput(i) : ctx.check(filledUp(ctx.input(i), wanted));
+    auto filled = wanted == rows ? ctx.takeInput(i) : ctx.check(filledUp(ctx.input(i), wanted));
     if (!filled)
       return;
     ctx.setOutput(i, std::move(*filled));

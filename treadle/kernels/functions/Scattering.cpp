@@ -254,26 +254,23 @@ Expected<Places> placesOf(const ScatterNumbers &n, const Tensor &x, const Tensor
 
 void runScatter(OpContext &ctx) {
   const auto &self = ctx.state<ScatterState>();
-  auto places = ctx.check(placesOf(self.numbers, ctx.input(0), ctx.input(1), ctx.input(2)));
-  if (!places)
-    return;
+  auto places = TREADLE_OR_RETURN(
+      ctx.check(placesOf(self.numbers, ctx.input(0), ctx.input(1), ctx.input(2))));
   Tensor updates = ctx.input(2), target = ctx.takeInput(0);
   if (!target.isUnique()) {
-    auto own = ctx.check(target.clone());
-    if (!own)
-      return;
-    target = std::move(*own);
+    auto own = TREADLE_OR_RETURN(ctx.check(target.clone()));
+    target = std::move(own);
   }
   if (self.combination == Combination::Second) {
     size_t size = dtypeSize(target.dtype());
     auto *to = static_cast<char *>(target.raw());
     const auto *from = static_cast<const char *>(updates.raw());
-    for (size_t i = 0; i < places->to.size(); ++i)
-      std::memcpy(to + places->to[i] * static_cast<int64_t>(size),
-                  from + places->from[i] * static_cast<int64_t>(size), size);
+    for (size_t i = 0; i < places.to.size(); ++i)
+      std::memcpy(to + places.to[i] * static_cast<int64_t>(size),
+                  from + places.from[i] * static_cast<int64_t>(size), size);
   } else if (self.combination != Combination::Sum ||
-             !addAt(target, places->to, updates, places->from)) {
-    if (!combineAt(ctx, self.function, target, places->to, updates, places->from))
+             !addAt(target, places.to, updates, places.from)) {
+    if (!combineAt(ctx, self.function, target, places.to, updates, places.from))
       return;
   }
   ctx.setOutput(0, std::move(target));

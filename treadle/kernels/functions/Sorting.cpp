@@ -378,18 +378,14 @@ void runSort(OpContext &ctx) {
                                       tensorTypeText(first), ", expected the same shape"));
     if (!isPlain(x.dtype()))
       return ctx.fail(unimplemented("sorting ", tensorTypeText(x)));
-    auto column = ctx.check(permuted(x, order));
-    if (!column)
-      return;
-    int64_t count = column->count();
-    columns.push_back(column->withDims(Dims(&count, 1)));
+    auto column = TREADLE_OR_RETURN(ctx.check(permuted(x, order)));
+    int64_t count = column.count();
+    columns.push_back(column.withDims(Dims(&count, 1)));
   }
   auto results = sorted(ctx, std::move(columns), moved.back());
   for (int i = 0; results && i < numColumns; ++i) {
-    auto column = ctx.check(permuted((*results)[i].withDims(moved), back));
-    if (!column)
-      return;
-    ctx.setOutput(i, std::move(*column));
+    auto column = TREADLE_OR_RETURN(ctx.check(permuted((*results)[i].withDims(moved), back)));
+    ctx.setOutput(i, std::move(column));
   }
 }
 

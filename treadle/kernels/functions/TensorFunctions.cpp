@@ -83,19 +83,15 @@ void runReduce(OpContext &ctx) {
     if (!std::ranges::equal(x.dims(), first.dims()))
       return ctx.fail(invalidArgument("input ", i, " is ", tensorTypeText(x), ", and input 0 ",
                                       tensorTypeText(first), ", expected the same shape"));
-    auto moved = ctx.check(permuted(x, order));
-    if (!moved)
-      return;
-    rows.push_back(moved->withDims(rowDims));
+    auto moved = TREADLE_OR_RETURN(ctx.check(permuted(x, order)));
+    rows.push_back(moved.withDims(rowDims));
     inits.push_back(ctx.input(static_cast<int>(k + i)));
   }
   if (n > 0 && !reduceRows(ctx, self.function, rows))
     return;
   for (size_t i = 0; i < k && n == 0; ++i) {
-    auto init = ctx.check(filled(inits[i], kept));
-    if (!init)
-      return;
-    ctx.setOutput(static_cast<int>(i), std::move(*init));
+    auto init = TREADLE_OR_RETURN(ctx.check(filled(inits[i], kept)));
+    ctx.setOutput(static_cast<int>(i), std::move(init));
   }
   if (n == 0)
     return;

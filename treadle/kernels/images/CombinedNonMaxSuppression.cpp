@@ -146,9 +146,8 @@ void runCombined(OpContext &ctx) {
   Tensor *boxes = ctx.allocateOutput(0, DType::Float32, {p.batch(), size, 4});
   Tensor *scores = boxes ? ctx.allocateOutput(1, DType::Float32, {p.batch(), size}) : nullptr;
   Tensor *labels = scores ? ctx.allocateOutput(2, DType::Float32, {p.batch(), size}) : nullptr;
-  Tensor *valid = labels ? ctx.allocateOutput(3, DType::Int32, {p.batch()}) : nullptr;
-  if (!valid)
-    return;
+  Tensor *valid =
+      TREADLE_OR_RETURN(labels ? ctx.allocateOutput(3, DType::Int32, {p.batch()}) : nullptr);
   for (Tensor *t : {boxes, scores, labels})
     std::fill_n(t->data<float>(), t->count(), 0.0f);
   Outputs out{boxes->data<float>(), scores->data<float>(), labels->data<float>(),

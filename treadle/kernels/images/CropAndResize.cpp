@@ -200,9 +200,7 @@ template <typename T> struct ImageGrad {
     if (!in || !checkPixels(ctx, *in, "image_size") ||
         !checkCrops(ctx, *crops, *boxes, in->channels) || !checkImages(ctx, *boxes, in->batch))
       return;
-    Tensor *sums = ctx.allocateOutput(0, s.outType, in->dims());
-    if (!sums)
-      return;
+    Tensor *sums = TREADLE_OR_RETURN(ctx.allocateOutput(0, s.outType, in->dims()));
     T *sum = sums->data<T>();
     std::fill_n(sum, sums->count(), T(0));
     const auto *g = gradient.data<float>();
@@ -246,9 +244,7 @@ template <typename T> struct BoxGrad {
     if (!boxes || !checkCrops(ctx, *crops, *boxes, in->channels) ||
         !checkImages(ctx, *boxes, in->batch))
       return;
-    Tensor *out = ctx.allocateOutput(0, DType::Float32, {boxes->count, 4});
-    if (!out)
-      return;
+    Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, DType::Float32, {boxes->count, 4}));
     auto *sums = out->data<float>();
     std::fill_n(sums, out->count(), 0.0f);
     forEachPixel(*boxes, *in, *crops, false,

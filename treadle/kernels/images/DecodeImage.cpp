@@ -156,9 +156,7 @@ const std::string *fileInput(OpContext &ctx) {
 
 void decode(OpContext &ctx) {
   const auto &how = ctx.state<Decoding>();
-  const std::string *file = fileInput(ctx);
-  if (!file)
-    return;
+  const std::string *file = TREADLE_OR_RETURN(fileInput(ctx));
   std::optional<CropWindow> crop;
   if (ctx.numInputs() > 1) {
     const Tensor &window = ctx.input(1);
@@ -170,10 +168,8 @@ void decode(OpContext &ctx) {
                                       "it is ",
                                       tensorTypeText(window)));
   }
-  auto image = ctx.check(readFile(how, *file, crop));
-  if (!image)
-    return;
-  if (auto converted = ctx.check(asDType(*image, how.dtype)))
+  auto image = TREADLE_OR_RETURN(ctx.check(readFile(how, *file, crop)));
+  if (auto converted = ctx.check(asDType(image, how.dtype)))
     ctx.setOutput(0, std::move(*converted));
 }
 
@@ -217,11 +213,9 @@ template <typename T> void extractShape(OpContext &ctx) {
   const Tensor &in = ctx.input(0);
   if (!in.isScalar())
     return ctx.fail(invalidArgument("contents must be a scalar, but it is ", tensorTypeText(in)));
-  auto shape = ctx.check(readJpegShape(in.scalarValue<std::string>()));
-  if (!shape)
-    return;
+  auto shape = TREADLE_OR_RETURN(ctx.check(readJpegShape(in.scalarValue<std::string>())));
   if (Tensor *out = ctx.allocateOutput(0, dtypeOf<T>, {3}))
-    std::copy(shape->begin(), shape->end(), out->data<T>());
+    std::copy(shape.begin(), shape.end(), out->data<T>());
 }
 
 Expected<BoundKernel> bindExtractShape(const BindContext &node) {

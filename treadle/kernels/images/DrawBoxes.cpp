@@ -44,23 +44,20 @@ std::optional<std::vector<Colour>> readColours(OpContext &ctx, int64_t channels)
 template <typename T> class DrawBoxes {
 public:
   static void run(OpContext &ctx) {
-    auto size = readImageShape(ctx, 0, "images");
-    if (!size)
-      return;
+    auto size = TREADLE_OR_RETURN(readImageShape(ctx, 0, "images"));
     const Tensor images = ctx.input(0), boxes = ctx.input(1);
-    if (boxes.rank() != 3 || boxes.dim(0) != size->batch || boxes.dim(2) != 4)
-      return ctx.fail(invalidArgument("boxes must be of [", size->batch, ",count,4], but are of ",
+    if (boxes.rank() != 3 || boxes.dim(0) != size.batch || boxes.dim(2) != 4)
+      return ctx.fail(invalidArgument("boxes must be of [", size.batch, ",count,4], but are of ",
                                       dimsText(boxes.dims())));
-    if (size->channels != 1 && size->channels != 3 && size->channels != 4)
+    if (size.channels != 1 && size.channels != 3 && size.channels != 4)
       return ctx.fail(
-          invalidArgument("images must have 1, 3 or 4 channels, but have ", size->channels));
-    auto colours = readColours(ctx, size->channels);
-    Tensor *out = colours ? ctx.allocateOutput(0, dtypeOf<T>, images.dims()) : nullptr;
-    if (!out)
-      return;
+          invalidArgument("images must have 1, 3 or 4 channels, but have ", size.channels));
+    auto colours = readColours(ctx, size.channels);
+    Tensor *out =
+        TREADLE_OR_RETURN(colours ? ctx.allocateOutput(0, dtypeOf<T>, images.dims()) : nullptr);
     std::copy_n(images.data<T>(), images.count(), out->data<T>());
-    DrawBoxes canvas{*size, out->data<T>()};
-    for (int64_t n = 0; n < size->batch; ++n)
+    DrawBoxes canvas{size, out->data<T>()};
+    for (int64_t n = 0; n < size.batch; ++n)
       for (int64_t k = 0; k < boxes.dim(1); ++k)
         canvas.draw(n, boxes.data<float>() + (n * boxes.dim(1) + k) * 4,
                     (*colours)[static_cast<size_t>(k) % colours->size()]);

@@ -22,17 +22,15 @@ void encodePngs(OpContext &ctx) {
     return ctx.fail(invalidArgument("image is too large for a PNG file: ", tensorTypeText(in)));
   if (channels < 1 || channels > 4)
     return ctx.fail(invalidArgument("image must have 1 to 4 channels, but has ", channels));
-  Tensor *out = ctx.allocateOutput(0, DType::String, dims.first(dims.size() - 3));
-  if (!out)
-    return;
+  Tensor *out =
+      TREADLE_OR_RETURN(ctx.allocateOutput(0, DType::String, dims.first(dims.size() - 3)));
   int bits = in.dtype() == DType::UInt8 ? 8 : 16;
   int64_t size = height * width * channels * bits / 8;
   for (int64_t i = 0; i < out->count(); ++i) {
-    auto file = ctx.check(encodePng(static_cast<const char *>(in.raw()) + i * size, height, width,
-                                    channels, bits, compression));
-    if (!file)
-      return;
-    out->data<std::string>()[i] = std::move(*file);
+    auto file =
+        TREADLE_OR_RETURN(ctx.check(encodePng(static_cast<const char *>(in.raw()) + i * size,
+                                              height, width, channels, bits, compression)));
+    out->data<std::string>()[i] = std::move(file);
   }
 }
 

@@ -66,36 +66,34 @@ void fillNoise(const float *image, int64_t pixels, int64_t channels, Glimpsing::
 
 void glimpse(OpContext &ctx) {
   const auto &how = ctx.state<Glimpsing>();
-  auto size = readImageShape(ctx, 0, "input");
-  if (!size)
-    return;
+  auto size = TREADLE_OR_RETURN(readImageShape(ctx, 0, "input"));
   const Tensor &window = ctx.input(1), &offsets = ctx.input(2);
   if (window.rank() != 1 || window.count() != 2 || offsets.rank() != 2 ||
-      offsets.dim(0) != size->batch || offsets.dim(1) != 2)
-    return ctx.fail(invalidArgument("size must have two elements and offsets be of [", size->batch,
+      offsets.dim(0) != size.batch || offsets.dim(1) != 2)
+    return ctx.fail(invalidArgument("size must have two elements and offsets be of [", size.batch,
                                     ",2], but they are ", tensorTypeText(window), " and ",
                                     tensorTypeText(offsets)));
-  ImageShape to{size->batch, indexAt(window, 0), indexAt(window, 1), size->channels};
+  ImageShape to{size.batch, indexAt(window, 0), indexAt(window, 1), size.channels};
   Tensor *out = ctx.allocateOutput(0, DType::Float32, to.dims());
   if (!out || !out->count())
     return;
-  if (!size->imageSize())
+  if (!size.imageSize())
     return ctx.fail(
         invalidArgument("input has no pixels: its shape is ", dimsText(ctx.input(0).dims())));
   const float *from = ctx.input(0).data<float>();
-  for (int64_t n = 0; n < size->batch; ++n) {
-    const float *image = from + size->at(n, 0, 0);
+  for (int64_t n = 0; n < size.batch; ++n) {
+    const float *image = from + size.at(n, 0, 0);
     const float *offset = offsets.data<float>() + 2 * n;
-    int64_t top = windowStart(offset[0], to.height, size->height, how);
-    int64_t left = windowStart(offset[1], to.width, size->width, how);
-    if (top < 0 || left < 0 || top + to.height > size->height || left + to.width > size->width)
-      fillNoise(image, size->height * size->width, size->channels, how.noise,
+    int64_t top = windowStart(offset[0], to.height, size.height, how);
+    int64_t left = windowStart(offset[1], to.width, size.width, how);
+    if (top < 0 || left < 0 || top + to.height > size.height || left + to.width > size.width)
+      fillNoise(image, size.height * size.width, size.channels, how.noise,
                 out->data<float>() + to.at(n, 0, 0), to.imageSize());
     int64_t firstColumn = std::max<int64_t>(0, left);
-    int64_t columns = std::min(size->width, left + to.width) - firstColumn;
+    int64_t columns = std::min(size.width, left + to.width) - firstColumn;
     for (int64_t y = std::max<int64_t>(0, top);
-         y < std::min(size->height, top + to.height) && columns > 0; ++y)
-      std::copy_n(from + size->at(n, y, firstColumn), columns * size->channels,
+         y < std::min(size.height, top + to.height) && columns > 0; ++y)
+      std::copy_n(from + size.at(n, y, firstColumn), columns * size.channels,
                   out->data<float>() + to.at(n, y - top, firstColumn - left));
   }
 }

@@ -54,9 +54,7 @@ bool checkColours(OpContext &ctx, int minimalRank, Code wrongChannels) {
 
 template <typename T, typename Change> void changeColours(OpContext &ctx, Change &&change) {
   const Tensor in = ctx.input(0);
-  Tensor *out = ctx.allocateOutput(0, in.dtype(), in.dims());
-  if (!out)
-    return;
+  Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, in.dtype(), in.dims()));
   using Real = Computed<T>;
   const T *from = in.data<T>();
   T *to = out->data<T>();

@@ -134,17 +134,15 @@ template <typename Method> void runResize(OpContext &ctx) {
   Resize r;
   if (!readResize(ctx, r))
     return;
-  auto x = asFloats(ctx, in);
-  if (!x)
-    return;
+  auto x = TREADLE_OR_RETURN(asFloats(ctx, in));
   if (r.in.dims() == r.out.dims())
-    return ctx.setOutput(0, *x);
+    return ctx.setOutput(0, x);
   Tensor *out = ctx.allocateOutput(0, DType::Float32, r.out.dims());
   if (!out || !out->count())
     return;
   std::vector<Mix> rows = mixes<Method>(s, r.in.height, r.out.height);
   std::vector<Mix> columns = mixes<Method>(s, r.in.width, r.out.width);
-  const float *from = x->data<float>();
+  const float *from = x.data<float>();
   auto *to = out->data<float>();
   double cost = static_cast<double>(r.out.rowSize()) * Method::taps * Method::taps;
   ctx.parallelFor(r.out.batch * r.out.height, cost, [&](int64_t begin, int64_t end) {
@@ -186,9 +184,7 @@ template <typename Method> void runResizeGrad(OpContext &ctx) {
   in->batch = out->batch; // the image gives height and width alone
   in->channels = out->channels;
   auto g = asFloats(ctx, gradient);
-  Tensor *sums = g ? ctx.allocateOutput(0, s.outType, in->dims()) : nullptr;
-  if (!sums)
-    return;
+  Tensor *sums = TREADLE_OR_RETURN(g ? ctx.allocateOutput(0, s.outType, in->dims()) : nullptr);
   zeroElements(s.outType, sums->raw(), sums->count());
   if (gradient.count() == 0)
     return;
@@ -251,9 +247,7 @@ template <typename T> struct NearestGrad {
     r.in = r.out = *out;
     r.in.height = (*size)[0];
     r.in.width = (*size)[1];
-    Tensor *sums = ctx.allocateOutput(0, gradient.dtype(), r.in.dims());
-    if (!sums)
-      return;
+    Tensor *sums = TREADLE_OR_RETURN(ctx.allocateOutput(0, gradient.dtype(), r.in.dims()));
     T *sum = sums->data<T>();
     std::fill_n(sum, sums->count(), T(0));
     if (gradient.count())

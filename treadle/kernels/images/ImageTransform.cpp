@@ -100,16 +100,12 @@ template <typename T> struct Project {
   // Inputs: the images, a projection for each or one for all, the size, the value outside (V3).
   static void run(OpContext &ctx) {
     const Tensor images = ctx.input(0), projections = ctx.input(1);
-    auto in = readImageShape(ctx, 0, "images");
-    if (!in)
-      return;
+    auto in = TREADLE_OR_RETURN(readImageShape(ctx, 0, "images"));
     if (projections.rank() != 2 || projections.dim(1) != 8 ||
-        (projections.dim(0) != 1 && projections.dim(0) != in->batch))
-      return ctx.fail(invalidArgument("transforms must have shape [1,8] or [", in->batch,
+        (projections.dim(0) != 1 && projections.dim(0) != in.batch))
+      return ctx.fail(invalidArgument("transforms must have shape [1,8] or [", in.batch,
                                       ",8], but have ", dimsText(projections.dims())));
-    auto size = readImageSize(ctx, 2, "output_shape");
-    if (!size)
-      return;
+    auto size = TREADLE_OR_RETURN(readImageSize(ctx, 2, "output_shape"));
     T outside(0);
     if (ctx.numInputs() > 3) {
       if (!ctx.input(3).isScalar())
@@ -117,11 +113,11 @@ template <typename T> struct Project {
                                         dimsText(ctx.input(3).dims())));
       outside = convert<T>(ctx.input(3).scalarValue<float>());
     }
-    ImageShape out{in->batch, (*size)[0], (*size)[1], in->channels};
+    ImageShape out{in.batch, size[0], size[1], in.channels};
     Tensor *result = ctx.allocateOutput(0, images.dtype(), out.dims());
     if (!result || !result->count())
       return;
-    Project project{images.data<T>(), *in, outside, ctx.state<ProjectState>()};
+    Project project{images.data<T>(), in, outside, ctx.state<ProjectState>()};
     const auto *m = projections.data<float>();
     T *to = result->data<T>();
     int64_t step = projections.dim(0) == 1 ? 0 : 8;

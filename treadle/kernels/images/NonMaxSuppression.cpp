@@ -154,9 +154,8 @@ template <typename T> bool readThresholds(OpContext &ctx, Thresholds<T> &limits)
 template <typename T>
 void setSelection(OpContext &ctx, const Selection<T> &selection, size_t padded, bool hasScores) {
   size_t count = selection.boxes.size();
-  Tensor *boxes = ctx.allocateOutput(0, DType::Int32, {static_cast<int64_t>(padded)});
-  if (!boxes)
-    return;
+  Tensor *boxes =
+      TREADLE_OR_RETURN(ctx.allocateOutput(0, DType::Int32, {static_cast<int64_t>(padded)}));
   std::fill_n(std::copy_n(selection.boxes.data(), count, boxes->data<int32_t>()), padded - count,
               0);
   if (!hasScores)

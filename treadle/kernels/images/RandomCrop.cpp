@@ -21,9 +21,7 @@ template <typename T> struct RandomCrop {
       return ctx.fail(invalidArgument("image must have rank 3 and size two elements, but they are ",
                                       tensorTypeText(image), " and ", tensorTypeText(size)));
     int64_t height = indexAt(size, 0), width = indexAt(size, 1), channels = image.dim(2);
-    Tensor *out = ctx.allocateOutput(0, dtypeOf<T>, {height, width, channels});
-    if (!out)
-      return;
+    Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, dtypeOf<T>, {height, width, channels}));
     int64_t freeRows = image.dim(0) - height, freeColumns = image.dim(1) - width;
     if (freeRows < 0 || freeColumns < 0)
       return ctx.fail(failedPrecondition("size is ", height, " by ", width, ", but the image only ",
@@ -181,11 +179,9 @@ template <typename T> struct SampleBox {
           how.stream->reserve(ctx, RandomDraws::blocksFor(4 * static_cast<uint64_t>(how.attempts)));
     else if (!readSeed(ctx, 3, stream))
       return;
-    auto scene = ctx.check(readScene(ctx, how));
-    if (!scene)
-      return;
+    auto scene = TREADLE_OR_RETURN(ctx.check(readScene(ctx, how)));
     RandomDraws draws(stream);
-    Box box = sample(*scene, how, draws);
+    Box box = sample(scene, how, draws);
     Tensor *begin = ctx.allocateOutput(0, dtypeOf<T>, {3});
     Tensor *size = ctx.allocateOutput(1, dtypeOf<T>, {3});
     Tensor *boxes = ctx.allocateOutput(2, DType::Float32, {1, 1, 4});
@@ -195,7 +191,7 @@ template <typename T> struct SampleBox {
     const int64_t sizes[] = {box.bottom - box.top, box.right - box.left, -1};
     std::ranges::transform(begins, begin->data<T>(), [](int64_t v) { return static_cast<T>(v); });
     std::ranges::transform(sizes, size->data<T>(), [](int64_t v) { return static_cast<T>(v); });
-    auto h = static_cast<float>(scene->height), w = static_cast<float>(scene->width);
+    auto h = static_cast<float>(scene.height), w = static_cast<float>(scene.width);
     const float shares[] = {static_cast<float>(box.top) / h, static_cast<float>(box.left) / w,
                             static_cast<float>(box.bottom) / h, static_cast<float>(box.right) / w};
     std::ranges::copy(shares, boxes->data<float>());

@@ -198,9 +198,8 @@ template <typename T> struct BandedSolveKernel {
                                       " and ", dimsText(right.dims())));
     Matrices result = rhs;
     result.batchDims.assign(plan.dims, plan.dims + plan.rank);
-    Tensor *out = ctx.allocateOutput(0, in.dtype(), result.dimsWith({rhs.rows, rhs.columns}));
-    if (!out)
-      return;
+    Tensor *out = TREADLE_OR_RETURN(
+        ctx.allocateOutput(0, in.dtype(), result.dimsWith({rhs.rows, rhs.columns})));
     int inner = plan.loops - 1;
     forEachRow<2>(plan, [&](const std::array<int64_t, 2> &at, int64_t begin) {
       for (int64_t i = 0; i < plan.size[inner] && !ctx.hasFailed(); ++i) {

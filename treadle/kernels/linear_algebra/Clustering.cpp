@@ -155,9 +155,7 @@ void initialize(OpContext &ctx) {
     return ctx.fail(invalidArgument("num_to_sample is ", wanted, " and num_retries_per_sample ",
                                     retries, ", expected 1 to ", points.dim(0), " and at most ",
                                     mostRetries));
-  Tensor *out = ctx.allocateOutput(0, DType::Float32, {wanted, points.dim(1)});
-  if (!out)
-    return;
+  Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, DType::Float32, {wanted, points.dim(1)}));
   Seeding seeding(points, seed, retries);
   for (int64_t i = 0; i < wanted; ++i)
     seeding.next(out->data<float>() + i * points.dim(1));

@@ -15,9 +15,7 @@ template <typename T> struct CrossKernel {
     if (a.dim(a.rank() - 1) != 3)
       return ctx.fail(failedPrecondition("a and b are ", tensorTypeText(a),
                                          ", expected a last dimension of 3"));
-    Tensor *out = ctx.allocateOutput(0, dtypeOf<T>, a.dims());
-    if (!out)
-      return;
+    Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, dtypeOf<T>, a.dims()));
     const T *u = a.data<T>(), *v = b.data<T>();
     T *w = out->data<T>();
     for (int64_t i = 0; i < a.count(); i += 3)

@@ -73,9 +73,7 @@ template <typename T> struct CholeskyKernel {
   static void run(OpContext &ctx) {
     const Tensor in = ctx.input(0);
     Matrices m;
-    Tensor *out = startSquare(ctx, in, m);
-    if (!out)
-      return;
+    Tensor *out = TREADLE_OR_RETURN(startSquare(ctx, in, m));
     int64_t failed = firstFailure(ctx, m, 0.3, [&](int64_t i) {
       MatrixMap<T> factor = matrixAt<T>(*out, i, m.rows, m.rows);
       const T *matrix = m.at<T>(in, i).data();
@@ -95,9 +93,7 @@ template <typename T> struct InverseKernel {
   static void run(OpContext &ctx) {
     const Tensor in = ctx.input(0);
     Matrices m;
-    Tensor *out = startSquare(ctx, in, m);
-    if (!out)
-      return;
+    Tensor *out = TREADLE_OR_RETURN(startSquare(ctx, in, m));
     int64_t failed = firstFailure(ctx, m, 2, [&](int64_t i) {
       MatrixOf<T> matrix = m.at<T>(in, i);
       if (ctx.state<bool>())
@@ -157,9 +153,7 @@ template <typename T> struct DeterminantKernel {
     Matrices m;
     if (!m.readSquare(ctx, in))
       return;
-    Tensor *out = ctx.allocateOutput(0, in.dtype(), m.batchDims);
-    if (!out)
-      return;
+    Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, in.dtype(), m.batchDims));
     forEachMatrix(ctx, m, 0.7, [&](int64_t i) {
       out->data<T>()[i] =
           m.rows ? Eigen::PartialPivLU<MatrixOf<T>>(m.at<T>(in, i)).determinant() : T(1);

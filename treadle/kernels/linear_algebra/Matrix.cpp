@@ -115,39 +115,31 @@ DimVector packedDims(Dims matrices, const Diagonals &ds) {
 
 void matrixDiagPart(OpContext &ctx) {
   const Tensor &in = ctx.input(0);
-  auto ds = ctx.check(diagonalsOf(ctx, in, 1));
-  if (!ds)
-    return;
-  Tensor *out = ctx.allocateOutput(0, in.dtype(), packedDims(in.dims(), *ds));
-  if (!out)
-    return;
+  auto ds = TREADLE_OR_RETURN(ctx.check(diagonalsOf(ctx, in, 1)));
+  Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, in.dtype(), packedDims(in.dims(), ds)));
   if (ctx.numInputs() > 2) {
     if (!ctx.input(2).isScalar())
       return ctx.fail(invalidArgument("padding_value must be a scalar, but it is ",
                                       tensorTypeText(ctx.input(2))));
     fillElements(in.dtype(), out->raw(), ctx.input(2).raw(), out->count());
   }
-  readDiagonals(*ds, in, *out);
+  readDiagonals(ds, in, *out);
 }
 
 void matrixSetDiag(OpContext &ctx) {
   Tensor packed = ctx.input(1);
-  auto ds = ctx.check(diagonalsOf(ctx, ctx.input(0), 2));
-  if (!ds)
-    return;
-  if (DimVector dims = packedDims(ctx.input(0).dims(), *ds);
+  auto ds = TREADLE_OR_RETURN(ctx.check(diagonalsOf(ctx, ctx.input(0), 2)));
+  if (DimVector dims = packedDims(ctx.input(0).dims(), ds);
       !std::ranges::equal(dims, packed.dims()))
     return ctx.fail(invalidArgument("diagonal has shape ", dimsText(packed.dims()), ", expected ",
                                     dimsText(dims)));
   if (!ctx.canReuseInput(0)) {
-    auto copy = ctx.check(ctx.input(0).clone());
-    if (!copy)
-      return;
-    ctx.setOutput(0, std::move(*copy));
+    auto copy = TREADLE_OR_RETURN(ctx.check(ctx.input(0).clone()));
+    ctx.setOutput(0, std::move(copy));
   } else {
     ctx.setOutput(0, ctx.takeInput(0));
   }
-  writeDiagonals(*ds, ctx.output(0), packed);
+  writeDiagonals(ds, ctx.output(0), packed);
 }
 
 // --- matrices made of diagonals ----------------------------------------------------------------
@@ -198,16 +190,12 @@ Expected<Diagonals> diagonalsFor(OpContext &ctx, const Tensor &packed) {
 
 void matrixDiag(OpContext &ctx) {
   const Tensor &packed = ctx.input(0);
-  auto ds = ctx.check(diagonalsFor(ctx, packed));
-  if (!ds)
-    return;
-  size_t own = ds->lower < ds->upper ? 2 : 1;
+  auto ds = TREADLE_OR_RETURN(ctx.check(diagonalsFor(ctx, packed)));
+  size_t own = ds.lower < ds.upper ? 2 : 1;
   DimVector dims(packed.dims().first(static_cast<size_t>(packed.rank()) - own));
-  dims.push(ds->rows);
-  dims.push(ds->cols);
-  Tensor *out = ctx.allocateOutput(0, packed.dtype(), dims);
-  if (!out)
-    return;
+  dims.push(ds.rows);
+  dims.push(ds.cols);
+  Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, packed.dtype(), dims));
   if (ctx.numInputs() > 4 && ctx.input(4).count() != 1)
     return ctx.fail(invalidArgument("padding_value must be a scalar, but it is ",
                                     tensorTypeText(ctx.input(4))));
@@ -215,7 +203,7 @@ void matrixDiag(OpContext &ctx) {
     fillElements(packed.dtype(), out->raw(), ctx.input(4).raw(), out->count());
   else
     zeroElements(packed.dtype(), out->raw(), out->count());
-  writeDiagonals(*ds, *out, packed);
+  writeDiagonals(ds, *out, packed);
 }
 
 template <KernelFn fn> Expected<BoundKernel> bindAligned(const BindContext &node) {
@@ -268,9 +256,7 @@ void diag(OpContext &ctx) {
   DimVector dims(in.dims());
   for (int64_t d : in.dims())
     dims.push(d);
-  Tensor *out = ctx.allocateOutput(0, in.dtype(), dims);
-  if (!out)
-    return;
+  Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, in.dtype(), dims));
   zeroElements(in.dtype(), out->raw(), out->count());
   int64_t n = in.count();
   writeDiagonals({1, n, n, 0, 0, n, {}}, *out, in);

@@ -35,9 +35,7 @@ struct GetState {
 
 void optionalGetValue(OpContext &ctx) {
   const auto &state = ctx.state<GetState>();
-  const OptionalObject *optional = optionalInput(ctx);
-  if (!optional)
-    return;
+  const OptionalObject *optional = TREADLE_OR_RETURN(optionalInput(ctx));
   if (!optional->hasValue)
     return ctx.fail(invalidArgument("the optional holds nothing; ask OptionalHasValue first"));
   const std::vector<Tensor> &components = optional->components;

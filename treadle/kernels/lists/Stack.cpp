@@ -86,9 +86,7 @@ Expected<BoundKernel> bindMake(const BindContext &node) {
 }
 
 void push(OpContext &ctx) {
-  auto *stack = resourceInput<Stack>(ctx, 0);
-  if (!stack)
-    return;
+  auto *stack = TREADLE_OR_RETURN(resourceInput<Stack>(ctx, 0));
   const Tensor &value = ctx.input(1);
   if (value.dtype() != stack->dtype)
     return ctx.fail(invalidArgument("the stack's elements are ", dtypeName(stack->dtype),
@@ -99,9 +97,7 @@ void push(OpContext &ctx) {
 }
 
 void pop(OpContext &ctx) {
-  auto *stack = resourceInput<Stack>(ctx, 0);
-  if (!stack)
-    return;
+  auto *stack = TREADLE_OR_RETURN(resourceInput<Stack>(ctx, 0));
   if (stack->dtype != ctx.state<DType>())
     return ctx.fail(invalidArgument("the stack's elements are ", dtypeName(stack->dtype),
                                     ", but the op's are ", dtypeName(ctx.state<DType>())));

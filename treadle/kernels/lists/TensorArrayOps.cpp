@@ -77,17 +77,15 @@ struct MakeState {
 
 void makeArray(OpContext &ctx) {
   const auto &state = ctx.state<MakeState>();
-  auto size = scalarInput(ctx, 0, "size");
-  if (!size)
-    return;
-  if (*size < 0)
-    return ctx.fail(invalidArgument("the size is ", *size, ", expected none below zero"));
-  if (*size > maxTensorArraySize)
-    return ctx.fail(resourceExhausted("a tensor array of ", *size,
+  auto size = TREADLE_OR_RETURN(scalarInput(ctx, 0, "size"));
+  if (size < 0)
+    return ctx.fail(invalidArgument("the size is ", size, ", expected none below zero"));
+  if (size > maxTensorArraySize)
+    return ctx.fail(resourceExhausted("a tensor array of ", size,
                                       " elements is too large, at most ", maxTensorArraySize));
   ctx.setOutput(0,
                 makeHandleFor(ctx.numOutputs() > 1 ? DType::Resource : DType::String, state.isRef,
-                              makeRef<TensorArray>(state.traits, *size), state.name));
+                              makeRef<TensorArray>(state.traits, size), state.name));
   if (ctx.numOutputs() > 1)
     ctx.setOutput(1, zeroFlow());
 }
@@ -120,11 +118,9 @@ void makeGradient(OpContext &ctx) {
   if (!array || (state.takesShape && !isVectorInput(ctx, 2, "shape to prepend")))
     return;
   DimVector prepended = state.takesShape ? readIndices(ctx.input(2)) : DimVector();
-  auto gradient = ctx.check(array->gradient(state.source, prepended));
-  if (!gradient)
-    return;
+  auto gradient = TREADLE_OR_RETURN(ctx.check(array->gradient(state.source, prepended)));
   ctx.setOutput(0, makeHandleFor(ctx.numOutputs() > 1 ? DType::Resource : DType::String,
-                                 state.isRef, std::move(*gradient), state.source));
+                                 state.isRef, std::move(gradient), state.source));
   if (ctx.numOutputs() > 1)
     ctx.setOutput(1, zeroFlow());
 }
@@ -154,9 +150,7 @@ void read(OpContext &ctx) {
 }
 
 void size(OpContext &ctx) {
-  TensorArray *array = arrayInput(ctx);
-  if (!array)
-    return;
+  TensorArray *array = TREADLE_OR_RETURN(arrayInput(ctx));
   if (auto size = ctx.check(array->size()))
     ctx.setOutput(0, Tensor::scalar(DType::Int32, static_cast<int32_t>(*size)));
 }
@@ -225,9 +219,7 @@ std::optional<std::vector<int64_t>> allIndices(OpContext &ctx, const TensorArray
 }
 
 void pack(OpContext &ctx) {
-  TensorArray *array = arrayInput(ctx);
-  if (!array)
-    return;
+  TensorArray *array = TREADLE_OR_RETURN(arrayInput(ctx));
   if (auto indices = allIndices(ctx, *array))
     gatherAt(ctx, *array, *indices);
 }
@@ -253,14 +245,10 @@ void scatter(OpContext &ctx) {
 }
 
 void unpack(OpContext &ctx) {
-  TensorArray *array = arrayInput(ctx);
-  if (!array)
-    return;
-  auto size = ctx.check(array->size());
-  if (!size)
-    return;
+  TensorArray *array = TREADLE_OR_RETURN(arrayInput(ctx));
+  auto size = TREADLE_OR_RETURN(ctx.check(array->size()));
   const Tensor &value = ctx.input(1);
-  int64_t rows = value.rank() && array->isDynamic() ? std::max(*size, value.dim(0)) : *size;
+  int64_t rows = value.rank() && array->isDynamic() ? std::max(size, value.dim(0)) : size;
   std::vector<int64_t> indices(rows);
   std::iota(indices.begin(), indices.end(), 0);
   array->markSplit(rows);
@@ -300,16 +288,12 @@ void concat(OpContext &ctx) {
   if (!indices || !readAll(ctx, *array, *indices, elements))
     return;
   auto count = static_cast<int64_t>(elements.size());
-  Tensor *lengths = ctx.allocateOutput(1, DType::Int64, {count});
-  if (!lengths)
-    return;
+  Tensor *lengths = TREADLE_OR_RETURN(ctx.allocateOutput(1, DType::Int64, {count}));
   if (elements.empty())
     return setNothing(ctx);
   auto dims = joinedDims(ctx, elements);
   DType dtype = ctx.state<OpState>().dtype;
-  Tensor *out = dims ? ctx.allocateOutput(0, dtype, *dims) : nullptr;
-  if (!out)
-    return;
+  Tensor *out = TREADLE_OR_RETURN(dims ? ctx.allocateOutput(0, dtype, *dims) : nullptr);
   for (int64_t i = 0, offset = 0; i < count; ++i) {
     lengths->data<int64_t>()[i] = elements[i].dim(0);
     copyElements(dtype, elementAt(dtype, out->raw(), offset), elements[i].raw(),

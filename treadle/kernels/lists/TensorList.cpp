@@ -147,16 +147,13 @@ void length(OpContext &ctx) {
 }
 
 void elementShape(OpContext &ctx) {
-  const TensorListObject *list = listInput(ctx, 0);
-  if (!list)
-    return;
+  const TensorListObject *list = TREADLE_OR_RETURN(listInput(ctx, 0));
   const PartialShape &shape = list->elementShape;
   DType dtype = ctx.state<DType>();
   int64_t unknown = -1, rank = static_cast<int64_t>(shape.dims.size());
   Dims values = shape.hasRank ? Dims(shape.dims) : Dims(&unknown, 1);
-  Tensor *out = ctx.allocateOutput(0, dtype, shape.hasRank ? Dims(&rank, 1) : Dims());
-  if (!out)
-    return;
+  Tensor *out =
+      TREADLE_OR_RETURN(ctx.allocateOutput(0, dtype, shape.hasRank ? Dims(&rank, 1) : Dims()));
   if (dtype == DType::Int64)
     std::ranges::copy(values, out->data<int64_t>());
   else
@@ -212,17 +209,13 @@ std::optional<PartialShape> shapeOfUnset(OpContext &ctx, const TensorListObject 
 }
 
 void setUnset(OpContext &ctx, const TensorListObject &list, int shapeInput, int output) {
-  auto shape = shapeOfUnset(ctx, list, shapeInput);
-  if (!shape)
-    return;
-  if (auto zeros = ctx.check(zerosOf(list.dtype, shape->dims)))
+  auto shape = TREADLE_OR_RETURN(shapeOfUnset(ctx, list, shapeInput));
+  if (auto zeros = ctx.check(zerosOf(list.dtype, shape.dims)))
     ctx.setOutput(output, std::move(*zeros));
 }
 
 void popBack(OpContext &ctx) {
-  const TensorListObject *list = listInput(ctx, 0, ctx.state<DType>());
-  if (!list)
-    return;
+  const TensorListObject *list = TREADLE_OR_RETURN(listInput(ctx, 0, ctx.state<DType>()));
   if (list->elements.empty())
     return ctx.fail(invalidArgument("the list is empty: nothing to pop"));
   if (!list->elements.back()) {

@@ -32,10 +32,8 @@ std::optional<PartialShape> commonShape(OpContext &ctx, PartialShape known,
 
 void setStacked(OpContext &ctx, DType dtype, const PartialShape &known,
                 std::span<const Tensor> elements) {
-  auto shape = commonShape(ctx, known, elements);
-  if (!shape)
-    return;
-  if (auto out = ctx.check(stackTensors(dtype, elements, shape->dims)))
+  auto shape = TREADLE_OR_RETURN(commonShape(ctx, known, elements));
+  if (auto out = ctx.check(stackTensors(dtype, elements, shape.dims)))
     ctx.setOutput(0, std::move(*out));
 }
 
@@ -46,16 +44,12 @@ struct StackState {
 
 void stack(OpContext &ctx) {
   const auto &state = ctx.state<StackState>();
-  const TensorListObject *list = listInput(ctx, 0, state.dtype);
-  if (!list)
-    return;
-  auto shape = elementShapeInput(ctx, *list, 1);
-  if (!shape)
-    return;
+  const TensorListObject *list = TREADLE_OR_RETURN(listInput(ctx, 0, state.dtype));
+  auto shape = TREADLE_OR_RETURN(elementShapeInput(ctx, *list, 1));
   if (state.numElements >= 0 && static_cast<int64_t>(list->elements.size()) != state.numElements)
     return ctx.fail(invalidArgument("the list has ", list->elements.size(), " elements, expected ",
                                     state.numElements));
-  setStacked(ctx, state.dtype, *shape, list->elements);
+  setStacked(ctx, state.dtype, shape, list->elements);
 }
 
 Expected<BoundKernel> bindStack(const BindContext &node) {
@@ -64,12 +58,8 @@ Expected<BoundKernel> bindStack(const BindContext &node) {
 }
 
 void gather(OpContext &ctx) {
-  const TensorListObject *list = listInput(ctx, 0, ctx.state<DType>());
-  if (!list)
-    return;
-  auto shape = elementShapeInput(ctx, *list, 2);
-  if (!shape)
-    return;
+  const TensorListObject *list = TREADLE_OR_RETURN(listInput(ctx, 0, ctx.state<DType>()));
+  auto shape = TREADLE_OR_RETURN(elementShapeInput(ctx, *list, 2));
   const Tensor &indices = ctx.input(1);
   std::vector<Tensor> chosen;
   chosen.reserve(indices.count());
@@ -80,7 +70,7 @@ void gather(OpContext &ctx) {
                                       list->elements.size(), " elements"));
     chosen.push_back(list->elements[index]);
   }
-  setStacked(ctx, ctx.state<DType>(), *shape, chosen);
+  setStacked(ctx, ctx.state<DType>(), shape, chosen);
 }
 
 // --- concat ------------------------------------------------------------------------------------
@@ -170,9 +160,7 @@ void copyPieces(const TensorListObject &list, const DimVector &sizes, int64_t ro
 
 void concat(OpContext &ctx) {
   const auto &state = ctx.state<ConcatState>();
-  const TensorListObject *list = listInput(ctx, 0, state.dtype);
-  if (!list)
-    return;
+  const TensorListObject *list = TREADLE_OR_RETURN(listInput(ctx, 0, state.dtype));
   std::optional<PartialShape> shape = state.isAttribute
                                           ? mergedShapes(state.elementShape, list->elementShape)
                                           : elementShapeInput(ctx, *list, 1);
@@ -183,23 +171,18 @@ void concat(OpContext &ctx) {
     return;
   if (shape->hasRank && shape->dims.empty())
     return ctx.fail(invalidArgument("elements are scalars; concat needs vectors at least"));
-  auto sizes = leadingSizes(ctx, *list, *shape, state.isAttribute ? nullptr : &ctx.input(2));
-  if (!sizes)
-    return;
-  auto rest = commonRest(ctx, withoutLeading(*shape), *list);
-  if (!rest)
-    return;
+  auto sizes = TREADLE_OR_RETURN(
+      leadingSizes(ctx, *list, *shape, state.isAttribute ? nullptr : &ctx.input(2)));
+  auto rest = TREADLE_OR_RETURN(commonRest(ctx, withoutLeading(*shape), *list));
   int64_t rows = 0;
-  for (int64_t size : *sizes)
+  for (int64_t size : sizes)
     if (size < 0 || __builtin_add_overflow(rows, size, &rows))
       return ctx.fail(invalidArgument("leading dimension ", size, " is out of range"));
-  Tensor *out = ctx.allocateOutput(0, state.dtype, withLeading(rows, *rest).dims);
-  Tensor *lengths =
-      out ? ctx.allocateOutput(1, DType::Int64, {static_cast<int64_t>(sizes->size())}) : nullptr;
-  if (!lengths)
-    return;
-  std::ranges::copy(*sizes, lengths->data<int64_t>());
-  copyPieces(*list, *sizes, rows ? out->count() / rows : 0, *out);
+  Tensor *out = ctx.allocateOutput(0, state.dtype, withLeading(rows, rest).dims);
+  Tensor *lengths = TREADLE_OR_RETURN(
+      out ? ctx.allocateOutput(1, DType::Int64, {static_cast<int64_t>(sizes.size())}) : nullptr);
+  std::ranges::copy(sizes, lengths->data<int64_t>());
+  copyPieces(*list, sizes, rows ? out->count() / rows : 0, *out);
 }
 
 Expected<BoundKernel> bindConcat(const BindContext &node) {
@@ -227,10 +210,8 @@ std::optional<PartialShape> rowShapeInput(OpContext &ctx, const Tensor &t) {
 
 void fromTensor(OpContext &ctx) {
   const Tensor &t = ctx.input(0);
-  auto shape = rowShapeInput(ctx, t);
-  if (!shape)
-    return;
-  auto list = makeRef<TensorListObject>(t.dtype(), std::move(*shape));
+  auto shape = TREADLE_OR_RETURN(rowShapeInput(ctx, t));
+  auto list = makeRef<TensorListObject>(t.dtype(), std::move(shape));
   list->elements.reserve(t.dim(0));
   for (int64_t i = 0; i < t.dim(0); ++i)
     list->elements.push_back(rowOf(t, i));
@@ -271,12 +252,10 @@ void scatter(OpContext &ctx) {
   auto list = makeRef<TensorListObject>(t.dtype(), std::move(*shape));
   int64_t fixed = -1;
   if (ctx.numInputs() > 3) {
-    auto count = countInput(ctx, 3, "num_elements");
-    if (!count)
-      return;
-    if (*count < -1)
-      return ctx.fail(invalidArgument("num_elements is ", *count, ", expected -1 or more"));
-    fixed = *count;
+    auto count = TREADLE_OR_RETURN(countInput(ctx, 3, "num_elements"));
+    if (count < -1)
+      return ctx.fail(invalidArgument("num_elements is ", count, ", expected -1 or more"));
+    fixed = count;
   }
   if (fixed > 0 && !resizeList(ctx, *list, fixed))
     return;
@@ -303,19 +282,17 @@ void scatterIntoExisting(OpContext &ctx) {
 
 void split(OpContext &ctx) {
   const Tensor &t = ctx.input(0), &lengths = ctx.input(2);
-  auto shape = shapeInput(ctx, 1);
-  if (!shape)
-    return;
+  auto shape = TREADLE_OR_RETURN(shapeInput(ctx, 1));
   if (t.rank() == 0)
     return ctx.fail(
         invalidArgument("the tensor must be a vector at least, found ", tensorTypeText(t)));
   if (lengths.rank() != 1)
     return ctx.fail(invalidArgument("lengths must be a vector, found ", tensorTypeText(lengths)));
-  if (!mergedShapes(*shape,
+  if (!mergedShapes(shape,
                     withLeading(-1, PartialShape::ranked({t.dims().begin() + 1, t.dims().end()}))))
     return ctx.fail(invalidArgument("pieces of ", tensorTypeText(t),
-                                    " do not fit the element shape ", shape->text()));
-  auto list = makeRef<TensorListObject>(t.dtype(), std::move(*shape));
+                                    " do not fit the element shape ", shape.text()));
+  auto list = makeRef<TensorListObject>(t.dtype(), std::move(shape));
   int64_t at = 0;
   for (int64_t i = 0; i < lengths.count(); ++i) {
     int64_t length = lengths.data<int64_t>()[i];
@@ -354,13 +331,9 @@ void pushBackBatch(OpContext &ctx) {
   if (handles.rank() != 1 || t.rank() == 0 || t.dim(0) != handles.dim(0))
     return ctx.fail(invalidArgument("cannot push rows of ", tensorTypeText(t), " to lists ",
                                     tensorTypeText(handles), "; expected one row a list"));
-  auto out = ctx.check(Tensor::make(DType::Variant, handles.dims()));
-  if (!out)
-    return;
+  auto out = TREADLE_OR_RETURN(ctx.check(Tensor::make(DType::Variant, handles.dims())));
   for (int64_t i = 0; i < handles.count(); ++i) {
-    const TensorListObject *list = listAt(ctx, handles, i, t.dtype());
-    if (!list)
-      return;
+    const TensorListObject *list = TREADLE_OR_RETURN(listAt(ctx, handles, i, t.dtype()));
     if (!list->elementShape.accepts(t.dims().subspan(1)))
       return ctx.fail(invalidArgument("rows of ", tensorTypeText(t),
                                       " do not fit the element shape ", list->elementShape.text(),
@@ -370,9 +343,9 @@ void pushBackBatch(OpContext &ctx) {
                                       " elements already"));
     Ref<TensorListObject> copy = list->copy();
     copy->elements.push_back(rowOf(t, i));
-    out->data<Variant>()[i].object = std::move(copy);
+    out.data<Variant>()[i].object = std::move(copy);
   }
-  ctx.setOutput(0, std::move(*out));
+  ctx.setOutput(0, std::move(out));
 }
 
 void concatLists(OpContext &ctx) {
@@ -381,14 +354,10 @@ void concatLists(OpContext &ctx) {
   if (!std::ranges::equal(a.dims(), b.dims()))
     return ctx.fail(invalidArgument("cannot concatenate lists ", tensorTypeText(a), " and ",
                                     tensorTypeText(b), ": expected the same shape"));
-  auto out = ctx.check(Tensor::make(DType::Variant, a.dims()));
-  if (!out)
-    return;
+  auto out = TREADLE_OR_RETURN(ctx.check(Tensor::make(DType::Variant, a.dims())));
   for (int64_t i = 0; i < a.count(); ++i) {
     const TensorListObject *x = listAt(ctx, a, i, dtype);
-    const TensorListObject *y = x ? listAt(ctx, b, i, dtype) : nullptr;
-    if (!y)
-      return;
+    const TensorListObject *y = TREADLE_OR_RETURN(x ? listAt(ctx, b, i, dtype) : nullptr);
     auto shape = mergedShapes(x->elementShape, y->elementShape);
     if (!shape)
       return ctx.fail(invalidArgument("cannot concatenate lists of element shapes ",
@@ -396,9 +365,9 @@ void concatLists(OpContext &ctx) {
     Ref<TensorListObject> joined = x->copy();
     joined->elementShape = std::move(*shape);
     joined->elements.insert(joined->elements.end(), y->elements.begin(), y->elements.end());
-    out->data<Variant>()[i].object = std::move(joined);
+    out.data<Variant>()[i].object = std::move(joined);
   }
-  ctx.setOutput(0, std::move(*out));
+  ctx.setOutput(0, std::move(out));
 }
 
 const KernelEntry tensorListWholeTable[] = {

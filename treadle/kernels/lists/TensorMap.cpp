@@ -119,9 +119,7 @@ void insert(OpContext &ctx) {
 }
 
 void lookup(OpContext &ctx) {
-  const Map::Entry *entry = entryInput(ctx);
-  if (!entry)
-    return;
+  const Map::Entry *entry = TREADLE_OR_RETURN(entryInput(ctx));
   if (entry->value.dtype() != ctx.state<DType>())
     return ctx.fail(invalidArgument("the map holds ", tensorTypeText(entry->value),
                                     " under the key, expected ", dtypeName(ctx.state<DType>())));
@@ -144,9 +142,7 @@ void size(OpContext &ctx) {
 }
 
 void stackKeys(OpContext &ctx) {
-  const Map *map = mapInput(ctx);
-  if (!map)
-    return;
+  const Map *map = TREADLE_OR_RETURN(mapInput(ctx));
   if (map->all().empty())
     return ctx.fail(invalidArgument("the map is empty: there are no keys to stack"));
   std::vector<Tensor> keys;

@@ -281,11 +281,9 @@ void runApart(OpContext &ctx, const AttentionState &state) {
   Tensor result = runOne(ctx, "BatchMatMulV2", {probabilities, ctx.input(2)});
   if (ctx.hasFailed())
     return;
-  std::optional<Tensor> logSums = logSumsOf(ctx, scores);
-  if (!logSums)
-    return;
+  Tensor logSums = TREADLE_OR_RETURN(logSumsOf(ctx, scores));
   ctx.setOutput(0, std::move(result));
-  ctx.setOutput(1, std::move(*logSums));
+  ctx.setOutput(1, std::move(logSums));
 }
 
 void failShapes(OpContext &ctx) {

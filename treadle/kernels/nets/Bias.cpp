@@ -76,9 +76,7 @@ template <typename T> struct BiasAddGradKernel {
     Channels c;
     if (!findChannels(ctx, gradient, c))
       return;
-    Tensor *out = ctx.allocateOutput(0, gradient.dtype(), {c.channels});
-    if (!out)
-      return;
+    Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, gradient.dtype(), {c.channels}));
     std::vector<Sum> sums(static_cast<size_t>(c.channels));
     const T *x = gradient.data<T>();
     for (int64_t o = 0; o < c.outer; ++o)

@@ -73,9 +73,7 @@ template <typename T> struct GreedyDecoder {
     if (blank < 0 || blank >= classes)
       return ctx.fail(invalidArgument("blank_index is ", options.blank, ", but there are only ",
                                       classes, " classes"));
-    Tensor *scores = ctx.allocateOutput(3, dtypeOf<T>, {batch, 1});
-    if (!scores)
-      return;
+    Tensor *scores = TREADLE_OR_RETURN(ctx.allocateOutput(3, dtypeOf<T>, {batch, 1}));
     std::vector<Path> rows(static_cast<size_t>(batch));
     for (int64_t b = 0; b < batch; ++b) {
       T score = 0;
@@ -215,9 +213,8 @@ template <typename T> struct BeamDecoder {
     const auto &options = ctx.state<BeamOptions>();
     const Tensor &in = ctx.input(0);
     int64_t batch = in.dim(1), classes = in.dim(2);
-    Tensor *scores = ctx.allocateOutput(3 * options.paths, dtypeOf<T>, {batch, options.paths});
-    if (!scores)
-      return;
+    Tensor *scores = TREADLE_OR_RETURN(
+        ctx.allocateOutput(3 * options.paths, dtypeOf<T>, {batch, options.paths}));
     std::vector<std::vector<Path>> paths(static_cast<size_t>(options.paths),
                                          std::vector<Path>(static_cast<size_t>(batch)));
     for (int64_t b = 0; b < batch; ++b) {

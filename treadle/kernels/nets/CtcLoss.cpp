@@ -182,16 +182,12 @@ template <typename T> struct CtcLoss {
     if (!checkInputs(ctx, in, lengths))
       return;
     int64_t batch = in.dim(1), classes = in.dim(2);
-    auto rows = readLabels(ctx, batch);
-    if (!rows)
-      return;
+    auto rows = TREADLE_OR_RETURN(readLabels(ctx, batch));
     std::vector<Labels> labels;
     for (int64_t b = 0; b < batch; ++b) {
-      auto row = ctx.check(
-          check(options, (*rows)[static_cast<size_t>(b)], lengths, in.dim(0), b, classes));
-      if (!row)
-        return;
-      labels.push_back(std::move(*row));
+      auto row = TREADLE_OR_RETURN(
+          ctx.check(check(options, rows[static_cast<size_t>(b)], lengths, in.dim(0), b, classes)));
+      labels.push_back(std::move(row));
     }
     Tensor *loss = ctx.allocateOutput(0, dtypeOf<T>, {batch});
     Tensor *slopes = ctx.allocateOutput(1, dtypeOf<T>, in.dims());
@@ -203,7 +199,7 @@ template <typename T> struct CtcLoss {
     ctx.parallelFor(batch, cost, [&](int64_t begin, int64_t end) {
       for (int64_t b = begin; b < end; ++b) {
         int64_t steps = lengths.data<int32_t>()[b];
-        if (steps && std::ssize((*rows)[static_cast<size_t>(b)]) <= steps)
+        if (steps && std::ssize(rows[static_cast<size_t>(b)]) <= steps)
           solveRow(in, b, steps, labels[static_cast<size_t>(b)], options, *loss, *slopes);
       }
     });

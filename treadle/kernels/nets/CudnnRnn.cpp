@@ -312,15 +312,13 @@ Expected<RnnLayout> describedLayout(OpContext &ctx) {
 }
 
 void runSize(OpContext &ctx) {
-  auto layout = ctx.check(describedLayout(ctx));
-  if (!layout)
-    return;
+  auto layout = TREADLE_OR_RETURN(ctx.check(describedLayout(ctx)));
   DType dtype = ctx.state<RnnKind>().size;
   if (Tensor *out = ctx.allocateOutput(0, dtype, {1})) {
     if (dtype == DType::Int64)
-      *out->data<int64_t>() = layout->count();
+      *out->data<int64_t>() = layout.count();
     else
-      *out->data<int32_t>() = static_cast<int32_t>(layout->count());
+      *out->data<int32_t>() = static_cast<int32_t>(layout.count());
   }
 }
 
@@ -362,39 +360,34 @@ std::optional<std::vector<Piece>> checkedPieces(OpContext &ctx, int count) {
 
 void runToCanonical(OpContext &ctx) {
   const Tensor parameters = ctx.input(3);
-  auto pieces = checkedPieces(ctx, ctx.numOutputs());
-  if (!pieces)
-    return;
-  int64_t count = pieces->back().at + pieces->back().count();
+  auto pieces = TREADLE_OR_RETURN(checkedPieces(ctx, ctx.numOutputs()));
+  int64_t count = pieces.back().at + pieces.back().count();
   if (parameters.rank() != 1 || parameters.count() != count)
     return ctx.fail(invalidArgument("params are ", tensorTypeText(parameters), ", expected ", count,
                                     " elements"));
-  for (size_t i = 0; i < pieces->size(); ++i) {
-    const Piece &piece = (*pieces)[i];
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    const Piece &piece = pieces[i];
     DimVector dims;
     dims.push(piece.rows);
     if (piece.columns)
       dims.push(piece.columns);
-    Tensor *out = ctx.allocateOutput(static_cast<int>(i), parameters.dtype(), dims);
-    if (!out)
-      return;
+    Tensor *out =
+        TREADLE_OR_RETURN(ctx.allocateOutput(static_cast<int>(i), parameters.dtype(), dims));
     copyElements(out->dtype(), out->raw(), elementAt(out->dtype(), parameters.raw(), piece.at),
                  piece.count());
   }
 }
 
 void runFromCanonical(OpContext &ctx) {
-  auto pieces = checkedPieces(ctx, ctx.numInputs() - 3);
-  if (!pieces)
-    return;
+  auto pieces = TREADLE_OR_RETURN(checkedPieces(ctx, ctx.numInputs() - 3));
   DType dtype = ctx.input(3).dtype();
-  Tensor *out = ctx.allocateOutput(0, dtype, {pieces->back().at + pieces->back().count()});
-  for (size_t i = 0; out && i < pieces->size(); ++i) {
+  Tensor *out = ctx.allocateOutput(0, dtype, {pieces.back().at + pieces.back().count()});
+  for (size_t i = 0; out && i < pieces.size(); ++i) {
     const Tensor &in = ctx.input(static_cast<int>(i) + 3);
-    const Piece &piece = (*pieces)[i];
+    const Piece &piece = pieces[i];
     if (in.count() != piece.count())
-      return ctx.fail(invalidArgument(i < pieces->size() / 2 ? "weights[" : "biases[",
-                                      i % (pieces->size() / 2), "] is ", tensorTypeText(in),
+      return ctx.fail(invalidArgument(i < pieces.size() / 2 ? "weights[" : "biases[",
+                                      i % (pieces.size() / 2), "] is ", tensorTypeText(in),
                                       ", expected ", piece.count(), " elements"));
     copyElements(dtype, elementAt(dtype, out->raw(), piece.at), in.raw(), in.count());
   }

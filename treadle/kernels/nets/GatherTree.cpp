@@ -55,9 +55,7 @@ void gatherTree(OpContext &ctx) {
     return;
   const Tensor ids = ctx.input(0), parents = ctx.input(1), lengths = ctx.input(2);
   int32_t end = *ctx.input(3).data<int32_t>();
-  Tensor *out = ctx.allocateOutput(0, DType::Int32, ids.dims());
-  if (!out)
-    return;
+  Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, DType::Int32, ids.dims()));
   std::fill_n(out->data<int32_t>(), out->count(), end);
   Tree tree{ids.data<int32_t>(), parents.data<int32_t>(), out->data<int32_t>(), ids.dim(1),
             ids.dim(2)};

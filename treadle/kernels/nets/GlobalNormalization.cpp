@@ -40,9 +40,7 @@ template <typename T> struct Normalize {
     if (!checkInputs(ctx, 4))
       return;
     const Tensor in = ctx.input(0);
-    Tensor *out = ctx.allocateOutput(0, dtypeOf<T>, in.dims());
-    if (!out)
-      return;
+    Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, dtypeOf<T>, in.dims()));
     int64_t channels = in.dim(3);
     const T *mean = ctx.input(1).data<T>(), *beta = ctx.input(3).data<T>();
     for (int64_t c = 0; c < channels; ++c) {
@@ -66,9 +64,8 @@ template <typename T> struct NormalizeGrad {
     int64_t channels = in.dim(3);
     T *out[5];
     for (int k = 0; k < 5; ++k) {
-      Tensor *t = ctx.allocateOutput(k, dtypeOf<T>, k ? ctx.input(1).dims() : in.dims());
-      if (!t)
-        return;
+      Tensor *t =
+          TREADLE_OR_RETURN(ctx.allocateOutput(k, dtypeOf<T>, k ? ctx.input(1).dims() : in.dims()));
       out[k] = t->data<T>();
     }
     bool scales = ctx.state<Options>().scales;

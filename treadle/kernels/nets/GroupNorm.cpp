@@ -135,10 +135,8 @@ std::optional<Shape> readShape(OpContext &ctx) {
 
 void runGroupNorm(OpContext &ctx) {
   const auto &state = ctx.state<GroupNormState>();
-  std::optional<Shape> shape = readShape(ctx);
-  if (!shape)
-    return;
-  const Shape s = *shape;
+  Shape shape = TREADLE_OR_RETURN(readShape(ctx));
+  const Shape s = shape;
   const Tensor x = ctx.input(0), scale = ctx.input(1), offset = ctx.input(2);
   Tensor *y = ctx.allocateOutput(0, DType::Float32, x.dims());
   Tensor *mean = ctx.allocateOutput(1, DType::Float32, {s.images, s.groups});

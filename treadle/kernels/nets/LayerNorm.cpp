@@ -59,9 +59,7 @@ void normaliseRows(OpContext &ctx, int64_t n, Columns scale, Columns offset, flo
   const Tensor &in = ctx.input(0);
   const float *x = in.data<float>();
   int64_t rows = n ? in.count() / n : 0;
-  Tensor *out = ctx.reuseInputOrAllocate(0, 0, DType::Float32, in.dims());
-  if (!out)
-    return;
+  Tensor *out = TREADLE_OR_RETURN(ctx.reuseInputOrAllocate(0, 0, DType::Float32, in.dims()));
   float *y = out->data<float>();
   constexpr double nsPerElement = 0.3;
   ctx.parallelFor(rows, nsPerElement * static_cast<double>(n), [&](int64_t begin, int64_t end) {

@@ -49,9 +49,7 @@ template <typename T> struct LstmCellKernel {
       return;
     T *out[7]; // i, cs, f, o, ci, co, h
     for (int k = 0; k < 7; ++k) {
-      Tensor *t = ctx.allocateOutput(k, dtypeOf<T>, {size.batch, size.cell});
-      if (!t)
-        return;
+      Tensor *t = TREADLE_OR_RETURN(ctx.allocateOutput(k, dtypeOf<T>, {size.batch, size.cell}));
       out[k] = t->data<T>();
     }
     LstmStep<T> step = stepOf<T>(ctx, size);

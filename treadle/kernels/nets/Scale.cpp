@@ -30,17 +30,13 @@ template <typename T> struct ScaleKernel {
     const DimVector dims(ctx.input(0).dims());
     int rank = ctx.input(0).rank();
     int64_t channels = rank ? ctx.input(0).dim(rank - 1) : 1, count = ctx.input(0).count();
-    auto epilogue =
-        Epilogue::of(ctx, ctx.state<EpilogueSpec>(), 1, {dtypeOf<T>, Dims(dims), channels});
-    if (!epilogue)
-      return;
+    auto epilogue = TREADLE_OR_RETURN(
+        Epilogue::of(ctx, ctx.state<EpilogueSpec>(), 1, {dtypeOf<T>, Dims(dims), channels}));
     const T *from = ctx.input(0).data<T>();
-    Tensor *out = ctx.reuseInputOrAllocate(0, 0, dtypeOf<T>, Dims(dims));
-    if (!out)
-      return;
+    Tensor *out = TREADLE_OR_RETURN(ctx.reuseInputOrAllocate(0, 0, dtypeOf<T>, Dims(dims)));
     if (count)
-      apply(ctx, *epilogue, count / channels, channels, from, out->data<T>());
-    epilogue->finish(ctx, *out);
+      apply(ctx, epilogue, count / channels, channels, from, out->data<T>());
+    epilogue.finish(ctx, *out);
   }
 };
 

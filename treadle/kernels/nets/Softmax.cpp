@@ -60,9 +60,8 @@ template <bool isLog> struct SoftmaxOf {
         return ctx.fail(invalidArgument("logits must have rank 1 or more, but is a scalar"));
       const T *x = logits.data<T>();
       int64_t n = logits.dim(logits.rank() - 1), rows = n ? logits.count() / n : 0;
-      Tensor *out = ctx.reuseInputOrAllocate(0, 0, logits.dtype(), logits.dims());
-      if (!out)
-        return;
+      Tensor *out =
+          TREADLE_OR_RETURN(ctx.reuseInputOrAllocate(0, 0, logits.dtype(), logits.dims()));
       T *result = out->data<T>();
       ctx.parallelFor(rows, 10.0 * static_cast<double>(n), [&](int64_t begin, int64_t end) {
         for (int64_t r = begin; r < end; ++r)

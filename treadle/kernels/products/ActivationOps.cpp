@@ -16,9 +16,7 @@ template <typename T> struct ActivationKernel {
     const Tensor &x = ctx.input(0);
     const T *from = x.data<T>();
     int64_t count = x.count();
-    Tensor *out = ctx.reuseInputOrAllocate(0, 0, x.dtype(), x.dims());
-    if (!out)
-      return;
+    Tensor *out = TREADLE_OR_RETURN(ctx.reuseInputOrAllocate(0, 0, x.dtype(), x.dims()));
     T *to = out->data<T>();
     constexpr double nsPerElement = 0.5;
     ctx.parallelFor(count, nsPerElement, [&](int64_t begin, int64_t end) {
@@ -76,9 +74,7 @@ template <typename Slope> struct GradientOf {
         return ctx.fail(invalidArgument("the gradient ", dimsText(gradient.dims()), " and x ",
                                         dimsText(x.dims()), " must have the same shape"));
       const T *g = gradient.data<T>(), *from = x.data<T>();
-      Tensor *out = ctx.reuseInputOrAllocate(0, 0, x.dtype(), x.dims());
-      if (!out)
-        return;
+      Tensor *out = TREADLE_OR_RETURN(ctx.reuseInputOrAllocate(0, 0, x.dtype(), x.dims()));
       T *to = out->data<T>();
       constexpr double nsPerElement = 1;
       ctx.parallelFor(x.count(), nsPerElement, [&](int64_t begin, int64_t end) {

@@ -253,10 +253,8 @@ void runDot(OpContext &ctx) {
   auto a = castTo(ctx, ctx.input(0), s.computed), b = castTo(ctx, ctx.input(1), s.computed);
   if (!a || !b)
     return;
-  auto product = ctx.check(labelled(s, *a, *b));
-  if (!product)
-    return;
-  multiply(ctx, *product, *a, *b);
+  auto product = TREADLE_OR_RETURN(ctx.check(labelled(s, *a, *b)));
+  multiply(ctx, product, *a, *b);
   if (ctx.hasFailed() || s.computed == s.out)
     return;
   if (auto out = castTo(ctx, std::move(ctx.output(0)), s.out))

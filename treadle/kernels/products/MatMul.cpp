@@ -291,12 +291,10 @@ void runMatMul(OpContext &ctx) {
   const int64_t dims[] = {p.m, p.n};
   if (!s.epilogue)
     return multiplyMatrices(ctx, p, dims, nullptr);
-  auto epilogue = Epilogue::of(ctx, *s.epilogue, 2, {s.out, dims, p.n});
-  if (!epilogue)
-    return;
-  multiplyMatrices(ctx, p, dims, &*epilogue);
+  auto epilogue = TREADLE_OR_RETURN(Epilogue::of(ctx, *s.epilogue, 2, {s.out, dims, p.n}));
+  multiplyMatrices(ctx, p, dims, &epilogue);
   if (!ctx.hasFailed())
-    epilogue->finish(ctx, ctx.output(0));
+    epilogue.finish(ctx, ctx.output(0));
 }
 
 // How the batch dimensions pair up; false, having failed, where they don't.

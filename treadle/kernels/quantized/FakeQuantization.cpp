@@ -65,9 +65,7 @@ bool checkSame(OpContext &ctx, const Tensor &gradient, const Tensor &in) {
 void runArgs(OpContext &ctx) {
   const auto &s = ctx.state<FakeState>();
   const Tensor in = ctx.input(0);
-  Tensor *out = ctx.reuseInputOrAllocate(0, 0, in.dtype(), in.dims());
-  if (!out)
-    return;
+  Tensor *out = TREADLE_OR_RETURN(ctx.reuseInputOrAllocate(0, 0, in.dtype(), in.dims()));
   Nudged range(s.low, s.high, s.steps);
   for (int64_t i = 0; i < in.count(); ++i)
     out->data<float>()[i] = range.quantizedByReciprocal(in.data<float>()[i]);
@@ -79,9 +77,7 @@ void runArgsGrad(OpContext &ctx) {
   const Tensor gradient = ctx.input(0), in = ctx.input(1);
   if (!checkSame(ctx, gradient, in))
     return;
-  Tensor *out = ctx.allocateOutput(0, in.dtype(), in.dims());
-  if (!out)
-    return;
+  Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, in.dtype(), in.dims()));
   Nudged range(s.low, s.high, s.steps);
   for (int64_t i = 0; i < in.count(); ++i)
     out->data<float>()[i] = range.contains(in.data<float>()[i]) ? gradient.data<float>()[i] : 0.0f;
@@ -121,9 +117,7 @@ template <bool byChannel> void runVars(OpContext &ctx) {
   int64_t channels;
   if (!readChannels<byChannel>(ctx, in, 1, channels))
     return;
-  Tensor *out = ctx.allocateOutput(0, in.dtype(), in.dims());
-  if (!out)
-    return;
+  Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, in.dtype(), in.dims()));
   std::vector<Nudged> ranges = rangesOf(ctx.state<FakeState>(), min, max);
   for (int64_t i = 0; i < in.count(); ++i) {
     int64_t c = i % channels;

@@ -169,9 +169,8 @@ void Finish::giveRange(DType dtype) {
   const Tensor &stated = ctx.input(at.ranges + 2);
   std::vector<int64_t> dims(stated.dims().begin(), stated.dims().end());
   Tensor *min = ctx.allocateOutput(range, DType::Float32, dims);
-  Tensor *max = min ? ctx.allocateOutput(range + 1, DType::Float32, dims) : nullptr;
-  if (!max)
-    return;
+  Tensor *max =
+      TREADLE_OR_RETURN(min ? ctx.allocateOutput(range + 1, DType::Float32, dims) : nullptr);
   float levels = isSigned(dtype) ? 254.0f : 255.0f;
   for (size_t c = 0; c < filter.size(); ++c) {
     float level = (input.max - input.min) / levels * ((filter[c].max - filter[c].min) / 254.0f);
@@ -210,9 +209,7 @@ void Finish::write(std::span<const int32_t> sums, Out *out, DType dtype) const {
 void Finish::run(std::span<const int32_t> sums, Dims dims, DType dtype) {
   if (form.hasSummand && !readSummand(dims))
     return;
-  Tensor *out = ctx.allocateOutput(0, dtype, dims);
-  if (!out)
-    return;
+  Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, dtype, dims));
   if (dtype == DType::Float32)
     write(sums, out->data<float>(), dtype);
   else
@@ -260,24 +257,22 @@ template <Form form> void convolve(OpContext &ctx) {
       !finish.read(result.channels))
     return;
   result.size = window.out;
-  auto sums = ctx.check(Tensor::make(DType::Int32, result.tensorDims()));
-  if (!sums)
-    return;
-  std::fill_n(sums->data<int32_t>(), sums->count(), 0);
+  auto sums = TREADLE_OR_RETURN(ctx.check(Tensor::make(DType::Int32, result.tensorDims())));
+  std::fill_n(sums.data<int32_t>(), sums.count(), 0);
   int64_t inSize = image.positions() * image.channels;
   int64_t outSize = result.positions() * result.channels;
   double nsPerImage =
       static_cast<double>(outSize * filter.count() / std::max<int64_t>(1, filter.dim(3)));
   ctx.parallelFor(image.batch, nsPerImage * 0.1, [&](int64_t begin, int64_t end) {
     for (int64_t b = begin; b < end; ++b) {
-      uint32_t *to = sums->data<uint32_t>() + b * outSize;
+      uint32_t *to = sums.data<uint32_t>() + b * outSize;
       if (in.dtype() == DType::QInt8)
         convolveImage<form.isDepthwise>(window, in.data<int8_t>() + b * inSize, filter, to);
       else
         convolveImage<form.isDepthwise>(window, in.data<uint8_t>() + b * inSize, filter, to);
     }
   });
-  finish.run(sums->values<int32_t>(), result.tensorDims(), s.out);
+  finish.run(sums.values<int32_t>(), result.tensorDims(), s.out);
 }
 
 bool isByte(DType dtype) { return dtype == DType::QInt8 || dtype == DType::QUInt8; }
@@ -327,10 +322,8 @@ template <Form form> void multiply(OpContext &ctx) {
     return;
   const int64_t rows = sizes.rows, inner = sizes.inner, columns = sizes.columns;
   std::vector<int64_t> dims = {rows, columns}, ofColumns(static_cast<size_t>(columns));
-  auto sums = ctx.check(Tensor::make(DType::Int32, dims));
-  if (!sums)
-    return;
-  std::fill_n(sums->data<int32_t>(), sums->count(), 0);
+  auto sums = TREADLE_OR_RETURN(ctx.check(Tensor::make(DType::Int32, dims)));
+  std::fill_n(sums.data<int32_t>(), sums.count(), 0);
   const auto *y = b.data<int8_t>();
   for (int64_t k = 0; k < inner; ++k)
     for (int64_t j = 0; j < columns; ++j)
@@ -340,7 +333,7 @@ template <Form form> void multiply(OpContext &ctx) {
       for (int64_t k = 0; k < inner; ++k) {
         int32_t factor = x[sizes.inA(i, k)];
         for (int64_t j = 0; j < columns; ++j)
-          sums->data<uint32_t>()[i * columns + j] +=
+          sums.data<uint32_t>()[i * columns + j] +=
               static_cast<uint32_t>(factor * y[sizes.inB(k, j)]);
       }
   };
@@ -350,7 +343,7 @@ template <Form form> void multiply(OpContext &ctx) {
     add(a.data<uint8_t>());
   Finish finish(ctx, form);
   if (finish.read(columns, s.isShifted, ofColumns))
-    finish.run(sums->values<int32_t>(), dims, s.out);
+    finish.run(sums.values<int32_t>(), dims, s.out);
 }
 
 template <Form form> Expected<BoundKernel> bindProduct(const BindContext &node) {

@@ -114,18 +114,16 @@ template <typename T> struct QuantizeKernel {
   static void run(OpContext &ctx) {
     const auto &s = ctx.state<QuantizeState>();
     const Tensor in = ctx.input(0), min = ctx.input(1), max = ctx.input(2);
-    auto slices = readSlices(ctx, s.axis);
-    if (!slices)
-      return;
+    auto slices = TREADLE_OR_RETURN(readSlices(ctx, s.axis));
     if (s.mode == Mode::MinFirst && s.axis >= 0)
       return ctx.fail(unimplemented("mode MIN_FIRST with slices of axis ", s.axis));
-    Dims dims = s.axis < 0 ? Dims() : Dims(&slices->slices, 1);
+    Dims dims = s.axis < 0 ? Dims() : Dims(&slices.slices, 1);
     Tensor *out = ctx.allocateOutput(0, s.dtype, in.dims());
     Tensor *outMin = ctx.allocateOutput(1, DType::Float32, dims);
     Tensor *outMax = ctx.allocateOutput(2, DType::Float32, dims);
     if (!out || !outMin || !outMax)
       return;
-    for (int64_t k = 0; k < slices->slices; ++k) {
+    for (int64_t k = 0; k < slices.slices; ++k) {
       FloatRange range{min.data<float>()[k], max.data<float>()[k]};
       if (range.max < range.min)
         return ctx.fail(invalidArgument("max_range is ", range.max,
@@ -133,7 +131,7 @@ template <typename T> struct QuantizeKernel {
                                         "min_range, ",
                                         range.min));
       range = widened(range, s.leastRange);
-      quantizeSlice<T>(s, *slices, k, in.data<float>(), out->data<T>(), range);
+      quantizeSlice<T>(s, slices, k, in.data<float>(), out->data<T>(), range);
       outMin->data<float>()[k] = range.min;
       outMax->data<float>()[k] = range.max;
     }
@@ -167,15 +165,13 @@ template <typename T> struct DequantizeKernel {
   static void run(OpContext &ctx) {
     const auto &s = ctx.state<QuantizeState>();
     const Tensor in = ctx.input(0), min = ctx.input(1), max = ctx.input(2);
-    auto slices = readSlices(ctx, s.axis);
-    if (!slices)
-      return;
-    if (s.mode == Mode::MinFirst && slices->slices != 1)
+    auto slices = TREADLE_OR_RETURN(readSlices(ctx, s.axis));
+    if (s.mode == Mode::MinFirst && slices.slices != 1)
       return ctx.fail(unimplemented("mode MIN_FIRST with more than one slice of axis ", s.axis));
     Tensor *out = ctx.allocateOutput(0, s.dtype, in.dims());
-    for (int64_t k = 0; out && k < slices->slices; ++k) {
+    for (int64_t k = 0; out && k < slices.slices; ++k) {
       FloatRange range{min.data<float>()[k], max.data<float>()[k]};
-      dequantizeSlice<T>(s, *slices, k, in.data<T>(), range, [&](int64_t i, float x) {
+      dequantizeSlice<T>(s, slices, k, in.data<T>(), range, [&](int64_t i, float x) {
         if (s.dtype == DType::BFloat16)
           out->data<BFloat16>()[i] = BFloat16(x);
         else

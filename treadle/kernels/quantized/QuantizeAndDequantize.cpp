@@ -101,9 +101,7 @@ template <typename T> struct RoundingKernel {
   static void run(OpContext &ctx) {
     const auto &s = ctx.state<RoundingState>();
     const Tensor in = ctx.input(0);
-    auto channels = readChannels(ctx, in, s.axis);
-    if (!channels)
-      return;
+    auto channels = TREADLE_OR_RETURN(readChannels(ctx, in, s.axis));
     bool hasInputs = ctx.numInputs() > 2;
     int64_t bits = s.bits;
     if (ctx.numInputs() > 3) {
@@ -113,13 +111,13 @@ template <typename T> struct RoundingKernel {
       bits = indexAt(ctx.input(3), 0);
     }
     if (!checkBits(ctx, bits, s.isSigned) ||
-        (hasInputs && s.hasRange && !checkRange(ctx, channels->channels)))
+        (hasInputs && s.hasRange && !checkRange(ctx, channels.channels)))
       return;
     Tensor *out = ctx.allocateOutput(0, in.dtype(), in.dims());
-    for (int64_t c = 0; out && out->count() && c < channels->channels; ++c) {
+    for (int64_t c = 0; out && out->count() && c < channels.channels; ++c) {
       T low = hasInputs && s.hasRange ? ctx.input(1).data<T>()[c] : static_cast<T>(s.min);
       T high = hasInputs && s.hasRange ? ctx.input(2).data<T>()[c] : static_cast<T>(s.max);
-      roundChannel<T>(s, bits, *channels, c, in.data<T>(), out->data<T>(), low, high);
+      roundChannel<T>(s, bits, channels, c, in.data<T>(), out->data<T>(), low, high);
     }
   }
 

@@ -64,9 +64,7 @@ void matMul(OpContext &ctx) {
   if (!sizes.read(ctx, a, b))
     return;
   const int64_t rows = sizes.rows, inner = sizes.inner, columns = sizes.columns;
-  Tensor *out = ctx.allocateOutput(0, DType::QInt32, {rows, columns});
-  if (!out)
-    return;
+  Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, DType::QInt32, {rows, columns}));
   auto *sums = out->data<uint32_t>();
   std::fill_n(sums, out->count(), 0);
   visitBytes(a.dtype(), b.dtype(), [&]<typename A, typename B>() {
@@ -107,9 +105,7 @@ void convolve(OpContext &ctx) {
   ImageDims result = image;
   result.size = window.out;
   result.channels = filter.dim(3);
-  Tensor *out = ctx.allocateOutput(0, DType::QInt32, result.tensorDims());
-  if (!out)
-    return;
+  Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, DType::QInt32, result.tensorDims()));
   auto *sums = out->data<uint32_t>();
   std::fill_n(sums, out->count(), 0);
   int64_t from = image.channels, to = result.channels;
@@ -192,9 +188,7 @@ template <template <typename> class Operation> void combine(OpContext &ctx) {
   BroadcastPlan<2> plan;
   if (!planBroadcast<2>({x.dims(), y.dims()}, plan))
     return ctx.fail(incompatibleShapes(x.dims(), y.dims()));
-  Tensor *out = ctx.allocateOutput(0, DType::QInt32, plan.resultDims());
-  if (!out)
-    return;
+  Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, DType::QInt32, plan.resultDims()));
   Operation<uint8_t> operation(x, xRange, y, yRange);
   int inner = plan.loops - 1;
   forEachRow<2>(plan, [&](const std::array<int64_t, 2> &at, int64_t begin) {
@@ -223,9 +217,7 @@ void addBias(OpContext &ctx) {
     return ctx.fail(invalidArgument("a bias of shape ", dimsText(bias.dims()),
                                     " doesn't go with the last dimension of ",
                                     dimsText(in.dims())));
-  Tensor *out = ctx.allocateOutput(0, DType::QInt32, in.dims());
-  if (!out)
-    return;
+  Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, DType::QInt32, in.dims()));
   FloatRange range = rangeOfSum(inRange, biasRange, 17);
   Quantizer<int32_t> quantize(range);
   visitQuantized(in.dtype(), [&]<typename T>() {

@@ -50,9 +50,7 @@ void requantizeToUnsigned(const Tensor &in, FloatRange from, FloatRange to, Tens
 void requantize(OpContext &ctx, FloatRange from, FloatRange to) {
   const Tensor in = ctx.input(0);
   DType dtype = ctx.state<OutState>().dtype;
-  Tensor *out = ctx.allocateOutput(0, dtype, in.dims());
-  if (!out)
-    return;
+  Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, dtype, in.dims()));
   if (dtype == DType::QUInt8) {
     requantizeToUnsigned(in, from, to, *out);
   } else {
@@ -166,9 +164,7 @@ template <bool isV2> void concatQuantized(OpContext &ctx) {
   }
   if (ctx.state<OutState>().dtype == DType::QInt32) // signed ranges are symmetric
     range = {-std::max(-range.min, range.max), std::max(-range.min, range.max)};
-  Tensor *out = ctx.allocateOutput(0, first.dtype(), dims);
-  if (!out)
-    return;
+  Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, first.dtype(), dims));
   int64_t outer = countBetween(dims, 0, d), row = countBetween(dims, d, dims.size()), begin = 0;
   visitQuantized(first.dtype(), [&]<typename T>() {
     for (int k = 0; k < number; ++k) {
@@ -201,9 +197,7 @@ template <Limit limit> void rectify(OpContext &ctx) {
   if (limit == Limit::Input && ctx.input(1).count() != 1)
     return ctx.fail(
         invalidArgument("max_value must be a scalar, but it is ", tensorTypeText(ctx.input(1))));
-  Tensor *out = ctx.allocateOutput(0, in.dtype(), in.dims());
-  if (!out)
-    return;
+  Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, in.dtype(), in.dims()));
   visitQuantized(in.dtype(), [&]<typename T>() {
     T zero = quantized<T>(0, range), most = std::numeric_limits<T>::max();
     if (limit == Limit::Six)
@@ -236,9 +230,7 @@ template <bool isMean> void poolQuantized(OpContext &ctx) {
     return;
   ImageDims result = image;
   result.size = window.out;
-  Tensor *out = ctx.allocateOutput(0, in.dtype(), result.tensorDims());
-  if (!out)
-    return;
+  Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, in.dtype(), result.tensorDims()));
   int64_t channels = image.channels, inSize = image.positions() * channels;
   int64_t outSize = result.positions() * channels;
   visitQuantized(in.dtype(), [&]<typename T>() {

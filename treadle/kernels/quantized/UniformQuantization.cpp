@@ -22,9 +22,7 @@ void runQuantize(OpContext &ctx) {
   const auto &s = ctx.state<QuantizeState>();
   const Tensor in = ctx.input(0);
   auto p = Parameters::read(ctx, 1, s.range.axis, in.dims(), /*mustBePositive=*/false);
-  Tensor *out = p ? ctx.allocateOutput(0, s.out, in.dims()) : nullptr;
-  if (!out)
-    return;
+  Tensor *out = TREADLE_OR_RETURN(p ? ctx.allocateOutput(0, s.out, in.dims()) : nullptr);
   visitQuantized(s.out, [&]<typename T>() {
     for (int64_t i = 0; i < in.count(); ++i) {
       int64_t slice = p->slice(i);
@@ -38,9 +36,7 @@ void runDequantize(OpContext &ctx) {
   const auto &s = ctx.state<QuantizeState>();
   const Tensor in = ctx.input(0);
   auto p = Parameters::read(ctx, 1, s.range.axis, in.dims());
-  Tensor *out = p ? ctx.allocateOutput(0, DType::Float32, in.dims()) : nullptr;
-  if (!out)
-    return;
+  Tensor *out = TREADLE_OR_RETURN(p ? ctx.allocateOutput(0, DType::Float32, in.dims()) : nullptr);
   visitQuantized(in.dtype(), [&]<typename T>() {
     for (int64_t i = 0; i < in.count(); ++i) {
       int64_t slice = p->slice(i);
@@ -91,9 +87,7 @@ void runRequantize(OpContext &ctx) {
   if (!to || !shareAxis(ctx, s.in, s.out))
     return;
   auto factors = ctx.check(multipliers(*from, *to));
-  Tensor *out = factors ? ctx.allocateOutput(0, s.dtype, in.dims()) : nullptr;
-  if (!out)
-    return;
+  Tensor *out = TREADLE_OR_RETURN(factors ? ctx.allocateOutput(0, s.dtype, in.dims()) : nullptr);
   auto convert = [&]<typename From, typename To>() {
     for (int64_t i = 0; i < in.count(); ++i) {
       int64_t a = from->slice(i), b = to->slice(i);
@@ -159,9 +153,8 @@ void runAdd(OpContext &ctx) {
   auto to = Parameters::read(ctx, 6, s.out.axis, plan.resultDims());
   auto lhs = to ? rescaled(ctx, 0, s.lhs, *to) : std::nullopt;
   auto rhs = lhs ? rescaled(ctx, 1, s.rhs, *to) : std::nullopt;
-  Tensor *out = rhs ? ctx.allocateOutput(0, DType::QInt32, plan.resultDims()) : nullptr;
-  if (!out)
-    return;
+  Tensor *out =
+      TREADLE_OR_RETURN(rhs ? ctx.allocateOutput(0, DType::QInt32, plan.resultDims()) : nullptr);
   int64_t steps[2] = {plan.stride[0][plan.loops - 1], plan.stride[1][plan.loops - 1]};
   forEachRow<2>(plan, [&](const std::array<int64_t, 2> &offsets, int64_t begin) {
     for (int64_t i = 0; i < plan.size[plan.loops - 1]; ++i) {
@@ -184,17 +177,14 @@ Expected<BoundKernel> bindAdd(const BindContext &node) {
 void runClip(OpContext &ctx) {
   const auto &range = ctx.state<Range>();
   const Tensor in = ctx.input(0), least = ctx.input(1), most = ctx.input(2);
-  auto p = Parameters::read(ctx, 3, range.axis, in.dims(), /*mustBePositive=*/false);
-  if (!p)
-    return;
-  if (least.count() != p->slices() || most.count() != p->slices())
+  auto p =
+      TREADLE_OR_RETURN(Parameters::read(ctx, 3, range.axis, in.dims(), /*mustBePositive=*/false));
+  if (least.count() != p.slices() || most.count() != p.slices())
     return ctx.fail(invalidArgument("min and max are ", tensorTypeText(least), " and ",
-                                    tensorTypeText(most), ", expected ", p->slices(), " elements"));
-  Tensor *out = ctx.allocateOutput(0, DType::QInt32, in.dims());
-  if (!out)
-    return;
+                                    tensorTypeText(most), ", expected ", p.slices(), " elements"));
+  Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, DType::QInt32, in.dims()));
   for (int64_t i = 0; i < in.count(); ++i) {
-    int64_t slice = p->slice(i);
+    int64_t slice = p.slice(i);
     out->data<int32_t>()[i] = std::min(
         std::max(in.data<int32_t>()[i], least.data<int32_t>()[slice]), most.data<int32_t>()[slice]);
   }

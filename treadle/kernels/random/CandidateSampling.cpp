@@ -90,12 +90,10 @@ Philox reserve(OpContext &ctx, const SamplingState &s) {
 }
 
 void drawFrom(OpContext &ctx, const SamplingState &s, const CandidateSampler &sampler) {
-  auto out = allocate(ctx, s);
-  if (!out)
-    return;
+  auto out = TREADLE_OR_RETURN(allocate(ctx, s));
   Philox stream = reserve(ctx, s);
   PhiloxNumbers numbers(stream);
-  draw(s, sampler, numbers, ctx.input(0), *out);
+  draw(s, sampler, numbers, ctx.input(0), out);
 }
 
 void runFixed(OpContext &ctx) {
@@ -105,28 +103,24 @@ void runFixed(OpContext &ctx) {
 
 void runLearning(OpContext &ctx) {
   const auto &s = ctx.state<SamplingState>();
-  auto out = allocate(ctx, s);
-  if (!out)
-    return;
+  auto out = TREADLE_OR_RETURN(allocate(ctx, s));
   auto trueIds = ctx.input(0).values<int64_t>();
   Philox stream = reserve(ctx, s);
   PhiloxNumbers numbers(stream);
   auto learnt = ctx.run().resources.lookupOrCreate<LearntResource>(
       "", s.name, [&] { return makeRef<LearntResource>(s.range); });
   std::lock_guard lock(learnt->mutex);
-  draw(s, learnt->sampler, numbers, ctx.input(0), *out);
+  draw(s, learnt->sampler, numbers, ctx.input(0), out);
   learnt->sampler.learn(trueIds);
 }
 
 void runAll(OpContext &ctx) {
   const auto &s = ctx.state<SamplingState>();
-  auto out = allocate(ctx, s);
-  if (!out)
-    return;
+  auto out = TREADLE_OR_RETURN(allocate(ctx, s));
   for (int64_t i = 0; i < s.samples; ++i)
-    out->ids->data<int64_t>()[i] = i;
-  std::fill_n(out->counts->data<float>(), s.samples, 1.0f);
-  std::fill_n(out->trueCounts->data<float>(), out->trueCounts->count(), 1.0f);
+    out.ids->data<int64_t>()[i] = i;
+  std::fill_n(out.counts->data<float>(), s.samples, 1.0f);
+  std::fill_n(out.trueCounts->data<float>(), out.trueCounts->count(), 1.0f);
 }
 
 // --- binding -------------------------------------------------------------------------------------

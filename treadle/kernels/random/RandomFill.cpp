@@ -197,9 +197,7 @@ void shuffleRows(OpContext &ctx, const std::function<Philox(uint64_t)> &streamOf
   if (in.rank() == 0 || in.dim(0) < 2)
     return ctx.setOutput(0, in);
   int64_t rows = in.dim(0), width = in.count() / rows;
-  Tensor *out = ctx.allocateOutput(0, in.dtype(), in.dims());
-  if (!out)
-    return;
+  Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, in.dtype(), in.dims()));
   std::vector<int64_t> order(static_cast<size_t>(rows));
   std::iota(order.begin(), order.end(), int64_t{0});
   Philox stream = streamOf((static_cast<uint64_t>(rows - 1) + 3) / 4);

@@ -71,9 +71,7 @@ void runSkip(OpContext &ctx) {
 
 template <typename T> struct NonDeterministicIntegers {
   static void run(OpContext &ctx) {
-    Tensor *out = allocateRandomOutput(ctx, 0, dtypeOf<T>);
-    if (!out)
-      return;
+    Tensor *out = TREADLE_OR_RETURN(allocateRandomOutput(ctx, 0, dtypeOf<T>));
     std::random_device source;
     for (int64_t i = 0; i < out->count(); ++i)
       out->data<T>()[i] = static_cast<T>(uint64_t{source()} << 32 | source());

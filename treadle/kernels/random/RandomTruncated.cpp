@@ -158,9 +158,7 @@ template <typename T> struct TruncatedKernel {
   }
 
   static void run(OpContext &ctx) {
-    Tensor *out = allocateRandomOutput(ctx, 0, dtypeOf<T>);
-    if (!out)
-      return;
+    Tensor *out = TREADLE_OR_RETURN(allocateRandomOutput(ctx, 0, dtypeOf<T>));
     if (out->rank() == 0)
       return ctx.fail(invalidArgument("shape must have at least one dimension"));
     int64_t rows = out->dim(0), count = out->count();
@@ -197,9 +195,7 @@ template <typename T> struct StatelessTruncatedKernel {
     BroadcastPlan<4> plan;
     if (!planBroadcast<4>({in[0].dims(), in[1].dims(), in[2].dims(), in[3].dims()}, plan))
       return ctx.fail(invalidArgument("the parameters' shapes don't go together"));
-    Tensor *out = allocateRandomOutput(ctx, 0, dtypeOf<T>);
-    if (!out)
-      return;
+    Tensor *out = TREADLE_OR_RETURN(allocateRandomOutput(ctx, 0, dtypeOf<T>));
     if (!endsWith(out->dims(), plan.resultDims()))
       return ctx.fail(invalidArgument(
           "shape is ", dimsText(out->dims()),

@@ -85,9 +85,8 @@ template <typename T> struct Sobol {
     Request request;
     if (!readRequest(ctx, request))
       return;
-    Tensor *out = ctx.allocateOutput(0, dtypeOf<T>, {request.count, request.dims});
-    if (!out)
-      return;
+    Tensor *out =
+        TREADLE_OR_RETURN(ctx.allocateOutput(0, dtypeOf<T>, {request.count, request.dims}));
     const uint16_t *row = numbers;
     for (int64_t d = 0; d < request.dims; ++d)
       fill(d ? nextDirections(row) : firstDirections(), request, out->data<T>() + d);

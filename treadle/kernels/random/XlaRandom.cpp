@@ -71,9 +71,7 @@ void generate(OpContext &ctx) {
         invalidArgument("the state is ", tensorTypeText(given), ", expected 2 or 3 elements"));
   DimVector dims = readIndices(ctx.input(2));
   auto state = ctx.check(given.clone());
-  Tensor *out = state ? ctx.allocateOutput(1, dtype, dims) : nullptr;
-  if (!out)
-    return;
+  Tensor *out = TREADLE_OR_RETURN(state ? ctx.allocateOutput(1, dtype, dims) : nullptr);
   std::span<uint64_t> numbers(state->data<uint64_t>(), static_cast<size_t>(state->count()));
   size_t size = dtypeSize(dtype), count = static_cast<size_t>(out->count());
   if (algorithm == threeFryAlgorithm && size == 8) {

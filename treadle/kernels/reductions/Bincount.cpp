@@ -169,9 +169,7 @@ template <typename T> struct BucketizeKernel {
   static void run(OpContext &ctx) {
     const std::vector<float> &limits = ctx.state<Boundaries>().limits;
     const Tensor in = ctx.input(0);
-    Tensor *out = ctx.allocateOutput(0, DType::Int32, in.dims());
-    if (!out)
-      return;
+    Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, DType::Int32, in.dims()));
     for (int64_t i = 0; i < in.count(); ++i)
       out->data<int32_t>()[i] = static_cast<int32_t>(
           std::upper_bound(limits.begin(), limits.end(), in.data<T>()[i],

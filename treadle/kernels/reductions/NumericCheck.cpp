@@ -99,9 +99,7 @@ template <typename T> struct UnravelIndex {
     shape.push(static_cast<int64_t>(dims.size()));
     if (indices.rank() == 1)
       shape.push(indices.count());
-    Tensor *out = ctx.allocateOutput(0, indices.dtype(), shape);
-    if (!out)
-      return;
+    Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, indices.dtype(), shape));
     DimVector strides = rowMajorStrides(dims);
     T *to = out->data<T>();
     for (size_t d = 0; d < dims.size(); ++d)
@@ -152,9 +150,7 @@ template <typename T> struct Histogram {
       return ctx.fail(invalidArgument("value_range must be [low, high] with low < high, but is [",
                                       low, ",", high, "]"));
     DType dtype = ctx.state<HistogramState>().countType;
-    Tensor *out = ctx.allocateOutput(0, dtype, {bins});
-    if (!out)
-      return;
+    Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, dtype, {bins}));
     double step =
         (static_cast<double>(high) - static_cast<double>(low)) / static_cast<double>(bins);
     auto count = [&]<typename Count>() {

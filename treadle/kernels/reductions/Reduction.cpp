@@ -258,9 +258,8 @@ void runReduce(OpContext &ctx) {
   if (g.isWhole && loops.isIdentity)
     return ctx.setOutput(0, ctx.takeInput(0));
   const Tensor &in = ctx.input(0);
-  Tensor *out = ctx.allocateOutput(0, in.dtype(), Dims(g.dims, static_cast<size_t>(g.rank)));
-  if (!out)
-    return;
+  Tensor *out = TREADLE_OR_RETURN(
+      ctx.allocateOutput(0, in.dtype(), Dims(g.dims, static_cast<size_t>(g.rank))));
   int64_t n = out->count();
   alignas(16) char one[16];
   char *acc = static_cast<char *>(out->raw());
@@ -268,10 +267,9 @@ void runReduce(OpContext &ctx) {
   if (!loops.inPlace && n == 1) {
     acc = one;
   } else if (!loops.inPlace) {
-    auto made = ctx.check(Tensor::make(DType::UInt8, {n * loops.accumulatorSize}));
-    if (!made)
-      return;
-    scratch = std::move(*made);
+    auto made =
+        TREADLE_OR_RETURN(ctx.check(Tensor::make(DType::UInt8, {n * loops.accumulatorSize})));
+    scratch = std::move(made);
     acc = static_cast<char *>(scratch.raw());
   }
   loops.start(acc, n);

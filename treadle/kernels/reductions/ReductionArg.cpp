@@ -220,11 +220,9 @@ void runArg(OpContext &ctx) {
     (d < axis ? outer : inner) *= d == axis ? 1 : in.dim(static_cast<int>(d));
   if (s.out == DType::Int64)
     return s.search(ctx, in.raw(), outer, length, inner, out->data<int64_t>());
-  auto found = ctx.check(Tensor::make(DType::Int64, {out->count()}));
-  if (!found)
-    return;
-  s.search(ctx, in.raw(), outer, length, inner, found->data<int64_t>());
-  store(found->data<int64_t>(), *out);
+  auto found = TREADLE_OR_RETURN(ctx.check(Tensor::make(DType::Int64, {out->count()})));
+  s.search(ctx, in.raw(), outer, length, inner, found.data<int64_t>());
+  store(found.data<int64_t>(), *out);
 }
 
 template <typename Order, template <typename> typename Rule>

@@ -27,10 +27,8 @@ template <typename T> struct NthElementKernel {
       return ctx.fail(invalidArgument("n is ", n, ", but the input's shape is ",
                                       dimsText(in.dims()), "; expected n < the last dimension"));
     int64_t width = in.dim(in.rank() - 1);
-    Tensor *out =
-        ctx.allocateOutput(0, in.dtype(), in.dims().first(static_cast<size_t>(in.rank()) - 1));
-    if (!out)
-      return;
+    Tensor *out = TREADLE_OR_RETURN(
+        ctx.allocateOutput(0, in.dtype(), in.dims().first(static_cast<size_t>(in.rank()) - 1)));
     if (ctx.state<bool>())
       n = width - 1 - n;
     std::vector<T> row(static_cast<size_t>(width));

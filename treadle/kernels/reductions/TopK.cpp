@@ -147,9 +147,7 @@ void runInTopK(OpContext &ctx) {
         invalidArgument("k must be a scalar, but has shape ", dimsText(ctx.input(2).dims())));
   int64_t k = ctx.numInputs() > 2 ? indexAt(ctx.input(2), 0) : ctx.state<int64_t>();
   int64_t rows = predictions.dim(0), n = predictions.dim(1);
-  Tensor *out = ctx.allocateOutput(0, DType::Bool, {rows});
-  if (!out)
-    return;
+  Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, DType::Bool, {rows}));
   IdList ids(targets);
   for (int64_t r = 0; r < rows; ++r)
     out->data<bool>()[r] = isInTop(predictions.data<float>() + r * n, n, ids[r], k);

@@ -218,13 +218,11 @@ void computeSwapped(OpContext &ctx, const Tensor &in, const Extent &extent) {
   for (int d = 0; d < in.rank(); ++d)
     places.push(d);
   std::vector<int64_t> order = swapped(places, last);
-  auto x = ctx.check(rearrange::permuted(in, order));
-  if (!x)
-    return;
+  auto x = TREADLE_OR_RETURN(ctx.check(rearrange::permuted(in, order)));
   Extent moved{extent.axes, Dims(swapped(extent.dims, last))};
   for (int64_t &axis : moved.axes)
     axis = order[static_cast<size_t>(axis)];
-  Kernel::compute(ctx, *x, moved);
+  Kernel::compute(ctx, x, moved);
   if (ctx.hasFailed())
     return;
   if (auto out = ctx.check(rearrange::permuted(ctx.output(0), order)))
@@ -233,14 +231,12 @@ void computeSwapped(OpContext &ctx, const Tensor &in, const Extent &extent) {
 
 template <typename Kernel, typename Real> void runFourier(OpContext &ctx) {
   const Tensor in = ctx.input(0);
-  std::optional<Extent> extent =
-      readExtent(ctx, ctx.state<FourierState<Real>>(), in, Kernel::isHalf);
-  if (!extent)
-    return;
-  if (Kernel::needsLines && extent->last() + 1 != extent->dims.size())
-    computeSwapped<Kernel>(ctx, in, *extent);
+  Extent extent =
+      TREADLE_OR_RETURN(readExtent(ctx, ctx.state<FourierState<Real>>(), in, Kernel::isHalf));
+  if (Kernel::needsLines && extent.last() + 1 != extent.dims.size())
+    computeSwapped<Kernel>(ctx, in, extent);
   else
-    Kernel::compute(ctx, in, *extent);
+    Kernel::compute(ctx, in, extent);
 }
 
 template <template <typename> class Kernel, int rank, bool isInverse>

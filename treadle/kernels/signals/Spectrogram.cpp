@@ -83,9 +83,7 @@ void spectrogram(OpContext &ctx) {
   int64_t rows = samples < s.windowSize ? 0 : 1 + (samples - s.windowSize) / s.stride;
   auto length = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(s.windowSize)));
   int64_t columns = length / 2 + 1;
-  Tensor *out = ctx.allocateOutput(0, DType::Float32, {channels, rows, columns});
-  if (!out)
-    return;
+  Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, DType::Float32, {channels, rows, columns}));
   const auto &[window, plan] = s.kept();
   double cost = 4.0 * static_cast<double>(length);
   ctx.parallelFor(channels * rows, cost, [&](int64_t begin, int64_t end) {
@@ -203,9 +201,8 @@ void mfcc(OpContext &ctx) {
   if (bins < 2 || sampleRate <= 0)
     return ctx.fail(invalidArgument("spectrogram has ", bins, " bins at ", sampleRate,
                                     " samples a second, expected 2 bins or more"));
-  Tensor *out = ctx.allocateOutput(0, DType::Float32, {in.dim(0), in.dim(1), how.coefficients});
-  if (!out)
-    return;
+  Tensor *out = TREADLE_OR_RETURN(
+      ctx.allocateOutput(0, DType::Float32, {in.dim(0), in.dim(1), how.coefficients}));
   MelFilters filters(how, bins, sampleRate);
   const std::vector<double> table = cosines(how);
   constexpr double floor = 1e-12;

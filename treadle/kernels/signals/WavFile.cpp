@@ -123,29 +123,25 @@ void decode(OpContext &ctx) {
   if (!contents.isScalar())
     return ctx.fail(
         invalidArgument("contents must be a scalar, but it is ", tensorTypeText(contents)));
-  auto wav = ctx.check(readWav(contents.scalarValue<std::string>()));
-  if (!wav)
-    return;
+  auto wav = TREADLE_OR_RETURN(ctx.check(readWav(contents.scalarValue<std::string>())));
   if (how.channels < -1 || how.samples < -1)
     return ctx.fail(invalidArgument("desired_channels and desired_samples must be -1 or more, but "
                                     "are ",
                                     how.channels, " and ", how.samples));
-  int64_t stored = std::ssize(wav->samples) / 2 / wav->channels;
+  int64_t stored = std::ssize(wav.samples) / 2 / wav.channels;
   int64_t samples = how.samples < 0 ? stored : how.samples;
-  int64_t channels = how.channels < 0 ? wav->channels : how.channels;
-  Tensor *out = ctx.allocateOutput(0, DType::Float32, {samples, channels});
-  if (!out)
-    return;
+  int64_t channels = how.channels < 0 ? wav.channels : how.channels;
+  Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, DType::Float32, {samples, channels}));
   float *to = out->data<float>();
   for (int64_t i = 0; i < samples; ++i)
     for (int64_t c = 0; c < channels; ++c) {
       int16_t value = 0;
-      int64_t at = i * wav->channels + std::min(c, wav->channels - 1);
+      int64_t at = i * wav.channels + std::min(c, wav.channels - 1);
       if (i < stored)
-        std::memcpy(&value, wav->samples.data() + 2 * at, sizeof value);
+        std::memcpy(&value, wav.samples.data() + 2 * at, sizeof value);
       *to++ = static_cast<float>(value) / fullScale;
     }
-  ctx.setOutput(1, Tensor::scalar(DType::Int32, static_cast<int32_t>(wav->sampleRate)));
+  ctx.setOutput(1, Tensor::scalar(DType::Int32, static_cast<int32_t>(wav.sampleRate)));
 }
 
 Expected<BoundKernel> bindDecode(const BindContext &node) {
@@ -224,15 +220,13 @@ void audioSummary(OpContext &ctx) {
   std::string summary;
   for (int64_t i = 0; i < std::min(most, audio.dim(0)); ++i) {
     auto samples = audio.values<float>().subspan(i * length * channels, length * channels);
-    auto file = ctx.check(wavFile(samples, channels, rounded));
-    if (!file)
-      return;
+    auto file = TREADLE_OR_RETURN(ctx.check(wavFile(samples, channels, rounded)));
     std::string clip;
     putTag(clip, audioRate, WireType::Fixed32);
     putFixed(clip, sampleRate);
     putNumber(clip, audioChannels, static_cast<uint64_t>(channels));
     putNumber(clip, audioLength, static_cast<uint64_t>(length));
-    putBytes(clip, audioFile, *file);
+    putBytes(clip, audioFile, file);
     putBytes(clip, audioType, "audio/wav");
     std::string tagText = tag.scalarValue<std::string>();
     summary += partSummary(most > 1 ? str(tagText, "/audio/", i) : str(tagText, "/audio"),

@@ -65,9 +65,8 @@ void count(OpContext &ctx, const Tensor &values, const Tensor &weights, int64_t 
     counts.back() = state.isBinary ? T(1) : wrappingSum(counts.back(), weight);
   }
   auto size = std::ssize(cells);
-  Tensor *indices = ctx.allocateOutput(0, DType::Int64, {size, isVector ? 1 : 2});
-  if (!indices)
-    return;
+  Tensor *indices =
+      TREADLE_OR_RETURN(ctx.allocateOutput(0, DType::Int64, {size, isVector ? 1 : 2}));
   int64_t *index = indices->data<int64_t>();
   for (const Occurrence &cell : cells) {
     if (!isVector)

@@ -17,9 +17,7 @@ void setValues(OpContext &ctx, const CsrObject &like, Tensor values) {
 template <typename T> struct AddKernel {
   static void run(OpContext &ctx) {
     const CsrObject *a = csrInput(ctx, 0, dtypeOf<T>);
-    const CsrObject *b = a ? csrInput(ctx, 1, dtypeOf<T>) : nullptr;
-    if (!b)
-      return;
+    const CsrObject *b = TREADLE_OR_RETURN(a ? csrInput(ctx, 1, dtypeOf<T>) : nullptr);
     const Tensor &alpha = ctx.input(2), &beta = ctx.input(3);
     if (a->shape != b->shape || alpha.rank() != 0 || beta.rank() != 0)
       return ctx.fail(invalidArgument("the operands' shapes are ", dimsText(a->shape), " and ",
@@ -37,9 +35,7 @@ template <typename T> struct AddKernel {
 // Inputs: matrices, and a scalar or a factor [batch,1,1] for each.
 template <typename T> struct ScaleKernel {
   static void run(OpContext &ctx) {
-    const CsrObject *a = csrInput(ctx, 0, dtypeOf<T>);
-    if (!a)
-      return;
+    const CsrObject *a = TREADLE_OR_RETURN(csrInput(ctx, 0, dtypeOf<T>));
     const Tensor &b = ctx.input(1);
     bool isEach = b.rank() == 3 && b.dim(0) == a->batch() && b.dim(1) == 1 && b.dim(2) == 1 &&
                   a->shape.size() == 3;
@@ -47,15 +43,13 @@ template <typename T> struct ScaleKernel {
       return ctx.fail(invalidArgument("the factor is ", tensorTypeText(b),
                                       ", expected a scalar or [batch,1,1] for ",
                                       dimsText(a->shape)));
-    auto values = ctx.check(Tensor::make(dtypeOf<T>, a->values.dims()));
-    if (!values)
-      return;
+    auto values = TREADLE_OR_RETURN(ctx.check(Tensor::make(dtypeOf<T>, a->values.dims())));
     for (int64_t i = 0; i < a->batch(); ++i)
       std::transform(a->values.data<T>() + a->batchStarts[i],
                      a->values.data<T>() + a->batchStarts[i + 1],
-                     values->template data<T>() + a->batchStarts[i],
+                     values.template data<T>() + a->batchStarts[i],
                      [factor = b.data<T>()[isEach ? i : 0]](T x) { return x * factor; });
-    setValues(ctx, *a, std::move(*values));
+    setValues(ctx, *a, std::move(values));
   }
 };
 
@@ -70,14 +64,10 @@ template <typename Visit> void forEachRow(const CsrObject &matrix, Visit visit) 
 // What isn't there doesn't take part.
 template <typename T> struct SoftmaxKernel {
   static void run(OpContext &ctx) {
-    const CsrObject *in = csrInput(ctx, 0, dtypeOf<T>);
-    if (!in)
-      return;
-    auto values = ctx.check(Tensor::make(dtypeOf<T>, in->values.dims()));
-    if (!values)
-      return;
+    const CsrObject *in = TREADLE_OR_RETURN(csrInput(ctx, 0, dtypeOf<T>));
+    auto values = TREADLE_OR_RETURN(ctx.check(Tensor::make(dtypeOf<T>, in->values.dims())));
     const T *logits = in->values.data<T>();
-    T *out = values->template data<T>();
+    T *out = values.template data<T>();
     forEachRow(*in, [&](int64_t begin, int64_t end) {
       if (begin == end)
         return;
@@ -87,7 +77,7 @@ template <typename T> struct SoftmaxKernel {
       for (int64_t i = begin; i < end; ++i)
         out[i] /= sum;
     });
-    setValues(ctx, *in, std::move(*values));
+    setValues(ctx, *in, std::move(values));
   }
 };
 
@@ -95,17 +85,13 @@ template <typename T> struct SoftmaxKernel {
 template <typename T> struct SoftmaxGradKernel {
   static void run(OpContext &ctx) {
     const CsrObject *softmax = csrInput(ctx, 0, dtypeOf<T>);
-    const CsrObject *grad = softmax ? csrInput(ctx, 1, dtypeOf<T>) : nullptr;
-    if (!grad)
-      return;
+    const CsrObject *grad = TREADLE_OR_RETURN(softmax ? csrInput(ctx, 1, dtypeOf<T>) : nullptr);
     if (softmax->shape != grad->shape)
       return ctx.fail(invalidArgument("softmax and grad_softmax have shapes ",
                                       dimsText(softmax->shape), " and ", dimsText(grad->shape),
                                       ", expected equal ones"));
-    auto values = ctx.check(Tensor::make(dtypeOf<T>, softmax->values.dims()));
-    if (!values)
-      return;
-    T *out = values->template data<T>();
+    auto values = TREADLE_OR_RETURN(ctx.check(Tensor::make(dtypeOf<T>, softmax->values.dims())));
+    T *out = values.template data<T>();
     for (int64_t i = 0; i < softmax->batch(); ++i) {
       CsrOf<T> product = softmax->at<T>(i).cwiseProduct(grad->at<T>(i));
       for (int64_t row = 0; row < softmax->rows(); ++row) {
@@ -118,7 +104,7 @@ template <typename T> struct SoftmaxGradKernel {
         }
       }
     }
-    setValues(ctx, *softmax, std::move(*values));
+    setValues(ctx, *softmax, std::move(values));
   }
 };
 

@@ -91,11 +91,9 @@ template <typename T> struct FromDense {
     const Tensor &dense = ctx.input(0), &indices = ctx.input(1);
     int64_t count = indices.rank() == 2 ? indices.dim(0) : 0;
     auto values = ctx.check(Tensor::make(dtypeOf<T>, {count}));
-    Ref<CsrObject> matrix =
+    Ref<CsrObject> matrix = TREADLE_OR_RETURN(
         values ? csrOfEntries(ctx, {dense.dims().begin(), dense.dims().end()}, indices, *values)
-               : nullptr;
-    if (!matrix)
-      return;
+               : nullptr);
     DimVector strides = rowMajorStrides(dense.dims());
     for (int64_t e = 0; e < count; ++e) {
       int64_t at = 0;
@@ -117,14 +115,10 @@ template <typename T> struct ToDense {
 };
 
 void toEntries(OpContext &ctx) {
-  const CsrObject *matrix = csrInput(ctx, 0, ctx.state<DType>());
-  if (!matrix)
-    return;
+  const CsrObject *matrix = TREADLE_OR_RETURN(csrInput(ctx, 0, ctx.state<DType>()));
   auto rank = std::ssize(matrix->shape);
-  Tensor *indices =
-      ctx.allocateOutput(0, DType::Int64, {matrix->values.count(), static_cast<int64_t>(rank)});
-  if (!indices)
-    return;
+  Tensor *indices = TREADLE_OR_RETURN(
+      ctx.allocateOutput(0, DType::Int64, {matrix->values.count(), static_cast<int64_t>(rank)}));
   int64_t *index = indices->data<int64_t>();
   const int32_t *column = matrix->columns.data<int32_t>();
   for (int64_t i = 0; i < matrix->batch(); ++i)
@@ -141,9 +135,7 @@ void toEntries(OpContext &ctx) {
 
 // Inputs: the matrices, which of them.
 void components(OpContext &ctx) {
-  const CsrObject *matrix = csrInput(ctx, 0, ctx.state<DType>());
-  if (!matrix)
-    return;
+  const CsrObject *matrix = TREADLE_OR_RETURN(csrInput(ctx, 0, ctx.state<DType>()));
   const Tensor &which = ctx.input(1);
   int64_t i = which.rank() == 0 ? which.scalarValue<int32_t>() : -1;
   if (i < 0 || i >= matrix->batch())
@@ -157,9 +149,7 @@ void components(OpContext &ctx) {
 }
 
 void countEntries(OpContext &ctx) {
-  const CsrObject *matrix = csrInput(ctx, 0, DType::Invalid);
-  if (!matrix)
-    return;
+  const CsrObject *matrix = TREADLE_OR_RETURN(csrInput(ctx, 0, DType::Invalid));
   Tensor *out =
       ctx.allocateOutput(0, DType::Int32, Dims(matrix->shape).first(matrix->shape.size() - 2));
   for (int64_t i = 0; out && i < matrix->batch(); ++i)

@@ -63,9 +63,7 @@ template <typename T> MatrixOf<T> turned(const Tensor &t, int64_t i, Turn turn) 
 template <typename T> struct DenseProduct {
   static void run(OpContext &ctx) {
     const auto &state = ctx.state<ProductState>();
-    const CsrObject *a = csrInput(ctx, 0, dtypeOf<T>);
-    if (!a)
-      return;
+    const CsrObject *a = TREADLE_OR_RETURN(csrInput(ctx, 0, dtypeOf<T>));
     const Tensor &b = ctx.input(1);
     auto rank = static_cast<int>(a->shape.size());
     if (b.rank() != rank || (rank == 3 && b.dim(0) != a->batch()))
@@ -81,9 +79,7 @@ template <typename T> struct DenseProduct {
     std::vector<int64_t> dims = a->shape;
     dims[rank - 2] = rows;
     dims[rank - 1] = columns;
-    Tensor *out = ctx.allocateOutput(0, dtypeOf<T>, dims);
-    if (!out)
-      return;
+    Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, dtypeOf<T>, dims));
     double work = static_cast<double>(columns) * a->values.count() + rows * columns;
     ctx.parallelFor(a->batch(), work / static_cast<double>(std::max<int64_t>(a->batch(), 1)),
                     [&](int64_t begin, int64_t end) {
@@ -116,9 +112,7 @@ template <typename T> struct SparseProduct {
   static void run(OpContext &ctx) {
     const auto &state = ctx.state<ProductState>();
     const CsrObject *a = csrInput(ctx, 0, dtypeOf<T>);
-    const CsrObject *b = a ? csrInput(ctx, 1, dtypeOf<T>) : nullptr;
-    if (!b)
-      return;
+    const CsrObject *b = TREADLE_OR_RETURN(a ? csrInput(ctx, 1, dtypeOf<T>) : nullptr);
     if (a->batch() != b->batch() || a->shape.size() != b->shape.size())
       return ctx.fail(invalidArgument("the operands' shapes are ", dimsText(a->shape), " and ",
                                       dimsText(b->shape), ", expected equal ranks and batches"));
@@ -148,9 +142,7 @@ Expected<BoundKernel> bindSparseProduct(const BindContext &node) {
 
 template <typename T> struct TransposeKernel {
   static void run(OpContext &ctx) {
-    const CsrObject *in = csrInput(ctx, 0, dtypeOf<T>);
-    if (!in)
-      return;
+    const CsrObject *in = TREADLE_OR_RETURN(csrInput(ctx, 0, dtypeOf<T>));
     std::vector<int64_t> shape = in->shape;
     std::swap(shape.back(), shape[shape.size() - 2]);
     std::vector<CsrOf<T>> matrices;

@@ -61,9 +61,7 @@ template <typename T> struct EditDistance {
     DimVector dims;
     for (int64_t d = 0; d < truth->rank - 1; ++d)
       dims.push(std::max(guess->dims[d], truth->dims[d]));
-    Tensor *out = ctx.allocateOutput(0, DType::Float32, dims);
-    if (!out)
-      return;
+    Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, DType::Float32, dims));
     std::fill_n(out->data<float>(), out->count(), 0.0f);
     compare(ctx, *guess, *truth, *out);
   }

@@ -245,34 +245,28 @@ std::optional<int64_t> checkSparseCross(OpContext &ctx, const SparseCrossState &
 
 template <typename Cross> void setCrosses(OpContext &ctx, const Cross &cross) {
   const auto &state = ctx.state<SparseCrossState>();
-  auto count = checkSparseCross(ctx, state);
-  if (!count)
-    return;
+  auto count = TREADLE_OR_RETURN(checkSparseCross(ctx, state));
   Columns columns;
   for (int i = 0; i < state.sparse; ++i)
-    columns.push_back(Column::sparse(ctx.input(i), ctx.input(state.sparse + i), *count, false));
+    columns.push_back(Column::sparse(ctx.input(i), ctx.input(state.sparse + i), count, false));
   for (int i = 0; i < state.dense; ++i)
     columns.push_back(Column::dense(ctx.input(3 * state.sparse + i)));
-  std::vector<int64_t> rows = rowsToCross(columns, *count);
-  auto splits = crossSplits(ctx, columns, rows);
-  if (!splits)
-    return;
-  Tensor *indices = ctx.allocateOutput(0, DType::Int64, {splits->back(), 2});
-  Tensor *values =
-      indices ? ctx.allocateOutput(1, dtypeOf<typename Cross::Out>, {splits->back()}) : nullptr;
-  if (!values)
-    return;
+  std::vector<int64_t> rows = rowsToCross(columns, count);
+  auto splits = TREADLE_OR_RETURN(crossSplits(ctx, columns, rows));
+  Tensor *indices = ctx.allocateOutput(0, DType::Int64, {splits.back(), 2});
+  Tensor *values = TREADLE_OR_RETURN(
+      indices ? ctx.allocateOutput(1, dtypeOf<typename Cross::Out>, {splits.back()}) : nullptr);
   int64_t *index = indices->data<int64_t>(), largest = 0;
   for (size_t k = 0; k < rows.size(); ++k) {
-    int64_t crosses = (*splits)[k + 1] - (*splits)[k];
+    int64_t crosses = splits[k + 1] - splits[k];
     largest = std::max(largest, crosses);
     for (int64_t i = 0; i < crosses; ++i) {
       *index++ = rows[k];
       *index++ = i;
     }
   }
-  crossRows(ctx, columns, rows, *splits, cross, *values);
-  ctx.setOutput(2, Tensor::vector<int64_t>(DType::Int64, std::array{*count, largest}));
+  crossRows(ctx, columns, rows, splits, cross, *values);
+  ctx.setOutput(2, Tensor::vector<int64_t>(DType::Int64, std::array{count, largest}));
 }
 
 void sparseCrossText(OpContext &ctx) { setCrosses(ctx, JoinedText()); }
@@ -411,20 +405,15 @@ void fillSplits(std::span<const int64_t> rows, std::span<const int64_t> splits, 
 
 template <typename Cross> void setRaggedCrosses(OpContext &ctx, const Cross &cross) {
   const auto &state = ctx.state<RaggedCrossState>();
-  auto count = ctx.check(checkRaggedCross(ctx, state));
-  if (!count)
-    return;
+  auto count = TREADLE_OR_RETURN(ctx.check(checkRaggedCross(ctx, state)));
   // Each row has a split, whose memory is asked for before anything else.
-  Tensor *out = ctx.allocateOutput(1, state.splitsDType, {std::min(*count, INT64_MAX - 1) + 1});
-  if (!out)
-    return;
-  Columns columns = raggedCrossColumns(ctx, state, *count);
-  std::vector<int64_t> rows = rowsToCross(columns, *count);
+  Tensor *out = TREADLE_OR_RETURN(
+      ctx.allocateOutput(1, state.splitsDType, {std::min(count, INT64_MAX - 1) + 1}));
+  Columns columns = raggedCrossColumns(ctx, state, count);
+  std::vector<int64_t> rows = rowsToCross(columns, count);
   auto splits = crossSplits(ctx, columns, rows);
-  Tensor *values =
-      splits ? ctx.allocateOutput(0, dtypeOf<typename Cross::Out>, {splits->back()}) : nullptr;
-  if (!values)
-    return;
+  Tensor *values = TREADLE_OR_RETURN(
+      splits ? ctx.allocateOutput(0, dtypeOf<typename Cross::Out>, {splits->back()}) : nullptr);
   crossRows(ctx, columns, rows, *splits, cross, *values);
   fillSplits(rows, *splits, *out);
 }

@@ -224,22 +224,20 @@ void fromVariant(OpContext &ctx) {
     return ctx.fail(
         invalidArgument("output_ragged_rank is ", state.outputRank, ", expected the rank ", levels,
                         " of the encoded tensor and input_ragged_rank ", rank, " together"));
-  auto components =
-      componentsOf(ctx, encoded, std::max<int64_t>(rank, 0), state.dtype, state.splitsDType);
-  if (!components)
-    return;
+  auto components = TREADLE_OR_RETURN(
+      componentsOf(ctx, encoded, std::max<int64_t>(rank, 0), state.dtype, state.splitsDType));
   if (levels == 0)
-    return setWhole(ctx, *components->front());
+    return setWhole(ctx, *components.front());
   if (!setUniformSplits(ctx, encoded.dims(), state.splitsDType))
     return;
   if (rank < 0)
-    return setStackedValues(ctx, *components, state.dtype);
-  for (const RaggedObject *component : *components)
+    return setStackedValues(ctx, components, state.dtype);
+  for (const RaggedObject *component : components)
     if (component->values.rank() == 0)
       return ctx.fail(invalidArgument("a row of the ragged tensor is a scalar"));
   for (int64_t k = -1; k < rank; ++k)
-    ctx.setOutput(static_cast<int>(levels + k), joinedSplits(*components, k, state.splitsDType));
-  setJoinedValues(ctx, *components, state.dtype);
+    ctx.setOutput(static_cast<int>(levels + k), joinedSplits(components, k, state.splitsDType));
+  setJoinedValues(ctx, components, state.dtype);
 }
 
 Expected<BoundKernel> bindFromVariant(const BindContext &node) {
@@ -262,9 +260,7 @@ void toVariantGradient(OpContext &ctx) {
     return ctx.fail(invalidArgument("row splits are ", tensorTypeText(splits),
                                     " and the shape of values is ", tensorTypeText(shape),
                                     ", expected vectors"));
-  Tensor *out = ctx.allocateOutput(0, dtype, readIndices(shape));
-  if (!out)
-    return;
+  Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, dtype, readIndices(shape)));
   zeroElements(dtype, out->raw(), out->count());
   bool isWhole = encoded.rank() == 0;
   if (!isWhole && splits.count() != encoded.count() + 1)

@@ -61,9 +61,7 @@ template <typename T> struct RaggedRange {
                                         dtypeName(splitsDType)));
       splits.push_back(next);
     }
-    Tensor *values = ctx.allocateOutput(1, dtypeOf<T>, {splits.back()});
-    if (!values)
-      return;
+    Tensor *values = TREADLE_OR_RETURN(ctx.allocateOutput(1, dtypeOf<T>, {splits.back()}));
     for (int64_t row = 0; row < rows; ++row) {
       T value = at(0, row), delta = at(2, row);
       for (int64_t i = splits[row]; i < splits[row + 1]; ++i) {
@@ -137,9 +135,7 @@ void gather(OpContext &ctx) {
       ctx.setOutput(at, makeSplits(state.splitsDType, splits[level]));
   DimVector dims = values.dims();
   dims[0] = taken;
-  Tensor *out = ctx.allocateOutput(state.outLevels, state.dtype, dims);
-  if (!out)
-    return;
+  Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(state.outLevels, state.dtype, dims));
   int64_t width = countBetween(values.dims(), 1, values.dims().size()), at = 0;
   for (auto [begin, end] : parts) {
     copyElements(state.dtype, elementAt(state.dtype, out->raw(), at),
@@ -176,9 +172,7 @@ void toSparse(OpContext &ctx) {
   for (int64_t dim : values.dims().subspan(1))
     shape.push_back(dim);
   auto rank = std::ssize(shape);
-  Tensor *indices = ctx.allocateOutput(0, DType::Int64, {values.count(), rank});
-  if (!indices)
-    return;
+  Tensor *indices = TREADLE_OR_RETURN(ctx.allocateOutput(0, DType::Int64, {values.count(), rank}));
   int64_t rows = values.dim(0), width = rows ? values.count() / rows : 0;
   std::vector<int64_t> at(levels.size()); // the row of each level that holds the value
   for (int64_t row = 0; row < rows; ++row) {

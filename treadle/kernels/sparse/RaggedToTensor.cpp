@@ -136,22 +136,20 @@ template <typename T> void fill(OpContext &ctx) {
   Expected<std::vector<Level>> levels = readLevels(ctx, ctx.state<RaggedShape>());
   if (!levels)
     return ctx.fail(std::move(levels.error()));
-  auto dims = ctx.check(resultDims(ctx, *levels));
-  if (!dims)
-    return;
+  auto dims = TREADLE_OR_RETURN(ctx.check(resultDims(ctx, *levels)));
   Tensor values = ctx.input(1), fallback = ctx.input(2);
   Dims element = values.dims().subspan(1);
   if (!isSuffix(fallback.dims(), element) && fallback.count() != 1)
     return ctx.fail(unimplemented("a default of shape ", dimsText(fallback.dims()),
                                   " for values of shape ", dimsText(element)));
-  Tensor *out = ctx.allocateOutput(0, values.dtype(), *dims);
+  Tensor *out = ctx.allocateOutput(0, values.dtype(), dims);
   if (!out || !out->count())
     return;
   int64_t size = *countElements(element);
   T *to = out->data<T>();
   for (int64_t i = 0; i < out->count(); ++i)
     to[i] = fallback.data<T>()[i % fallback.count()];
-  std::vector<int64_t> targets = targetsOf(*levels, *dims);
+  std::vector<int64_t> targets = targetsOf(*levels, dims);
   for (size_t i = 0; i < targets.size(); ++i)
     if (targets[i] >= 0)
       std::copy_n(values.data<T>() + static_cast<int64_t>(i) * size, size, to + targets[i] * size);

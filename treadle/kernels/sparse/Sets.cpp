@@ -204,15 +204,11 @@ template <typename T> struct SparseToSparse {
 template <typename T> struct SetSize {
   static constexpr int values = 1;
   static void run(OpContext &ctx) {
-    auto in = ctx.check(sparseSets(ctx.input(0), ctx.input(1), ctx.input(2)));
-    if (!in)
-      return;
-    Tensor *out = ctx.allocateOutput(0, DType::Int32, in->groupDims);
-    if (!out)
-      return;
+    auto in = TREADLE_OR_RETURN(ctx.check(sparseSets(ctx.input(0), ctx.input(1), ctx.input(2))));
+    Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, DType::Int32, in.groupDims));
     zeroElements(DType::Int32, out->raw(), out->count());
-    for (const SetRange &range : in->sets)
-      out->data<int32_t>()[range.group] = static_cast<int32_t>(sortedSet<T>(*in, range).size());
+    for (const SetRange &range : in.sets)
+      out->data<int32_t>()[range.group] = static_cast<int32_t>(sortedSet<T>(in, range).size());
   }
 };
 

@@ -80,10 +80,8 @@ void forEachRow(OpContext &ctx, const WholeSparse &sparse,
     int64_t end = begin;
     while (end < count && indices[end * rank] == row)
       ++end;
-    auto part = ctx.check(slab(sparse, begin, end));
-    if (!part)
-      return;
-    take(row, std::move(*part));
+    auto part = TREADLE_OR_RETURN(ctx.check(slab(sparse, begin, end)));
+    take(row, std::move(part));
     begin = end;
   }
   if (begin < count)
@@ -98,9 +96,8 @@ void joinSparse(OpContext &ctx, const std::vector<WholeSparse> &all, Dims batch,
     count += part.values.count();
   Tensor *indices = ctx.allocateOutput(0, DType::Int64, {count, lead + own});
   Tensor *values = indices ? ctx.allocateOutput(1, dtype, {count}) : nullptr;
-  Tensor *shape = values ? ctx.allocateOutput(2, DType::Int64, {lead + own}) : nullptr;
-  if (!shape)
-    return;
+  Tensor *shape =
+      TREADLE_OR_RETURN(values ? ctx.allocateOutput(2, DType::Int64, {lead + own}) : nullptr);
   int64_t *dims = std::ranges::copy(batch, shape->data<int64_t>()).out;
   std::fill_n(dims, own, 0);
   int64_t at = 0;

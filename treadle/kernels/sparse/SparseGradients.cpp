@@ -29,9 +29,7 @@ std::strong_ordering compare(Indices a, int64_t i, const int64_t *offset, Indice
 template <typename T>
 void takeGradients(OpContext &ctx, int output, Indices of, const int64_t *offset, Indices results,
                    const T *grads) {
-  Tensor *out = ctx.allocateOutput(output, dtypeOf<T>, {of.count});
-  if (!out)
-    return;
+  Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(output, dtypeOf<T>, {of.count}));
   T *to = out->data<T>();
   int64_t j = 0;
   for (int64_t i = 0; i < of.count; ++i) {

@@ -57,9 +57,7 @@ template <typename T> struct SparseMatMul {
     if (b.dim(adjoint.b) != inner)
       return ctx.fail(invalidArgument("the inner dimension is ", inner, " in a, but ",
                                       b.dim(adjoint.b), " in b"));
-    Tensor *out = ctx.allocateOutput(0, dtypeOf<T>, {rows, columns});
-    if (!out)
-      return;
+    Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, dtypeOf<T>, {rows, columns}));
     std::vector<Sum> sums(static_cast<size_t>(out->count()));
     for (int64_t e = 0; e < values.count(); ++e) {
       int64_t row = indexAt(indices, e * 2 + adjoint.a), k = indexAt(indices, e * 2 + !adjoint.a);
@@ -156,9 +154,8 @@ template <typename T, typename Op> void reduceToDense(OpContext &ctx) {
   auto in = sparseInput(ctx, 0, 1, 2);
   auto reduced = in ? reducedDims(ctx, *in, ctx.input(3)) : std::nullopt;
   auto found = reduced ? reducedValues<T, Op>(ctx, *in, *reduced) : std::nullopt;
-  Tensor *out = found ? ctx.allocateOutput(0, dtypeOf<T>, reduced->outDims) : nullptr;
-  if (!out)
-    return;
+  Tensor *out =
+      TREADLE_OR_RETURN(found ? ctx.allocateOutput(0, dtypeOf<T>, reduced->outDims) : nullptr);
   zeroElements(dtypeOf<T>, out->raw(), out->count());
   for (auto [at, value] : *found)
     out->data<T>()[at] = value;
@@ -172,9 +169,8 @@ template <typename T, typename Op> void reduceToSparse(OpContext &ctx) {
     return;
   auto count = std::ssize(*found), rank = static_cast<int64_t>(reduced->outDims.size());
   Tensor *indices = ctx.allocateOutput(0, DType::Int64, {count, rank});
-  Tensor *values = indices ? ctx.allocateOutput(1, dtypeOf<T>, {count}) : nullptr;
-  if (!values)
-    return;
+  Tensor *values =
+      TREADLE_OR_RETURN(indices ? ctx.allocateOutput(1, dtypeOf<T>, {count}) : nullptr);
   int64_t i = 0;
   for (auto [flat, value] : *found) {
     int64_t rest = flat;
@@ -212,9 +208,7 @@ template <typename T> struct AddToDense {
                                       ", ", tensorTypeText(values), ", ",
                                       dimsText(readIndices(shape)), " and ", tensorTypeText(dense),
                                       ", expected a sparse and a dense tensor of equal shapes"));
-    auto out = ctx.check(dense.clone());
-    if (!out)
-      return;
+    auto out = TREADLE_OR_RETURN(ctx.check(dense.clone()));
     int64_t rank = shape.count();
     for (int64_t e = 0; e < values.count(); ++e) {
       int64_t flat = 0;
@@ -226,10 +220,10 @@ template <typename T> struct AddToDense {
                                           ")"));
         flat = flat * dense.dim(static_cast<int>(d)) + at;
       }
-      T &sum = out->data<T>()[flat];
+      T &sum = out.data<T>()[flat];
       sum = wrappingSum(sum, values.data<T>()[e]);
     }
-    ctx.setOutput(0, std::move(*out));
+    ctx.setOutput(0, std::move(out));
   }
 };
 
@@ -286,22 +280,18 @@ template <typename T> struct Softmax {
   using Sum = typename SumOf<T>::type;
 
   static void run(OpContext &ctx) {
-    auto in = sparseInput(ctx, 0, 1, 2);
-    if (!in)
-      return;
-    if (in->rank < 2)
+    auto in = TREADLE_OR_RETURN(sparseInput(ctx, 0, 1, 2));
+    if (in.rank < 2)
       return ctx.fail(
-          invalidArgument("the sparse tensor has rank ", in->rank, ", expected 2 at least"));
-    Tensor *out = ctx.allocateOutput(0, dtypeOf<T>, {in->count});
-    if (!out)
-      return;
+          invalidArgument("the sparse tensor has rank ", in.rank, ", expected 2 at least"));
+    Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, dtypeOf<T>, {in.count}));
     auto sameRow = [&](int64_t a, int64_t b) {
-      return std::equal(in->index(a), in->index(a) + in->rank - 1, in->index(b));
+      return std::equal(in.index(a), in.index(a) + in.rank - 1, in.index(b));
     };
-    for (int64_t begin = 0, end = 0; begin < in->count; begin = end) {
-      while (end < in->count && sameRow(begin, end))
+    for (int64_t begin = 0, end = 0; begin < in.count; begin = end) {
+      while (end < in.count && sameRow(begin, end))
         ++end;
-      row(in->values->data<T>(), out->data<T>(), begin, end);
+      row(in.values->data<T>(), out->data<T>(), begin, end);
     }
   }
 

@@ -98,14 +98,12 @@ void deserializeSparse(OpContext &ctx) {
   if (packed.count() == 0)
     return ctx.fail(invalidArgument("there are no sparse tensors in ", tensorTypeText(packed),
                                     ", expected one at least"));
-  auto all = unpacked(ctx, packed, dtype);
-  if (!all)
-    return;
+  auto all = TREADLE_OR_RETURN(unpacked(ctx, packed, dtype));
   if (packed.rank() > 1)
-    return joinSparse(ctx, *all, packed.dims().first(packed.rank() - 1), dtype);
-  ctx.setOutput(0, std::move(all->front().indices));
-  ctx.setOutput(1, std::move(all->front().values));
-  ctx.setOutput(2, std::move(all->front().shape));
+    return joinSparse(ctx, all, packed.dims().first(packed.rank() - 1), dtype);
+  ctx.setOutput(0, std::move(all.front().indices));
+  ctx.setOutput(1, std::move(all.front().values));
+  ctx.setOutput(2, std::move(all.front().shape));
 }
 
 Expected<BoundKernel> bindDeserialize(const BindContext &node) {

@@ -62,17 +62,13 @@ void reshape(OpContext &ctx) {
     return ctx.fail(invalidArgument("indices, shape and new shape are ", tensorTypeText(indices),
                                     ", ", tensorTypeText(shape), " and ", tensorTypeText(asked),
                                     ", expected [n,r], [r] and a vector"));
-  auto dims = ctx.check(reshapedDims(readIndices(shape), asked));
-  if (!dims)
-    return;
-  int64_t count = indices.dim(0), rank = indices.dim(1), newRank = std::ssize(std::span(*dims));
-  if (count && countBetween(*dims, 0, dims->size()) == 0)
+  auto dims = TREADLE_OR_RETURN(ctx.check(reshapedDims(readIndices(shape), asked)));
+  int64_t count = indices.dim(0), rank = indices.dim(1), newRank = std::ssize(std::span(dims));
+  if (count && countBetween(dims, 0, dims.size()) == 0)
     return ctx.fail(invalidArgument("there are ", count, " entries in a tensor of the shape ",
                                     dimsText(readIndices(shape)), ", which has no elements"));
-  Tensor *out = ctx.allocateOutput(0, DType::Int64, {count, newRank});
-  if (!out)
-    return;
-  DimVector strides = rowMajorStrides(readIndices(shape)), newStrides = rowMajorStrides(*dims);
+  Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, DType::Int64, {count, newRank}));
+  DimVector strides = rowMajorStrides(readIndices(shape)), newStrides = rowMajorStrides(dims);
   for (int64_t e = 0; e < count; ++e) {
     uint64_t flat = 0; // indices outside of the shape wrap round, and do no harm
     for (int64_t d = 0; d < rank; ++d)
@@ -84,7 +80,7 @@ void reshape(OpContext &ctx) {
       rest %= newStrides[d];
     }
   }
-  ctx.setOutput(1, Tensor::vector<int64_t>(DType::Int64, std::span(dims->data(), dims->size())));
+  ctx.setOutput(1, Tensor::vector<int64_t>(DType::Int64, std::span(dims.data(), dims.size())));
 }
 
 // --- SparseFillEmptyRows -----------------------------------------------------------------------
@@ -103,9 +99,8 @@ void fillRows(OpContext &ctx, const SparseView &in, bool isRagged) {
       return ctx.fail(
           invalidArgument("indices[", e, ",0] is ", row, ", expected it in [0, ", rows, ")"));
   Tensor *isEmpty = ctx.allocateOutput(2, DType::Bool, {rows});
-  Tensor *places = isEmpty ? ctx.allocateOutput(3, DType::Int64, {in.count}) : nullptr;
-  if (!places)
-    return;
+  Tensor *places =
+      TREADLE_OR_RETURN(isEmpty ? ctx.allocateOutput(3, DType::Int64, {in.count}) : nullptr);
   std::vector<int64_t> next(rows + 1); // where the next entry of each row goes
   for (int64_t e = 0; e < in.count; ++e)
     ++next[in.index(e)[0] + 1];
@@ -116,9 +111,8 @@ void fillRows(OpContext &ctx, const SparseView &in, bool isRagged) {
   // Of no rows TensorFlow gives a matrix of row numbers.
   Tensor *indices = isRagged && rows ? ctx.allocateOutput(0, DType::Int64, {next[rows]})
                                      : ctx.allocateOutput(0, DType::Int64, {next[rows], rank});
-  Tensor *values = indices ? ctx.allocateOutput(1, dtype, {next[rows]}) : nullptr;
-  if (!values)
-    return;
+  Tensor *values =
+      TREADLE_OR_RETURN(indices ? ctx.allocateOutput(1, dtype, {next[rows]}) : nullptr);
   auto put = [&](int64_t to, const void *value) {
     copyElements(dtype, elementAt(dtype, values->raw(), to), value, 1);
     return indices->data<int64_t>() + to * rank;
@@ -159,9 +153,7 @@ template <typename T> struct FillEmptyRowsGrad {
       return ctx.fail(invalidArgument("reverse_index_map and grad_values are ",
                                       tensorTypeText(places), " and ", tensorTypeText(grad),
                                       ", expected vectors"));
-    Tensor *out = ctx.allocateOutput(0, dtypeOf<T>, places.dims());
-    if (!out)
-      return;
+    Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, dtypeOf<T>, places.dims()));
     std::vector<bool> isUsed(grad.count());
     for (int64_t i = 0; i < places.count(); ++i) {
       int64_t at = places.data<int64_t>()[i];
@@ -200,11 +192,9 @@ void concat(OpContext &ctx) {
   std::vector<SparseView> parts;
   int64_t total = 0;
   for (int i = 0; i < count; ++i) {
-    auto part = sparseInput(ctx, i, count + i, 2 * count + i);
-    if (!part)
-      return;
-    total += part->count;
-    parts.push_back(*part);
+    auto part = TREADLE_OR_RETURN(sparseInput(ctx, i, count + i, 2 * count + i));
+    total += part.count;
+    parts.push_back(part);
   }
   int64_t rank = parts[0].rank, axis = normalizedAxis(ctx.state<int64_t>(), rank);
   if (axis < 0)
@@ -262,42 +252,37 @@ void setBox(OpContext &ctx, const SparseView &in, const DimVector &start, const 
 }
 
 void slice(OpContext &ctx) {
-  auto in = sparseInput(ctx, 0, 1, 2);
-  if (!in)
-    return;
+  auto in = TREADLE_OR_RETURN(sparseInput(ctx, 0, 1, 2));
   const Tensor &start = ctx.input(3), &size = ctx.input(4);
-  if (start.rank() != 1 || size.rank() != 1 || start.count() != in->rank ||
-      size.count() != in->rank)
+  if (start.rank() != 1 || size.rank() != 1 || start.count() != in.rank || size.count() != in.rank)
     return ctx.fail(invalidArgument("start and size are ", tensorTypeText(start), " and ",
-                                    tensorTypeText(size), ", expected vectors of ", in->rank));
+                                    tensorTypeText(size), ", expected vectors of ", in.rank));
   DimVector from = readIndices(start), dims = readIndices(size);
-  for (int64_t d = 0; d < in->rank; ++d) {
+  for (int64_t d = 0; d < in.rank; ++d) {
     if (from[d] < 0 || dims[d] < 0)
       return ctx.fail(invalidArgument("start ", dimsText(from), " and size ", dimsText(dims),
                                       " must not be negative"));
-    dims[d] = std::min(dims[d], std::max<int64_t>(in->dims[d] - from[d], 0));
+    dims[d] = std::min(dims[d], std::max<int64_t>(in.dims[d] - from[d], 0));
   }
-  setBox(ctx, *in, from, dims, {0, 1, 2});
+  setBox(ctx, in, from, dims, {0, 1, 2});
 }
 
 void split(OpContext &ctx) {
-  auto in = sparseInput(ctx, 1, 2, 3);
-  if (!in)
-    return;
+  auto in = TREADLE_OR_RETURN(sparseInput(ctx, 1, 2, 3));
   auto parts = ctx.state<int64_t>();
   const Tensor &asked = ctx.input(0);
-  int64_t axis = asked.count() == 1 ? normalizedAxis(indexAt(asked, 0), in->rank) : -1;
-  if (axis < 0 || parts < 1 || parts > in->dims[axis])
+  int64_t axis = asked.count() == 1 ? normalizedAxis(indexAt(asked, 0), in.rank) : -1;
+  if (axis < 0 || parts < 1 || parts > in.dims[axis])
     return ctx.fail(invalidArgument("split_dim is ", tensorTypeText(asked), " and num_split ",
-                                    parts, ", expected a dimension of ", dimsText(in->shape()),
+                                    parts, ", expected a dimension of ", dimsText(in.shape()),
                                     " and at most its size"));
-  if (!checkInside(ctx, *in))
+  if (!checkInside(ctx, in))
     return;
-  DimVector start(static_cast<size_t>(in->rank)), size = in->shape();
+  DimVector start(static_cast<size_t>(in.rank)), size = in.shape();
   for (int64_t i = 0; i < parts; ++i) {
-    size[axis] = in->dims[axis] / parts + (i < in->dims[axis] % parts);
+    size[axis] = in.dims[axis] / parts + (i < in.dims[axis] % parts);
     auto at = static_cast<int>(i), n = static_cast<int>(parts);
-    setBox(ctx, *in, start, size, {at, n + at, 2 * n + at});
+    setBox(ctx, in, start, size, {at, n + at, 2 * n + at});
     if (ctx.hasFailed())
       return;
     start[axis] += size[axis];

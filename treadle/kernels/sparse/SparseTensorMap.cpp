@@ -78,10 +78,8 @@ void add(OpContext &ctx) {
 void addMany(OpContext &ctx) {
   auto sparse = wholeSparseInput(ctx);
   auto size = sparse ? rowCount(ctx, *sparse) : std::nullopt;
-  Tensor *numbers =
-      size && isInOrder(ctx, *sparse) ? ctx.allocateOutput(0, DType::Int64, {*size}) : nullptr;
-  if (!numbers)
-    return;
+  Tensor *numbers = TREADLE_OR_RETURN(
+      size && isInOrder(ctx, *sparse) ? ctx.allocateOutput(0, DType::Int64, {*size}) : nullptr);
   Ref<SparseTensorMap> map = mapOf(ctx);
   std::vector<std::pair<int64_t, WholeSparse>> empty; // TensorFlow numbers those last
   forEachRow(ctx, *sparse, [&](int64_t row, WholeSparse part) {
@@ -103,26 +101,21 @@ void takeMany(OpContext &ctx) {
   Ref<SparseTensorMap> map = mapOf(ctx);
   std::vector<WholeSparse> all;
   for (int64_t number : numbers.values<int64_t>()) {
-    auto sparse = ctx.check(map->take(number));
-    if (!sparse)
-      return;
-    if (sparse->values.dtype() != dtype ||
-        (!all.empty() && sparse->shape.count() != all[0].shape.count()))
+    auto sparse = TREADLE_OR_RETURN(ctx.check(map->take(number)));
+    if (sparse.values.dtype() != dtype ||
+        (!all.empty() && sparse.shape.count() != all[0].shape.count()))
       return ctx.fail(invalidArgument(
-          "sparse tensor ", number, " holds ", tensorTypeText(sparse->values), " and has rank ",
-          sparse->shape.count(), ", expected ", dtypeName(dtype), " and the rank of the first"));
-    all.push_back(std::move(*sparse));
+          "sparse tensor ", number, " holds ", tensorTypeText(sparse.values), " and has rank ",
+          sparse.shape.count(), ", expected ", dtypeName(dtype), " and the rank of the first"));
+    all.push_back(std::move(sparse));
   }
   joinSparse(ctx, all, numbers.dims(), dtype);
 }
 
 template <KernelFn fn> Expected<BoundKernel> bindMap(const BindContext &node) {
-  ResourceName name = ResourceName::of(node);
-  if (name.name.empty())
-    name.name = node.node;
-  return boundWith(fn, MapState{std::move(name), node.op == "TakeManySparseFromTensorsMap"
-                                                     ? node.outputTypes[1]
-                                                     : DType::Invalid});
+  return boundWith(fn, MapState{ResourceName::ofOrNode(node),
+                                node.op == "TakeManySparseFromTensorsMap" ? node.outputTypes[1]
+                                                                          : DType::Invalid});
 }
 
 const KernelEntry sparseTensorMapTable[] = {

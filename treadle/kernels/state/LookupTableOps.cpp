@@ -104,10 +104,7 @@ Expected<BoundKernel> bindMake(const BindContext &node) {
   if (!(maxLoad > 0 && maxLoad < 1))
     return Unexpected(
         invalidArgument("max_load_factor is ", maxLoad, ", expected it between 0 and 1"));
-  ResourceName name = ResourceName::of(node);
-  if (name.name.empty())
-    name.name = node.node;
-  return boundWith(make<sharing>, MakeState{std::move(name),
+  return boundWith(make<sharing>, MakeState{ResourceName::ofOrNode(node),
                                             {key->dtype, value->dtype, {}, shape.dims, isMutable},
                                             node.outputTypes[0],
                                             isDense,
@@ -145,20 +142,14 @@ void size(OpContext &ctx) {
 }
 
 void exportAll(OpContext &ctx) {
-  auto *table = resourceInput<LookupTable>(ctx, 0);
-  if (!table)
-    return;
-  auto contents = ctx.check(table->contents());
-  if (!contents)
-    return;
-  ctx.setOutput(0, std::move(contents->first));
-  ctx.setOutput(1, std::move(contents->second));
+  auto *table = TREADLE_OR_RETURN(resourceInput<LookupTable>(ctx, 0));
+  auto contents = TREADLE_OR_RETURN(ctx.check(table->contents()));
+  ctx.setOutput(0, std::move(contents.first));
+  ctx.setOutput(1, std::move(contents.second));
 }
 
 void initializeFromFile(OpContext &ctx) {
-  auto *table = resourceInput<LookupTable>(ctx, 0);
-  if (!table)
-    return;
+  auto *table = TREADLE_OR_RETURN(resourceInput<LookupTable>(ctx, 0));
   if (ctx.input(1).count() != 1)
     return ctx.fail(invalidArgument("the file's name must be a scalar, but it is ",
                                     tensorTypeText(ctx.input(1))));

@@ -17,11 +17,9 @@ Tensor referenceTo(Ref<Variable> variable) { return makeRefTensor(std::move(vari
 void variable(OpContext &ctx) { giveNamedVariable(ctx, ctx.state<NamedVariable>(), referenceTo); }
 
 Expected<BoundKernel> bindVariable(const BindContext &node) {
-  ResourceName name = ResourceName::of(node);
-  if (name.name.empty())
-    name.name = node.node;
-  return node.attrs.get<DType>("dtype").map(
-      [&](DType dtype) { return boundWith(variable, NamedVariable{std::move(name), dtype, {}}); });
+  return node.attrs.get<DType>("dtype").map([&](DType dtype) {
+    return boundWith(variable, NamedVariable{ResourceName::ofOrNode(node), dtype, {}});
+  });
 }
 
 // --- temporary ones ----------------------------------------------------------------------------
@@ -62,14 +60,12 @@ struct TemporaryState {
 // Has elements from the start, as in TensorFlow, where they are arbitrary; here they are zero.
 void temporaryVariable(OpContext &ctx) {
   const auto &state = ctx.state<TemporaryState>();
-  auto zeros = ctx.check(zerosOf(state.dtype, state.dims));
-  if (!zeros)
-    return;
+  auto zeros = TREADLE_OR_RETURN(ctx.check(zerosOf(state.dtype, state.dims)));
   if (!TemporaryNames::of(ctx)->add(ctx.run().step, state.name, state.node))
     return ctx.fail(alreadyExists("there is a temporary variable '", state.name,
                                   "' already; give each a var_name of its own"));
   auto made = makeRef<Variable>(state.name, state.dtype);
-  made->assign(std::move(*zeros));
+  made->assign(std::move(zeros));
   ctx.setOutput(0, makeRefTensor(std::move(made)));
 }
 
@@ -88,9 +84,7 @@ Expected<BoundKernel> bindTemporary(const BindContext &node) {
 
 void destroyTemporary(OpContext &ctx) {
   const auto &name = ctx.state<std::string>();
-  Variable *variable = variableInput(ctx, 0);
-  if (!variable)
-    return;
+  Variable *variable = TREADLE_OR_RETURN(variableInput(ctx, 0));
   if (variable->name != name)
     return ctx.fail(notFound("there is no temporary variable '", name, "'; the input is '",
                              variable->name, "'"));
@@ -139,9 +133,7 @@ void assignElements(OpContext &ctx, Variable &variable, const Tensor &value) {
 }
 
 void assign(OpContext &ctx) {
-  Variable *variable = variableInput(ctx, 0);
-  if (!variable)
-    return;
+  Variable *variable = TREADLE_OR_RETURN(variableInput(ctx, 0));
   const Tensor &value = ctx.input(1);
   if (variable->dtype != value.dtype())
     return ctx.fail(invalidArgument("variable '", variable->name, "' is ",

@@ -44,25 +44,19 @@ std::optional<Tensor> readWords(OpContext &ctx, int i, const char *what, int64_t
 
 void remapVocabulary(OpContext &ctx) {
   const auto &how = ctx.state<Vocabularies>();
-  auto fresh = readWords(ctx, 0, "new_vocab_file", -1);
-  if (!fresh)
-    return;
-  if (how.firstNew < 0 || how.countNew < 0 || how.firstNew > fresh->count() - how.countNew)
-    return ctx.fail(invalidArgument("new_vocab_file has ", fresh->count(), " lines, expected ",
+  auto fresh = TREADLE_OR_RETURN(readWords(ctx, 0, "new_vocab_file", -1));
+  if (how.firstNew < 0 || how.countNew < 0 || how.firstNew > fresh.count() - how.countNew)
+    return ctx.fail(invalidArgument("new_vocab_file has ", fresh.count(), " lines, expected ",
                                     how.countNew, " from line ", how.firstNew));
-  auto old = readWords(ctx, 1, "old_vocab_file", how.sizeOld);
-  if (!old)
-    return;
+  auto old = TREADLE_OR_RETURN(readWords(ctx, 1, "old_vocab_file", how.sizeOld));
   std::unordered_map<std::string_view, int64_t> lineOf;
-  for (const std::string &word : old->values<std::string>())
+  for (const std::string &word : old.values<std::string>())
     if (!lineOf.emplace(word, static_cast<int64_t>(lineOf.size())).second)
       return ctx.fail(failedPrecondition("'", word, "' stands in two lines of old_vocab_file"));
-  Tensor *out = ctx.allocateOutput(0, DType::Int64, {how.countNew});
-  if (!out)
-    return;
+  Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, DType::Int64, {how.countNew}));
   int32_t present = 0;
   for (int64_t i = 0; i < how.countNew; ++i) {
-    auto found = lineOf.find(fresh->data<std::string>()[how.firstNew + i]);
+    auto found = lineOf.find(fresh.data<std::string>()[how.firstNew + i]);
     out->data<int64_t>()[i] = found == lineOf.end() ? -1 : found->second;
     present += found != lineOf.end();
   }
@@ -108,15 +102,12 @@ Expected<Tensor> readMatrix(const std::string &path, const std::string &name,
 
 void remapMatrix(OpContext &ctx) {
   const auto &size = ctx.state<MatrixSize>();
-  auto rows = ctx.check(readPlaces(ctx.input(2), "row_remapping", size.rows));
-  if (!rows)
-    return;
+  auto rows = TREADLE_OR_RETURN(ctx.check(readPlaces(ctx.input(2), "row_remapping", size.rows)));
   std::span<const int64_t> columns;
   if (ctx.input(3).count()) {
-    auto given = ctx.check(readPlaces(ctx.input(3), "col_remapping", size.columns));
-    if (!given)
-      return;
-    columns = *given;
+    auto given =
+        TREADLE_OR_RETURN(ctx.check(readPlaces(ctx.input(3), "col_remapping", size.columns)));
+    columns = given;
   }
   const std::string *path = nameInput(ctx, 0, "ckpt_path");
   const std::string *name = path ? nameInput(ctx, 1, "old_tensor_name") : nullptr;
@@ -126,18 +117,16 @@ void remapMatrix(OpContext &ctx) {
   if (columns.empty() && old->dim(1) != size.columns)
     return ctx.fail(invalidArgument("tensor '", *name, "' has ", old->dim(1),
                                     " columns in the checkpoint, expected ", size.columns));
-  int64_t lastRow = size.rows ? std::ranges::max(*rows) : -1;
+  int64_t lastRow = size.rows ? std::ranges::max(rows) : -1;
   if (lastRow >= old->dim(0))
     return ctx.fail(invalidArgument("row_remapping names row ", lastRow, " of '", *name,
                                     "', which has ", old->dim(0)));
-  Tensor *out = ctx.allocateOutput(0, DType::Float32, {size.rows, size.columns});
-  if (!out)
-    return;
+  Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, DType::Float32, {size.rows, size.columns}));
   const Tensor &fill = ctx.input(4);
   int64_t filled = 0;
   for (int64_t r = 0; r < size.rows; ++r)
     for (int64_t c = 0; c < size.columns; ++c) {
-      int64_t row = (*rows)[static_cast<size_t>(r)];
+      int64_t row = rows[static_cast<size_t>(r)];
       int64_t column = columns.empty() ? c : columns[static_cast<size_t>(c)];
       float &to = out->data<float>()[r * size.columns + c];
       if (row >= 0 && column >= 0)

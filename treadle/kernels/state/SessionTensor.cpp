@@ -101,17 +101,12 @@ void makeStub(OpContext &ctx) {
 }
 
 Expected<BoundKernel> bindStub(const BindContext &node) {
-  ResourceName name = ResourceName::of(node);
-  if (name.name.empty())
-    name.name = node.node;
-  return boundWith(makeStub, std::move(name));
+  return boundWith(makeStub, ResourceName::ofOrNode(node));
 }
 
 // What a session knows by a name lives as long as that; other objects as long as their handles.
 void countsReferences(OpContext &ctx) {
-  Resource *resource = resourceInput(ctx, 0);
-  if (!resource)
-    return;
+  Resource *resource = TREADLE_OR_RETURN(resourceInput(ctx, 0));
   bool isNamed = std::ranges::any_of(
       ctx.run().resources.all(), [&](const auto &entry) { return entry.second.get() == resource; });
   ctx.setOutput(0, Tensor::scalar(DType::Bool, !isNamed));

@@ -133,9 +133,7 @@ void assignSlice(OpContext &ctx) {
                                     tensorTypeText(value)));
   auto region = ctx.check(resolveRegion(writer.value().dims(), ctx.input(1), ctx.input(2),
                                         ctx.input(3), ctx.state<SliceMasks>()));
-  Tensor *whole = region ? writer.writable(ctx) : nullptr;
-  if (!whole)
-    return;
+  Tensor *whole = TREADLE_OR_RETURN(region ? writer.writable(ctx) : nullptr);
   if (auto done = assignRegion(*whole, *region, value); !done)
     ctx.fail(std::move(done.error()));
 }

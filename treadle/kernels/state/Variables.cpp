@@ -60,9 +60,7 @@ Tensor readVariable(OpContext &ctx, int i) {
 }
 
 VariableWriter::VariableWriter(OpContext &ctx, int i) {
-  Variable *found = variableInput(ctx, i);
-  if (!found)
-    return;
+  Variable *found = TREADLE_OR_RETURN(variableInput(ctx, i));
   isReference = ctx.input(i).isRef();
   lock = std::unique_lock(found->mutex);
   found->willWrite();
@@ -124,9 +122,7 @@ Expected<BoundKernel> bindDestroyResource(const BindContext &node) {
 // --- reading and assigning ---------------------------------------------------------------------
 
 void readInto(OpContext &ctx, int input, int output, DType wanted) {
-  auto *variable = resourceInput<Variable>(ctx, input);
-  if (!variable)
-    return;
+  auto *variable = TREADLE_OR_RETURN(resourceInput<Variable>(ctx, input));
   if (variable->dtype != wanted)
     return ctx.fail(invalidArgument("variable '", variable->name, "' is ",
                                     dtypeName(variable->dtype), ", but is read as ",
@@ -165,9 +161,7 @@ void varIsInitialized(OpContext &ctx) {
 }
 
 void assignVariable(OpContext &ctx) {
-  auto *variable = resourceInput<Variable>(ctx, 0);
-  if (!variable)
-    return;
+  auto *variable = TREADLE_OR_RETURN(resourceInput<Variable>(ctx, 0));
   const Tensor &value = ctx.input(1);
   if (variable->dtype != value.dtype())
     return ctx.fail(invalidArgument("variable '", variable->name, "' is ",
@@ -192,9 +186,7 @@ void variableShape(OpContext &ctx) {
   if (!value)
     return;
   DType dtype = ctx.state<DType>();
-  Tensor *out = ctx.allocateOutput(0, dtype, {value.rank()});
-  if (!out)
-    return;
+  Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, dtype, {value.rank()}));
   if (dtype == DType::Int64)
     std::ranges::copy(value.dims(), out->data<int64_t>());
   else
@@ -235,10 +227,8 @@ void updateVariable(OpContext &ctx) {
   if (ctx.canReuseInput(1)) {
     fresh = ctx.takeInput(1);
   } else {
-    auto made = ctx.check(Tensor::make(old.dtype(), old.dims()));
-    if (!made)
-      return;
-    fresh = std::move(*made);
+    auto made = TREADLE_OR_RETURN(ctx.check(Tensor::make(old.dtype(), old.dims())));
+    fresh = std::move(made);
   }
   loop(fresh.raw(), old.raw(), operand, true, old.count());
   writer.replace(std::move(fresh));

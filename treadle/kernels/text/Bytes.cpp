@@ -19,13 +19,11 @@ void parseTensor(OpContext &ctx) {
   DType dtype = ctx.state<DType>();
   if (!in.isScalar())
     return ctx.fail(invalidArgument("serialized must be a scalar, but it is ", tensorTypeText(in)));
-  auto out = ctx.check(parsedTensor(in.scalarValue<std::string>()));
-  if (!out)
-    return;
-  if (out->dtype() != dtype)
-    return ctx.fail(invalidArgument("the serialized tensor is ", dtypeName(out->dtype()),
+  auto out = TREADLE_OR_RETURN(ctx.check(parsedTensor(in.scalarValue<std::string>())));
+  if (out.dtype() != dtype)
+    return ctx.fail(invalidArgument("the serialized tensor is ", dtypeName(out.dtype()),
                                     ", expected ", dtypeName(dtype)));
-  ctx.setOutput(0, std::move(*out));
+  ctx.setOutput(0, std::move(out));
 }
 
 Expected<BoundKernel> bindParseTensor(const BindContext &node) {

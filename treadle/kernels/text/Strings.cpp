@@ -16,9 +16,7 @@ namespace {
 // Each element of a string tensor through a function that changes it in place.
 template <typename Change> void mapStrings(OpContext &ctx, Change change) {
   const Tensor &in = ctx.input(0);
-  Tensor *out = ctx.allocateOutput(0, DType::String, in.dims());
-  if (!out)
-    return;
+  Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, DType::String, in.dims()));
   for (int64_t i = 0; i < in.count(); ++i) {
     std::string text = in.data<std::string>()[i];
     change(text);
@@ -77,9 +75,7 @@ void strip(OpContext &ctx) {
 void stringLength(OpContext &ctx) {
   const Tensor &in = ctx.input(0);
   bool countsCharacters = ctx.state<bool>();
-  Tensor *out = ctx.allocateOutput(0, DType::Int32, in.dims());
-  if (!out)
-    return;
+  Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, DType::Int32, in.dims()));
   std::ranges::transform(in.values<std::string>(), out->data<int32_t>(), [&](const auto &text) {
     auto continues = [](char c) { return U8_IS_TRAIL(c); };
     auto length = static_cast<int64_t>(text.size());
@@ -105,10 +101,8 @@ void stringJoin(OpContext &ctx) {
                                       " can't be joined, expected equal shapes or scalars"));
     shaped = i;
   }
-  Tensor *out =
-      ctx.allocateOutput(0, DType::String, shaped < 0 ? Dims() : ctx.input(shaped).dims());
-  if (!out)
-    return;
+  Tensor *out = TREADLE_OR_RETURN(
+      ctx.allocateOutput(0, DType::String, shaped < 0 ? Dims() : ctx.input(shaped).dims()));
   const auto &separator = ctx.state<std::string>();
   for (int64_t e = 0; e < out->count(); ++e) {
     std::string &text = out->data<std::string>()[e];
@@ -158,32 +152,28 @@ int64_t offsetAlong(const DimVector &axes, Dims dims, const DimVector &strides, 
 void reduceJoin(OpContext &ctx) {
   const Tensor &in = ctx.input(0);
   const auto &options = ctx.state<ReduceJoinOptions>();
-  auto axes = ctx.check(joinedAxes(ctx.input(1), in.rank()));
-  if (!axes)
-    return;
-  if (!axes->size())
+  auto axes = TREADLE_OR_RETURN(ctx.check(joinedAxes(ctx.input(1), in.rank())));
+  if (!axes.size())
     return ctx.setOutput(0, ctx.takeInput(0));
   DimVector dims, kept, strides = rowMajorStrides(in.dims());
   for (int64_t d = in.rank() - 1; d >= 0; --d)
-    if (std::ranges::find(*axes, d) == axes->end())
+    if (std::ranges::find(axes, d) == axes.end())
       kept.push(d);
   int64_t joined = 1;
   for (int64_t d = 0; d < in.rank(); ++d) {
-    bool isJoined = std::ranges::find(*axes, d) != axes->end();
+    bool isJoined = std::ranges::find(axes, d) != axes.end();
     joined *= isJoined ? in.dims()[d] : 1;
     if (!isJoined || options.keepsDims)
       dims.push(isJoined ? 1 : in.dims()[d]);
   }
-  Tensor *out = ctx.allocateOutput(0, DType::String, dims);
-  if (!out)
-    return;
+  Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, DType::String, dims));
   for (int64_t o = 0; o < out->count(); ++o) {
     const std::string *from = in.data<std::string>() + offsetAlong(kept, in.dims(), strides, o);
     std::string &text = out->data<std::string>()[o];
     for (int64_t i = 0; i < joined; ++i) {
       if (i)
         text += options.separator;
-      text += from[offsetAlong(*axes, in.dims(), strides, i)];
+      text += from[offsetAlong(axes, in.dims(), strides, i)];
     }
   }
 }

@@ -76,9 +76,7 @@ void substr(OpContext &ctx) {
     return ctx.fail(invalidArgument("pos is ", tensorTypeText(positions), " and len is ",
                                     tensorTypeText(lengths), ", expected equal shapes"));
   auto dims = ctx.check(broadcastDims(in.dims(), positions.dims()));
-  Tensor *out = dims ? ctx.allocateOutput(0, DType::String, *dims) : nullptr;
-  if (!out)
-    return;
+  Tensor *out = TREADLE_OR_RETURN(dims ? ctx.allocateOutput(0, DType::String, *dims) : nullptr);
   DimVector inStrides = broadcastStrides(in.dims(), *dims),
             positionStrides = broadcastStrides(positions.dims(), *dims);
   for (int64_t i = 0; i < out->count(); ++i) {
@@ -164,9 +162,7 @@ void stringNGrams(OpContext &ctx) {
     }
     return;
   }
-  Tensor *outSplits = ctx.allocateOutput(1, splits.dtype(), splits.dims());
-  if (!outSplits)
-    return;
+  Tensor *outSplits = TREADLE_OR_RETURN(ctx.allocateOutput(1, splits.dtype(), splits.dims()));
   std::vector<std::string> all;
   for (int64_t i = 0; i < splits.count(); ++i) {
     if (i)
@@ -213,9 +209,7 @@ void segmentJoin(OpContext &ctx) {
   dims.push(segments);
   for (int64_t d : in.dims().subspan(lead))
     dims.push(d);
-  Tensor *out = ctx.allocateOutput(0, DType::String, dims);
-  if (!out)
-    return;
+  Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, DType::String, dims));
   int64_t width = countBetween(in.dims(), lead, in.dims().size());
   for (int64_t i = 0; i < ids.count(); ++i) {
     int64_t segment = indexAt(ids, i);

@@ -150,9 +150,7 @@ struct Transcoding {
 void transcode(OpContext &ctx) {
   const auto &how = ctx.state<Transcoding>();
   const Tensor &in = ctx.input(0);
-  Tensor *out = ctx.allocateOutput(0, DType::String, in.dims());
-  if (!out)
-    return;
+  Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, DType::String, in.dims()));
   TextReader reader(how.encoding);
   bool sawError = false;
   for (int64_t i = 0; i < in.count(); ++i) {
@@ -190,9 +188,7 @@ template <typename Split> struct Decode {
   static void run(OpContext &ctx) {
     const auto &how = ctx.state<Decoding>();
     const Tensor &in = ctx.input(0);
-    Tensor *splits = ctx.allocateOutput(0, dtypeOf<Split>, {in.count() + 1});
-    if (!splits)
-      return;
+    Tensor *splits = TREADLE_OR_RETURN(ctx.allocateOutput(0, dtypeOf<Split>, {in.count() + 1}));
     std::vector<int32_t> points;
     std::vector<int64_t> starts;
     TextReader reader(how.encoding);
@@ -266,9 +262,7 @@ void encode(OpContext &ctx) {
   const Tensor &points = ctx.input(0), &splits = ctx.input(1);
   if (!checkSplits(ctx, points, splits))
     return;
-  Tensor *out = ctx.allocateOutput(0, DType::String, {splits.count() - 1});
-  if (!out)
-    return;
+  Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, DType::String, {splits.count() - 1}));
   for (int64_t i = 0; i < out->count(); ++i)
     for (int64_t k = indexAt(splits, i); k < indexAt(splits, i + 1); ++k) {
       UChar32 c = points.data<int32_t>()[k];
@@ -307,9 +301,7 @@ int32_t scriptOf(int32_t c) {
 
 void script(OpContext &ctx) {
   const Tensor in = ctx.input(0);
-  Tensor *out = ctx.allocateOutput(0, DType::Int32, in.dims());
-  if (!out)
-    return;
+  Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, DType::Int32, in.dims()));
   std::ranges::transform(in.values<int32_t>(), out->data<int32_t>(), scriptOf);
 }
 

@@ -255,12 +255,10 @@ void convolveAs(OpContext &ctx, const ConvolutionState &s, const Window &w, cons
       plain.outermostFirst = false;
       if constexpr (wanted == Wanted::FilterGradient) {
         DimVector dims = windowFirst(s, out.dims());
-        auto gradient = ctx.check(Tensor::make(out.dtype(), dims));
-        if (!gradient)
-          return;
-        convolveAs<T, C, wanted>(ctx, plain, w, c, batch, a, b, *gradient, nullptr);
+        auto gradient = TREADLE_OR_RETURN(ctx.check(Tensor::make(out.dtype(), dims)));
+        convolveAs<T, C, wanted>(ctx, plain, w, c, batch, a, b, gradient, nullptr);
         return copyStrided(ctx, out.dtype(), dims, out.raw(),
-                           windowFirst(s, rowMajorStrides(out.dims())), gradient->raw(),
+                           windowFirst(s, rowMajorStrides(out.dims())), gradient.raw(),
                            rowMajorStrides(dims));
       }
       auto filter = turned(ctx, s, wanted == Wanted::Result ? b : a);
@@ -444,9 +442,7 @@ void runForward(OpContext &ctx) {
     return;
   ImageDims last = shapes.out;
   last.channelsFirst = false;
-  auto x = withChannelsLast(ctx, in, shapes.in);
-  if (!x)
-    return;
+  auto x = TREADLE_OR_RETURN(withChannelsLast(ctx, in, shapes.in));
   std::optional<Tensor> out;
   if (canAddInPlace(ctx, s, shapes, in.dtype(), epilogue))
     out = epilogue->summand();
@@ -455,7 +451,7 @@ void runForward(OpContext &ctx) {
   if (!out)
     return;
   if (out->count())
-    s.convolve(ctx, s, shapes.place, shapes.channels, shapes.in.batch, *x, filter, *out,
+    s.convolve(ctx, s, shapes.place, shapes.channels, shapes.in.batch, x, filter, *out,
                epilogue ? &*epilogue : nullptr);
   if (epilogue && !epilogue->finish(ctx, *out))
     return;

@@ -77,28 +77,22 @@ template <typename T> struct Maxima {
 template <typename T> struct Dilation {
   static void run(OpContext &ctx) {
     auto place = placeDilation(ctx);
-    Tensor *out = place ? ctx.allocateOutput(0, dtypeOf<T>, place->outDims()) : nullptr;
-    if (!out)
-      return;
+    Tensor *out =
+        TREADLE_OR_RETURN(place ? ctx.allocateOutput(0, dtypeOf<T>, place->outDims()) : nullptr);
     Maxima<T> maxima(*place, ctx.input(0).data<T>(), ctx.input(1).data<T>());
     std::copy(maxima.values.begin(), maxima.values.end(), out->data<T>());
   }
 };
 
 template <typename T, int wanted> void runGradient(OpContext &ctx) {
-  auto place = placeDilation(ctx);
-  if (!place)
-    return;
+  auto place = TREADLE_OR_RETURN(placeDilation(ctx));
   const Tensor &gradient = ctx.input(2);
-  if (!std::ranges::equal(gradient.dims(), place->outDims()))
+  if (!std::ranges::equal(gradient.dims(), place.outDims()))
     return ctx.fail(invalidArgument("out_backprop has shape ", dimsText(gradient.dims()),
-                                    ", but the dilation's result has ",
-                                    dimsText(place->outDims())));
-  Tensor *out = ctx.allocateOutput(0, dtypeOf<T>, ctx.input(wanted).dims());
-  if (!out)
-    return;
+                                    ", but the dilation's result has ", dimsText(place.outDims())));
+  Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, dtypeOf<T>, ctx.input(wanted).dims()));
   std::fill_n(out->data<T>(), out->count(), T(0));
-  Maxima<T> maxima(*place, ctx.input(0).data<T>(), ctx.input(1).data<T>());
+  Maxima<T> maxima(place, ctx.input(0).data<T>(), ctx.input(1).data<T>());
   const std::vector<int64_t> &at = wanted == 0 ? maxima.in : maxima.filter;
   for (size_t o = 0; o < at.size(); ++o)
     if (at[o] >= 0) {

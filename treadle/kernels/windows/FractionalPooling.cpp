@@ -151,15 +151,11 @@ template <typename T> struct AvgPool {
 template <template <typename> class Pool> struct ForwardOf {
   template <typename T> struct Run {
     static void run(OpContext &ctx) {
-      auto windows = drawWindows(ctx);
-      if (!windows)
-        return;
-      Tensor *out = ctx.allocateOutput(0, dtypeOf<T>, windows->out.dims());
-      if (!out)
-        return;
-      Pool<T>::pool(*windows, ctx.input(0).data<T>(), out->data<T>());
-      ctx.setOutput(1, Tensor::vector<int64_t>(DType::Int64, windows->rows));
-      ctx.setOutput(2, Tensor::vector<int64_t>(DType::Int64, windows->columns));
+      auto windows = TREADLE_OR_RETURN(drawWindows(ctx));
+      Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, dtypeOf<T>, windows.out.dims()));
+      Pool<T>::pool(windows, ctx.input(0).data<T>(), out->data<T>());
+      ctx.setOutput(1, Tensor::vector<int64_t>(DType::Int64, windows.rows));
+      ctx.setOutput(2, Tensor::vector<int64_t>(DType::Int64, windows.columns));
     }
   };
 };
@@ -228,9 +224,8 @@ template <typename T> struct MaxPoolGrad {
                                       dimsText(ctx.input(1).dims()), " and ",
                                       dimsText(slopes.dims())));
     auto windows = readWindows(ctx, 3, in.dims(), slopes.dims());
-    Tensor *out = windows ? ctx.allocateOutput(0, dtypeOf<T>, in.dims()) : nullptr;
-    if (!out)
-      return;
+    Tensor *out =
+        TREADLE_OR_RETURN(windows ? ctx.allocateOutput(0, dtypeOf<T>, in.dims()) : nullptr);
     std::vector<int64_t> best(static_cast<size_t>(slopes.count()), -1);
     windows->forEach([&](int64_t from, int64_t to, int64_t) {
       for (int64_t d = 0; d < windows->in.channels; ++d) {
@@ -257,9 +252,7 @@ template <typename T> struct AvgPoolGrad {
                                       tensorTypeText(shape)));
     DimVector dims = readIndices(shape);
     auto windows = readWindows(ctx, 2, dims, slopes.dims());
-    Tensor *out = windows ? ctx.allocateOutput(0, dtypeOf<T>, dims) : nullptr;
-    if (!out)
-      return;
+    Tensor *out = TREADLE_OR_RETURN(windows ? ctx.allocateOutput(0, dtypeOf<T>, dims) : nullptr);
     std::vector<double> sums(static_cast<size_t>(out->count()));
     windows->forEach([&](int64_t from, int64_t to, int64_t covered) {
       for (int64_t d = 0; d < windows->in.channels; ++d)

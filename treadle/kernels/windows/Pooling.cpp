@@ -414,15 +414,11 @@ template <typename T> struct MaxPoolGradWithArgmaxKernel {
         !checkSame(ctx, "the gradient", gradient, pool.out) ||
         !checkSame(ctx, "argmax", where, pool.out))
       return;
-    Tensor *out = ctx.allocateOutput(0, in.dtype(), in.dims());
-    if (!out)
-      return;
+    Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, in.dtype(), in.dims()));
     std::fill_n(out->data<T>(), out->count(), T(0));
     for (int64_t o = 0; o < where.count(); ++o) {
-      std::optional<int64_t> at = placeOf(ctx, s, pool, where, o);
-      if (!at)
-        return;
-      T &sum = out->data<T>()[*at];
+      int64_t at = TREADLE_OR_RETURN(placeOf(ctx, s, pool, where, o));
+      T &sum = out->data<T>()[at];
       sum = wrappingSum(sum, gradient.data<T>()[o]);
     }
   }
@@ -438,14 +434,10 @@ template <typename T> struct MaxPoolGradGradWithArgmaxKernel {
         !checkSame(ctx, "the gradient", gradient, pool.in) ||
         !checkSame(ctx, "argmax", where, pool.out))
       return;
-    Tensor *out = ctx.allocateOutput(0, in.dtype(), where.dims());
-    if (!out)
-      return;
+    Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, in.dtype(), where.dims()));
     for (int64_t o = 0; o < where.count(); ++o) {
-      std::optional<int64_t> at = placeOf(ctx, s, pool, where, o);
-      if (!at)
-        return;
-      out->data<T>()[o] = gradient.data<T>()[*at];
+      int64_t at = TREADLE_OR_RETURN(placeOf(ctx, s, pool, where, o));
+      out->data<T>()[o] = gradient.data<T>()[at];
     }
   }
 };
