@@ -230,13 +230,6 @@ bool FrameGraph::isInside(Index node, Index outer) const {
   return allFrames[outer].begin <= own && own < allFrames[outer].end;
 }
 
-FrameGraph::Index FrameGraph::commonFrame(Index a, Index b) const {
-  for (Index f = frame[a]; f != none; f = allFrames[f].parent)
-    if (isInside(b, f))
-      return f;
-  return none;
-}
-
 bool FrameGraph::areExclusive(Index a, Index b) const {
   for (auto [predicate, side] : sides[a])
     if (llvm::is_contained(sides[b], std::pair(predicate, 1 - side)))

@@ -33,8 +33,6 @@ public:
   Index frameOf(Index node) const { return frame[node]; }
   const std::vector<Frame> &frames() const { return allFrames; }
   bool isInside(Index node, Index outer) const;
-  /// The innermost frame that holds both.
-  Index commonFrame(Index a, Index b) const;
 
   /// Edges within one iteration. What a NextIteration gives reaches the loop's Exits, since
   /// they wait for the last iteration.

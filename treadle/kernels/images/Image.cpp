@@ -40,15 +40,4 @@ std::optional<Tensor> asFloats(OpContext &ctx, const Tensor &t) {
   return out;
 }
 
-void setFromFloats(OpContext &ctx, int i, DType dtype, Tensor floats) {
-  if (dtype == DType::Float32)
-    return ctx.setOutput(i, std::move(floats));
-  Tensor *out = ctx.allocateOutput(i, dtype, floats.dims());
-  if (out)
-    visitType(dtype, FloatTypes(), [&]<typename T>() {
-      std::transform(floats.data<float>(), floats.data<float>() + floats.count(), out->data<T>(),
-                     [](float v) { return static_cast<T>(v); });
-    });
-}
-
 } // namespace treadle

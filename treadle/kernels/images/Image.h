@@ -31,7 +31,4 @@ std::optional<std::array<int64_t, 2>> readImageSize(OpContext &ctx, int i, const
 /// The tensor as floats: itself where it is of floats already; nothing, having failed.
 std::optional<Tensor> asFloats(OpContext &ctx, const Tensor &t);
 
-/// Sets output `i` to floats as elements of `dtype`, a floating-point type.
-void setFromFloats(OpContext &ctx, int i, DType dtype, Tensor floats);
-
 } // namespace treadle
