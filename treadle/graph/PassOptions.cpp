@@ -1,5 +1,6 @@
 #include "treadle/graph/PassOptions.h"
 
+#include "treadle/graph/PipelineText.h"
 #include "treadle/runtime/ValueName.h"
 #include "treadle/transforms/Passes.h"
 
@@ -53,22 +54,13 @@ std::string withLists(StringRef element, ArrayRef<NamedList> lists, KnownOptions
   return given == options ? element.str() : str(name.str(), "{", given, "}");
 }
 
-/// Elements end at commas outside of braces and parentheses.
 std::string pipelineWith(StringRef pipeline, ArrayRef<NamedList> lists) {
   registerPassesOnce();
   KnownOptions known;
-  std::string out;
-  int depth = 0;
-  size_t begin = 0;
-  for (size_t i = 0; i <= pipeline.size(); ++i) {
-    char c = i < pipeline.size() ? pipeline[i] : ',';
-    depth += (c == '{' || c == '(') - (c == '}' || c == ')');
-    if (c != ',' || (depth > 0 && i < pipeline.size()))
-      continue;
-    out += (begin ? "," : "") + withLists(pipeline.slice(begin, i), lists, known);
-    begin = i + 1;
-  }
-  return out;
+  std::vector<std::string> passes;
+  for (std::string_view pass : passesOf(pipeline))
+    passes.push_back(withLists(pass, lists, known));
+  return llvm::join(passes, ",");
 }
 
 } // namespace

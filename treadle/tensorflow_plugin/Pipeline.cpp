@@ -1,6 +1,8 @@
 // A table of passes and the options that keep nodes.
 #include "treadle/tensorflow_plugin/Pipeline.h"
 
+#include "treadle/graph/PipelineText.h"
+
 #include <algorithm>
 
 namespace treadle::tensorflow {
@@ -63,19 +65,12 @@ std::string withNames(std::string_view pipeline, const std::vector<std::string> 
   for (const std::string &name : names)
     list += (list.empty() ? "" : ",") + name;
   std::string out;
-  int depth = 0;
-  size_t start = 0;
-  for (size_t at = 0; at <= pipeline.size(); ++at) {
-    char c = at < pipeline.size() ? pipeline[at] : ',';
-    depth += (c == '{' || c == '(') - (c == '}' || c == ')');
-    if (c != ',' || (depth > 0 && at < pipeline.size()))
-      continue;
-    std::string_view pass = trim(pipeline.substr(start, at - start));
+  for (std::string_view element : passesOf(pipeline)) {
+    std::string_view pass = trim(element);
     out += out.empty() ? "" : ",";
     out += fill(pass, list);
     if (std::string options = fill(optionsOf(pass), list); !options.empty())
       out += "{" + options + "}";
-    start = at + 1;
   }
   return out;
 }
