@@ -6,7 +6,6 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 
 from ._costs import Costs
-from ._edges import Memory
 from ._problem import Problem
 from ._step import COMPUTE, START, VIEW, WAIT, Exchange, Node, Step
 
@@ -69,8 +68,7 @@ def _parts(step: Step, members: Sequence[int], limit: int) -> list[list[int]]:
 def joinable(problem: Problem) -> dict[int, int]:
     """Starts that may become part of a bucket, with their waits: each has one input, whose memory
     nobody changes, and nothing but its wait, which follows nothing else, uses it."""
-    step = problem.step
-    memory = Memory(step)
+    step, memory = problem.step, problem.memory
     changed = set().union(*memory.writes) if len(step) else set()
     found = {}
     for i, node in enumerate(step.nodes):

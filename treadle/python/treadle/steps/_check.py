@@ -57,7 +57,7 @@ class _Rank:
     def __init__(self, rank: int, step: Step):
         self.rank, self.step = rank, step
         self.memory = Memory(step)
-        self.starts = self.memory.starts_of(step)
+        self.starts = self.memory.starts
         # Pieces of memory, each with the node that reads or writes it meanwhile or gave it back.
         self.reading: dict[int, int] = {}
         self.writing: dict[int, int] = {}

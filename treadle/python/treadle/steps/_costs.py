@@ -138,10 +138,10 @@ class Costs:
         for group in sorted({g for p in parts for g in p.groups}):
             latest[group] = _slowest([p.groups[group] for p in parts if group in p.groups])
         return cls(
-            nodes=_merged([p.nodes for p in parts], statistics.median),
-            sizes=_merged([p.sizes for p in parts], statistics.median),
-            ops=_merged([p.ops for p in parts], statistics.median),
-            exchanges=_merged([p.exchanges for p in parts], min),
+            nodes=merged((item for p in parts for item in p.nodes.items()), statistics.median),
+            sizes=merged((item for p in parts for item in p.sizes.items()), statistics.median),
+            ops=merged((item for p in parts for item in p.ops.items()), statistics.median),
+            exchanges=merged((item for p in parts for item in p.exchanges.items()), min),
             link=_slowest([p.link for p in parts]),
             groups=latest,
             flops=min(p.flops for p in parts),
@@ -154,11 +154,11 @@ def _nanoseconds(seconds: float) -> int:
     return max(0, round(NANOSECONDS * seconds))
 
 
-def _merged(tables: list[Mapping[str, float]], choose: Any) -> dict[str, float]:
+def merged(values: Iterable[tuple[str, float]], choose: Any) -> dict[str, float]:
+    """Of all values that a name has, in order of size, one."""
     found: dict[str, list[float]] = {}
-    for table in tables:
-        for key, value in table.items():
-            found.setdefault(key, []).append(value)
+    for key, value in values:
+        found.setdefault(key, []).append(value)
     return {key: choose(sorted(values)) for key, values in sorted(found.items())}
 
 

@@ -8,36 +8,38 @@ from ._step import INPUT, START, VIEW, WAIT, Step
 
 class Memory:
     """Which pieces of memory each node's result is in. A piece has the number of the node that
-    takes it."""
+    takes it. `starts` has, for each wait, the starts that it waits for: those whose result its
+    inputs are."""
 
     def __init__(self, step: Step):
         nodes, index = step.nodes, step.index
         self.pieces: list[tuple[int, ...]] = [()] * len(nodes)
+        self.starts: list[list[int]] = [[] for _ in nodes]
+        origin: dict[int, frozenset[int]] = {}
         for i in in_order_of_use(step):
             node = nodes[i]
             shared = {p for name in node.aliases for p in self.pieces[index[name]]}
             self.pieces[i] = tuple(sorted(shared)) if node.aliases else (i,)
+            if node.kind == START:
+                origin[i] = frozenset([i])
+            elif node.kind == WAIT or node.aliases:
+                used = node.inputs if node.kind == WAIT else node.aliases
+                origin[i] = frozenset().union(*(origin.get(index[u], ()) for u in used))
+            if node.kind == WAIT:
+                self.starts[i] = sorted(origin.pop(i))
         self.reads: list[set[int]] = []
         self.writes: list[set[int]] = []
         for node in nodes:
             self.reads.append({p for name in node.inputs for p in self.pieces[index[name]]})
             self.writes.append({p for name in node.writes for p in self.pieces[index[name]]})
 
-    def starts_of(self, step: Step) -> list[list[int]]:
-        """For each wait, the starts that it waits for: those whose result its inputs are."""
-        found: list[list[int]] = [[] for _ in step.nodes]
-        origin: dict[int, frozenset[int]] = {}
-        for i in in_order_of_use(step):
-            node = step.nodes[i]
-            if node.kind == START:
-                origin[i] = frozenset([i])
-            elif node.kind == WAIT or node.aliases:
-                used = node.inputs if node.kind == WAIT else node.aliases
-                origin[i] = frozenset().union(*(origin.get(step.index[u], ()) for u in used))
-            if node.kind == WAIT:
-                found[i] = sorted(origin[i])
-                origin[i] = frozenset()
-        return found
+    def ends_of_reads(self) -> dict[int, list[int]]:
+        """For each start, the waits that end it: until then it holds its inputs."""
+        ends: dict[int, list[int]] = {}
+        for wait, starts in enumerate(self.starts):
+            for start in starts:
+                ends.setdefault(start, []).append(wait)
+        return ends
 
 
 def in_order_of_use(step: Step) -> list[int]:
@@ -90,20 +92,11 @@ def edges(step: Step, memory: Memory, keep_exchanges: bool = False) -> list[list
     return [sorted(b - {i}) for i, b in enumerate(before)]
 
 
-def ends_of_reads(step: Step, memory: Memory) -> dict[int, list[int]]:
-    """For each start, the waits that end it: until then it holds its inputs."""
-    ends: dict[int, list[int]] = {}
-    for wait, starts in enumerate(memory.starts_of(step)):
-        for start in starts:
-            ends.setdefault(start, []).append(wait)
-    return ends
-
-
 def _order_accesses(step: Step, memory: Memory, before: list[set[int]]) -> None:
     changed = set().union(*memory.writes) if memory.writes else set()
     if not changed:
         return
-    ends = ends_of_reads(step, memory)
+    ends = memory.ends_of_reads()
     ended = {wait: start for start, waits in ends.items() for wait in waits}
     written: dict[int, int] = {}
     read: dict[int, list[int]] = {}

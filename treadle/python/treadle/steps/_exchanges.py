@@ -67,7 +67,7 @@ class Exchanges:
 
     def _read(self, rank: int, step: Step) -> Iterator[Event]:
         counts: Counter[tuple[str, tuple[int, ...]]] = Counter()
-        starts = Memory(step).starts_of(step)
+        starts = Memory(step).starts
         keys: dict[int, tuple[Key, ...]] = {}
         for i, node in enumerate(step.nodes):
             if node.kind == START:

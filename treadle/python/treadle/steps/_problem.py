@@ -21,6 +21,7 @@ class Problem:
         before, after: the edges, both ways.
         link: of starts, the number of the link, else -1.
         keeps: whether exchanges keep the order of the step.
+        memory: which nodes share memory.
         starts: of waits, the starts that end there.
         taken: what each node takes in memory.
         held: for each node, the pieces of memory that it uses; an exchange's inputs are in use
@@ -30,7 +31,7 @@ class Problem:
     def __init__(self, step: Step, costs: Costs, *, keep_exchanges: bool = False):
         self.step, self.keeps = step, keep_exchanges
         nodes = step.nodes
-        memory = Memory(step)
+        self.memory = memory = Memory(step)
         self.kind = [node.kind for node in nodes]
         self.before = edges(step, memory, keep_exchanges)
         self.after: list[list[int]] = [[] for _ in nodes]
@@ -47,11 +48,11 @@ class Problem:
                 self.cost[i] = costs.exchange(node)
                 self.link[i] = links.setdefault(costs.link_of(node.exchange).name, len(links))
         self.links = list(links)
-        self.starts = memory.starts_of(step)
-        self._read_memory(step, memory)
+        self.starts = memory.starts
+        self._read_memory()
 
-    def _read_memory(self, step: Step, memory: Memory) -> None:
-        nodes = step.nodes
+    def _read_memory(self) -> None:
+        nodes, memory = self.step.nodes, self.memory
         kept = {p for i, n in enumerate(nodes) if n.kind == INPUT for p in memory.pieces[i]}
         self.taken = [0 if n.kind == INPUT or n.aliases else n.bytes for n in nodes]
         self.arguments = sum(n.bytes for n in nodes if n.kind == INPUT and not n.aliases)

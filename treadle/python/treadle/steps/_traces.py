@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from .._errors import InvalidArgumentError
-from ._costs import Costs, Link, wire
+from ._costs import Costs, Link, merged, wire
 
 # What c10d and its backends call collectives. NCCL's kernels say it in their arguments.
 _COLLECTIVES = {
@@ -55,10 +55,10 @@ def costs_of_traces(
     if not read:
         raise InvalidArgumentError("no traces to read costs from")
     found = {
-        "nodes": _medians([t.nodes for t in read]),
-        "exchanges": {k: min(v) for k, v in sorted(_joined([t.exchanges for t in read]).items())},
-        "sizes": _medians([t.sizes for t in read]),
-        "ops": _medians([t.ops for t in read]),
+        "nodes": merged((item for t in read for item in t.nodes), statistics.median),
+        "exchanges": merged((item for t in read for item in t.exchanges), min),
+        "sizes": merged((item for t in read for item in t.sizes), statistics.median),
+        "ops": merged((item for t in read for item in t.ops), statistics.median),
     }
     link = fit_link(_shortest([t.collectives for t in read]))
     return Costs(**{**found, **({"link": link} if link else {}), **others})
@@ -81,10 +81,10 @@ class _Trace:
     """What one trace has: seconds by node, by op and sizes, by op; and its collectives."""
 
     def __init__(self, made: dict[str, Any], ranks: int | None):
-        self.nodes: dict[str, list[float]] = defaultdict(list)
-        self.exchanges: dict[str, list[float]] = defaultdict(list)
-        self.sizes: dict[str, list[float]] = defaultdict(list)
-        self.ops: dict[str, list[float]] = defaultdict(list)
+        self.nodes: list[tuple[str, float]] = []
+        self.exchanges: list[tuple[str, float]] = []
+        self.sizes: list[tuple[str, float]] = []
+        self.ops: list[tuple[str, float]] = []
         self.collectives: list[Measured] = []
         about = made.get("distributedInfo")
         world = about.get("world_size") if isinstance(about, dict) else None
@@ -101,7 +101,7 @@ class _Trace:
         name, arguments = str(event.get("name")), _arguments(event)
         if "cat" not in event and isinstance(arguments.get("op"), str):
             table = self.exchanges if arguments.get("exchange") else self.nodes
-            table[name].append(_seconds(event))
+            table.append((name, _seconds(event)))
         elif event.get("cat") == "cpu_op" and "::" in name:
             self._read_op(event, name.replace("::", "."), arguments)
         elif event.get("cat") == "kernel" and "Collective name" in arguments:
@@ -119,12 +119,12 @@ class _Trace:
         seconds = self.kernels.get(arguments.get("External id"), 0.0) or _seconds(event)
         if self.kernels and seconds == _seconds(event):
             return  # it had nothing to do on the device
-        self.ops[op].append(seconds)
+        self.ops.append((op, seconds))
         dims = arguments.get("Input Dims")
         if isinstance(dims, list):
             shapes = [d for d in dims if isinstance(d, list) and d]
             text = ", ".join("x".join(map(str, d)) for d in shapes)
-            self.sizes[f"{op}({text})"].append(seconds)
+            self.sizes.append((f"{op}({text})", seconds))
 
     def _read_exchange(self, name: str, ranks: Any, size: int, event: dict[str, Any]) -> None:
         plain = name.rpartition(":")[2].lower().replace("_", "").strip()
@@ -156,18 +156,6 @@ def _elements(dims: Any) -> int:
     for size in dims if isinstance(dims, list) else [0]:
         count *= size if isinstance(size, int) and size >= 0 else 0
     return count
-
-
-def _joined(tables: Sequence[dict[str, list[float]]]) -> dict[str, list[float]]:
-    found: dict[str, list[float]] = defaultdict(list)
-    for table in tables:
-        for key, values in table.items():
-            found[key] += values
-    return found
-
-
-def _medians(tables: Sequence[dict[str, list[float]]]) -> dict[str, float]:
-    return {key: statistics.median(sorted(v)) for key, v in sorted(_joined(tables).items())}
 
 
 def _shortest(ranks: Sequence[list[Measured]]) -> list[Measured]:
