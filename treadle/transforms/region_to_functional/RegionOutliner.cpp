@@ -201,12 +201,12 @@ static SmallVector<Attribute> withNames(FuncOp function, unsigned count, ArrayAt
   StringAttr key = static_cast<TfgDialect *>(function->getDialect())->argNameKey;
   SmallVector<Attribute> attrs;
   for (Attribute own : known ? known.getValue().take_front(count) : ArrayRef<Attribute>()) {
-    NamedAttrList list(cast<DictionaryAttr>(own));
-    auto name = dyn_cast_or_null<StringAttr>(list.get(key));
-    bool isTaken = name && !taken.insert(name.getValue()).second;
-    if (isTaken)
+    auto name = cast<DictionaryAttr>(own).getAs<StringAttr>(key);
+    bool isFree = !name || taken.insert(name.getValue()).second;
+    NamedAttrList list(isFree ? DictionaryAttr() : cast<DictionaryAttr>(own));
+    if (!isFree)
       list.set(key, StringAttr::get(key.getContext(), uniqueName(taken, name.getValue())));
-    attrs.push_back(isTaken ? list.getDictionary(key.getContext()) : own);
+    attrs.push_back(isFree ? own : list.getDictionary(key.getContext()));
   }
   while (attrs.size() < count)
     attrs.push_back(nameAttr(function, uniqueName(taken, defaultName(attrs.size()))));

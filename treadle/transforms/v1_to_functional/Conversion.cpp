@@ -29,8 +29,10 @@ bool mayBePredicate(Value value) {
 
 Node Conversion::outline(Node node, ArrayRef<Value> first, function_ref<void()> beforeItGoes) {
   OpKind kind = opKind(regionNamesOfRegion(node.opType()).functional);
-  auto outlined = *outliner.outline(
-      node, RegionOutliner::capture(node, first)); // no function has their names yet
+  RegionOutliner::Captures captures; // of a raised loop: all that it uses are values of its own
+  if (kind != OpKind::While)
+    captures = RegionOutliner::capture(node, first);
+  auto outlined = *outliner.outline(node, captures); // no function has their names yet
   for (FuncOp function : outlined.made) {
     if (kind == OpKind::While)
       convertConditionals(*this, function.getEntry());
