@@ -16,7 +16,7 @@ struct ConversionCounts {
 class Conversion {
 public:
   Conversion(mlir::ModuleOp module, const llvm::StringSet<> &kept)
-      : kept(kept), functions(module), effects(module), outliner(module, /*forwardsCalls=*/true) {}
+      : kept(kept), functions(module), effects(module), outliner(module, /*isRaised=*/true) {}
 
   /// Whether the node must stay where it is: it is one of the graph, and called so.
   bool isKept(Node node) const {
