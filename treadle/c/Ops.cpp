@@ -102,14 +102,13 @@ treadle_status *treadle_ops_add(treadle_ops *ops, const char *name, treadle_op_f
       ops->traits->add(name, {});
     }
     ops->kernels->add(name, [added](const BindContext &node) -> Expected<BoundKernel> {
-      BoundKernel bound =
-          boundWith(callFunction,
-                    BoundFunction{added,
-                                  std::string(node.node),
-                                  node.attrs,
-                                  {node.outputTypes.begin(), node.outputTypes.end()},
-                                  lookupOp(node.op) != nullptr,
-                                  node.attrs.getOr(outputNamesAttr, std::vector<std::string>())});
+      BoundKernel bound = boundWith(
+          callFunction, BoundFunction{added,
+                                      std::string(node.node),
+                                      node.attrs,
+                                      {node.outputTypes.begin(), node.outputTypes.end()},
+                                      lookupOp(node.op) != nullptr,
+                                      {node.outputNames.begin(), node.outputNames.end()}});
       bound.isExpensive = true;
       return bound;
     });

@@ -70,6 +70,9 @@ inline bool overlaps(Node enter) {
   return flag && flag.getValue();
 }
 
+/// A bool on calls of the functions that tfg-outline-clusters makes.
+inline constexpr llvm::StringLiteral clusterKey = "_cluster";
+
 /// On a While that was a frame: the frame's name.
 inline constexpr llvm::StringLiteral frameNameKey = "_frame_name";
 

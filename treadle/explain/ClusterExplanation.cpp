@@ -76,7 +76,7 @@ public:
 
 private:
   tfg::FuncOp clusterOf(Node node) {
-    if (!node->hasAttr(StringRef(clusterAttr)))
+    if (!node->hasAttr(tfg::clusterKey))
       return {};
     auto function = node.attr<tf_type::FuncAttr>("f");
     return function ? functions.lookup(function.getName().getRootReference()) : tfg::FuncOp();

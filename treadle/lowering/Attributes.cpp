@@ -59,13 +59,7 @@ PartialShape convertShape(tf_type::ShapeAttr shape) {
 Expected<FunctionRef> convertFunction(tf_type::FuncAttr func) {
   FunctionRef out{func.getName().getRootReference().str(), nullptr};
   if (func.getAttrs() && !func.getAttrs().empty()) {
-    // What lowering sets isn't a file's to state.
-    llvm::SmallVector<mlir::NamedAttribute> stated(func.getAttrs().getValue());
-    llvm::erase_if(stated, [](mlir::NamedAttribute attr) {
-      return std::string_view(attr.getName().getValue()) == gradientAttr;
-    });
-    AttrMap attrs =
-        TREADLE_TRY(convertAttributes(mlir::DictionaryAttr::get(func.getContext(), stated)));
+    AttrMap attrs = TREADLE_TRY(convertAttributes(func.getAttrs()));
     out.attrs = std::make_shared<const AttrMap>(std::move(attrs));
   }
   return out;

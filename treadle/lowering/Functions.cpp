@@ -64,15 +64,11 @@ Combination ModuleFunctions::combination(const std::string &function, DType dtyp
   return tfg::returnsSum(op, finder()) ? Combination::Sum : Combination::Other;
 }
 
-Expected<std::string> ModuleFunctions::resolve(const FunctionRef &function) {
-  if (!function.attrs || !function.attrs->has(gradientAttr))
-    return function.name;
+Expected<std::string> ModuleFunctions::gradientOf(const std::string &function) {
   std::lock_guard lock(gradientsMutex);
   if (!gradients)
     gradients.emplace(index);
-  return gradients->of(function.name).map([](tfg::FuncOp gradient) {
-    return gradient.getName().str();
-  });
+  return gradients->of(function).map([](tfg::FuncOp gradient) { return gradient.getName().str(); });
 }
 
 Expected<GraphSpec> ModuleFunctions::lowered(const ModuleIndex &index, Expected<NeededPart> part,
@@ -116,15 +112,16 @@ Expected<std::unique_ptr<Plan>> ModuleFunctions::build(const std::string &functi
 }
 
 Expected<const Plan *> ModuleFunctions::plan(const FunctionRef &function, ArgMode mode) {
-  std::string name = TREADLE_TRY(resolve(function));
-  std::pair key(name, mode);
+  std::pair key(function.name, mode);
   {
     std::lock_guard lock(mutex);
     if (auto it = plans.find(key); it != plans.end())
       return it->second.get();
   }
-  std::unique_ptr<Plan> built = TREADLE_TRY(build(
-      name, mode, [&](const ModuleIndex &index, tfg::FuncOp op) { return neededPart(index, op); }));
+  std::unique_ptr<Plan> built =
+      TREADLE_TRY(build(function.name, mode, [&](const ModuleIndex &index, tfg::FuncOp op) {
+        return neededPart(index, op);
+      }));
   std::lock_guard lock(mutex);
   // Another thread may have been faster; then its plan serves.
   return plans.try_emplace(std::move(key), std::move(built)).first->second.get();

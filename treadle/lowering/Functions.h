@@ -29,6 +29,7 @@ public:
   Expected<std::unique_ptr<Plan>> planOf(tfg::FuncOp function, const Rewrite &rewriteOwn);
 
   Expected<const Plan *> plan(const FunctionRef &function, ArgMode mode) override;
+  Expected<std::string> gradientOf(const std::string &function) override;
   bool mayBlock(const std::string &function) override;
   bool waits(const std::string &function) override;
   bool isElementwise(const std::string &function) override;
@@ -38,8 +39,6 @@ public:
 private:
   using Known = std::unordered_map<std::string, bool>; // (false) being looked into, or known
   template <typename Test> bool reaches(tfg::FuncOp function, Known &known, Test test);
-  /// The name of the function that is meant: where it is a gradient, of the one that computes it.
-  Expected<std::string> resolve(const FunctionRef &function);
   /// One of the module or, if there is none, of the gradients; null if there is none either.
   tfg::FuncOp find(llvm::StringRef function);
   /// The same as a callable.

@@ -54,8 +54,6 @@ private:
   Expected<void> addAttributes(tfg::Node node, NodeSpec &spec);
   void readReferencesForValues();
 
-  void markGradient(NodeSpec &spec);
-
   const ModuleIndex &index;
   const NeededPart &part;
   GraphSpec spec;
@@ -96,11 +94,9 @@ static void addOutputNames(tfg::Node node, NodeSpec &out) {
   auto list = node.attr<mlir::ArrayAttr>(graphdef::outputsKey);
   if (!list || node->hasAttr(graphdef::allOutputsKey))
     return;
-  std::vector<std::string> names;
   for (mlir::Attribute name : list)
     if (auto text = mlir::dyn_cast<mlir::StringAttr>(name))
-      names.push_back(text.str());
-  out.attrs.set(outputNamesAttr, std::move(names));
+      out.outputNames.push_back(text.str());
 }
 
 // What isn't a list of names is no wish; `treadle check` says so.
@@ -127,7 +123,7 @@ static void addNotes(tfg::Node node, NodeSpec &out) {
 Expected<void> Lowering::addAttributes(tfg::Node node, NodeSpec &out) {
   for (mlir::NamedAttribute named : node.attrs()) {
     llvm::StringRef key = named.getName().getValue();
-    if (tfg::isAboutNode(key) && key != llvm::StringRef(clusterAttr))
+    if (tfg::isAboutNode(key))
       continue;
     Expected<AttrValue> value = convertAttribute(named.getValue());
     if (!value)
@@ -140,16 +136,6 @@ Expected<void> Lowering::addAttributes(tfg::Node node, NodeSpec &out) {
   if (!out.isFunctionCall)
     addDefaults(out.op, out.attrs);
   return {};
-}
-
-// Says in the reference to the function that its gradient is to be called.
-void Lowering::markGradient(NodeSpec &spec) {
-  Expected<FunctionRef> function = spec.attrs.get<FunctionRef>("f");
-  if (!function)
-    return;
-  AttrMap attrs;
-  attrs.set(gradientAttr, true);
-  spec.attrs.set("f", FunctionRef{function->name, std::make_shared<const AttrMap>(attrs)});
 }
 
 // All that stands in a region, as a graph of its own.
@@ -219,8 +205,7 @@ Expected<NodeSpec> Lowering::convertNode(tfg::Node node) {
     out.inputs.erase(out.inputs.begin());
     out.inputTypes.erase(out.inputTypes.begin());
   }
-  if (out.op == "SymbolicGradient")
-    markGradient(out);
+  out.isGradient = out.op == "SymbolicGradient";
   return out;
 }
 

@@ -40,9 +40,6 @@ struct Request {
   std::vector<std::string> feeds, fetches, targets;
 };
 
-/// Set in a FunctionRef whose gradient is meant: what a SymbolicGradient node asks for.
-inline constexpr std::string_view gradientAttr = "_gradient";
-
 /// Adds what the op's definition gives to attributes that are missing.
 void addDefaults(std::string_view op, AttrMap &attrs);
 

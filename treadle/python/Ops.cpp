@@ -163,7 +163,7 @@ void callPython(OpContext &ctx) {
 Expected<std::vector<Pick>> picksOf(const BindContext &node,
                                     const std::vector<std::string> &outputs) {
   std::vector<Pick> picks;
-  auto names = node.attrs.getOr(outputNamesAttr, std::vector<std::string>());
+  std::span names = node.outputNames;
   std::string_view first = names.empty() ? std::string_view() : names[0];
   first = first.substr(0, first.find(':'));
   for (std::string_view name : names) {

@@ -36,7 +36,10 @@ Expected<const Plan *> Callee::plan(size_t numArgs) const {
     return p;
   if (!library)
     return Unexpected(notFound("function '", function.name, "' is not in the graph's library"));
-  Expected<const Plan *> found = library->plan(function, mode);
+  FunctionRef meant = function;
+  if (isGradient)
+    meant = {TREADLE_TRY(library->gradientOf(function.name)), nullptr};
+  Expected<const Plan *> found = library->plan(meant, mode);
   if (!found)
     return found;
   TREADLE_TRY(check(**found, numArgs));
@@ -415,7 +418,7 @@ void runFor(OpContext &ctx) {
 Expected<BoundKernel> bindCall(const NodeSpec &spec, FunctionLibrary *library) {
   CallState state{.caller = {spec.name, spec.op}};
   auto add = [&](const FunctionRef &f) {
-    state.functions.emplace_back(f, spec.outputTypes, ArgMode::Owned, library);
+    state.functions.emplace_back(f, spec.outputTypes, ArgMode::Owned, library, spec.isGradient);
   };
   if (spec.isFunctionCall) {
     add({spec.op, std::make_shared<AttrMap>(spec.attrs)});

@@ -10,11 +10,12 @@ namespace treadle {
 /// recursion ends and what isn't reached needn't exist. Thread-safe.
 class Callee {
 public:
-  /// `resultTypes` is what the node gives: Invalid stands for any dtype.
+  /// `resultTypes` is what the node gives: Invalid stands for any dtype. `isGradient`: the
+  /// function's gradient is called.
   Callee(FunctionRef function, std::vector<ValueType> resultTypes, ArgMode mode,
-         FunctionLibrary *library)
+         FunctionLibrary *library, bool isGradient = false)
       : function(std::move(function)), resultTypes(std::move(resultTypes)), mode(mode),
-        library(library) {}
+        library(library), isGradient(isGradient) {}
   /// A callee that is known already.
   Callee(std::string name, std::shared_ptr<const Plan> plan)
       : function{std::move(name), nullptr}, mode(ArgMode::Owned), library(nullptr),
@@ -23,7 +24,7 @@ public:
   }
   Callee(const Callee &other)
       : function(other.function), resultTypes(other.resultTypes), mode(other.mode),
-        library(other.library), owned(other.owned) {
+        library(other.library), isGradient(other.isGradient), owned(other.owned) {
     cached.store(owned.get(), std::memory_order_release);
   }
   /// The plan; checks the number of arguments, and the results' number and dtypes.
@@ -36,6 +37,7 @@ private:
   std::vector<ValueType> resultTypes;
   ArgMode mode;
   FunctionLibrary *library;
+  bool isGradient = false;
   std::shared_ptr<const Plan> owned; // may be null
   mutable std::atomic<const Plan *> cached{nullptr};
 };

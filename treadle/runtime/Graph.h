@@ -49,9 +49,14 @@ struct NodeSpec {
   std::vector<int32_t> controls; // nodes that must have finished
   std::vector<ValueType> inputTypes;
   std::vector<ValueType> outputTypes;
+  /// Of a node in a function whose op nobody defines: which outputs of its op the node's are,
+  /// "output:0" and so on. Their order says nothing. Such a node has as many outputs as are used,
+  /// of the dtypes that their users want: Invalid where these don't say.
+  std::vector<std::string> outputNames;
   std::shared_ptr<const Error> problem;   // why the node can't run; null: nothing is known
   bool isFunctionCall = false;            // `op` names a function, `attrs` instantiate it
   bool isSwitch = false;                  // an If whose condition is a predicate: a bool scalar
+  bool isGradient = false;                // it calls the gradient of its function
   std::shared_ptr<const SoftInputs> soft; // null: none
   std::shared_ptr<const LoopSpec> loop;   // a While that has its graphs with it, not their names
   std::shared_ptr<const LoopPlans> plans; // of `loop`: while a plan is built

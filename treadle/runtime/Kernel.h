@@ -178,6 +178,7 @@ struct BindContext {
   std::span<const DType> inputTypes; // base dtypes
   std::span<const DType> outputTypes;
   std::string_view device = {};
+  std::span<const std::string> outputNames = {}; // NodeSpec::outputNames
 };
 
 /// A kernel bound to a node.

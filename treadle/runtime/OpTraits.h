@@ -8,11 +8,6 @@
 
 namespace treadle {
 
-/// An attribute (a list of strings) of a node in a function whose op nobody defines: which outputs
-/// of its op the node's are, "output:0" and so on. Their order says nothing. Such a node has as
-/// many outputs as are used, of the dtypes that their users want: Invalid where these don't say.
-inline constexpr std::string_view outputNamesAttr = "_output_names";
-
 struct OpTraits {
   struct Effect {
     std::string resource; // a name that all ops share

@@ -41,6 +41,10 @@ public:
   virtual ~FunctionLibrary() = default;
   /// NotFound if there is no such function; errors of building its plan.
   virtual Expected<const Plan *> plan(const FunctionRef &function, ArgMode mode) = 0;
+  /// The name of the function that computes the gradients of this one.
+  virtual Expected<std::string> gradientOf(const std::string &function) {
+    return Unexpected(notFound("nobody has the gradient of function '", function, "'"));
+  }
   /// True if the function or one that it calls holds an op that may wait for another op.
   virtual bool mayBlock(const std::string &function) = 0;
   /// True if it holds an op that waits inside its call.
@@ -53,9 +57,6 @@ public:
   /// Of a function that takes two elements of each column, and says whether the first row is less.
   virtual Expected<SortOrder> sortOrder(const std::string &) { return SortOrder{}; }
 };
-
-/// On calls of functions that are worth compiling: a bool.
-inline constexpr std::string_view clusterAttr = "_cluster";
 
 /// What nodes that stand for clusters are in plans.
 inline constexpr std::string_view clusterOp = "_Cluster";

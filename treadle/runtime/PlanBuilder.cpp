@@ -95,7 +95,8 @@ Expected<BoundKernel> bindFromRegistry(const NodeSpec &spec, const PlanOptions &
                              .attrs = spec.attrs,
                              .inputTypes = inputs,
                              .outputTypes = outputs,
-                             .device = spec.device});
+                             .device = spec.device,
+                             .outputNames = spec.outputNames});
 }
 
 Expected<BoundKernel> bindRead() {

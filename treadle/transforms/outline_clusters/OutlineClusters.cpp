@@ -1,3 +1,4 @@
+#include "treadle/dialect/NodeAttributes.h"
 #include "treadle/rewriting/FunctionalNode.h"
 #include "treadle/rewriting/SoftEdges.h"
 #include "treadle/runtime/Plan.h"
@@ -123,7 +124,7 @@ private:
       for (const tfg::Cluster &cluster : clusters)
         tfg::outlineCluster(cluster, namesOf(*block), module, names->unique("cluster"),
                             scope.unique("cluster"))
-            ->setAttr(StringRef(clusterAttr), BoolAttr::get(module.getContext(), true));
+            ->setAttr(tfg::clusterKey, BoolAttr::get(module.getContext(), true));
       numClusters += clusters.size();
     }
   }
