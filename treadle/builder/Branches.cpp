@@ -214,9 +214,7 @@ Expected<void> BuilderImpl::end(Branches::State &state) {
   return {};
 }
 
-//===----------------------------------------------------------------------===//
-// What users hold
-//===----------------------------------------------------------------------===//
+// --- what users hold ----------------------------------------------------------------------------
 
 Branches Builder::cond(const Input &predicate, std::string_view name) {
   return impl->orFail(impl->beginBranches(true, predicate, name));

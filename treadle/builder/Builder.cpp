@@ -8,9 +8,7 @@ using namespace mlir;
 
 namespace treadle::builder {
 
-//===----------------------------------------------------------------------===//
-// Values
-//===----------------------------------------------------------------------===//
+// --- values -------------------------------------------------------------------------------------
 
 PartialShape partial(const Shape &shape) {
   PartialShape out{shape.hasRank(), {}};
@@ -53,9 +51,7 @@ Operation Variable::assignSub(const Input &value) const {
   return impl ? impl->orFail(impl->assign(*this, operatorOp("-=", 2), value)) : Operation();
 }
 
-//===----------------------------------------------------------------------===//
-// What the parts of the builder share
-//===----------------------------------------------------------------------===//
+// --- what the parts of the builder share --------------------------------------------------------
 
 BuilderImpl::BuilderImpl()
     : graph(*Graph::fromBytes("tfg.graph #tf_type.version<producer = 2474, min_consumer = 12> {\n"
@@ -119,9 +115,7 @@ Expected<std::string> BuilderImpl::nodeName(std::string_view name, std::string_v
   return whole;
 }
 
-//===----------------------------------------------------------------------===//
-// Builder
-//===----------------------------------------------------------------------===//
+// --- builder ------------------------------------------------------------------------------------
 
 Builder::Builder() : impl(std::make_unique<BuilderImpl>()) {}
 Builder::Builder(Builder &&) noexcept = default;
@@ -232,9 +226,7 @@ Expected<Graph> Builder::build() {
   return impl->build();
 }
 
-//===----------------------------------------------------------------------===//
-// Operators
-//===----------------------------------------------------------------------===//
+// --- operators ----------------------------------------------------------------------------------
 
 /// One of the inputs is a value or a variable, or there was an error.
 static Output binary(const char *symbol, const Input &x, const Input &y) {

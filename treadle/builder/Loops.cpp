@@ -183,9 +183,7 @@ Expected<void> BuilderImpl::end(Loop::State &loop) {
   return {};
 }
 
-//===----------------------------------------------------------------------===//
-// What users hold
-//===----------------------------------------------------------------------===//
+// --- what users hold ----------------------------------------------------------------------------
 
 Loop Builder::whileLoop(LoopSpec spec) { return impl->orFail(impl->beginLoop(std::move(spec))); }
 

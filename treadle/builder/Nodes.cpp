@@ -82,9 +82,7 @@ Error wrongCount(const std::string &subject, size_t found, size_t expected) {
 
 } // namespace
 
-//===----------------------------------------------------------------------===//
-// One input
-//===----------------------------------------------------------------------===//
+// --- one input ----------------------------------------------------------------------------------
 
 Expected<Output> BuilderImpl::constant(const Tensor &value, const std::string &name) {
   NodeRequest request{"Const", uniqueName(*current, name)};
@@ -106,9 +104,7 @@ Expected<Output> BuilderImpl::value(const Input &input, DType want, const std::s
   return constant(*tensor, name);
 }
 
-//===----------------------------------------------------------------------===//
-// Nodes
-//===----------------------------------------------------------------------===//
+// --- nodes --------------------------------------------------------------------------------------
 
 Expected<Operation> BuilderImpl::emit(NodeRequest request) {
   const OpDef *def = lookupOp(std::string_view(request.op));
@@ -275,9 +271,7 @@ Expected<void> BuilderImpl::checkInputs(const OpDef &def, const std::string &sub
                                : Unexpected(wrongCount(subject, inputs.size(), next));
 }
 
-//===----------------------------------------------------------------------===//
-// Variables
-//===----------------------------------------------------------------------===//
+// --- variables ----------------------------------------------------------------------------------
 
 Expected<Output> BuilderImpl::read(const Variable &variable) {
   VariableSlot &v = slot(variable);

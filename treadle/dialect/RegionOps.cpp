@@ -40,9 +40,7 @@ void regions::nameResults(Operation *op, OpAsmSetValueNameFn setName) {
   setName(op->getResults().back(), "ctl");
 }
 
-//===----------------------------------------------------------------------===//
-// Verification
-//===----------------------------------------------------------------------===//
+// --- verification -------------------------------------------------------------------------------
 
 LogicalResult regions::verifyBodies(Operation *op) {
   for (Region &region : op->getRegions())
@@ -257,9 +255,7 @@ LogicalResult regions::verifyFor(Operation *op) {
       succeeded(verifier.verifyAttrs(body, op->getAttrOfType<RegionAttrsAttr>("region_attrs"))));
 }
 
-//===----------------------------------------------------------------------===//
-// Terminators
-//===----------------------------------------------------------------------===//
+// --- terminators --------------------------------------------------------------------------------
 
 static LogicalResult verifyTerminator(Operation *op) {
   if (!regionFormOf(op->getParentOp()))
@@ -311,9 +307,7 @@ MutableOperandRange ConditionOp::getMutableSuccessorOperands(RegionSuccessor) {
   return MutableOperandRange(*this, 1, Node(*this).numData() - 1);
 }
 
-//===----------------------------------------------------------------------===//
-// Where control goes
-//===----------------------------------------------------------------------===//
+// --- where control goes -------------------------------------------------------------------------
 
 static Region *sourceOf(RegionBranchPoint point) {
   return point.isParent() ? nullptr : point.getTerminatorPredecessorOrNull()->getParentRegion();

@@ -52,9 +52,7 @@ void printBody(OpAsmPrinter &printer, Region &region) {
 
 } // namespace
 
-//===----------------------------------------------------------------------===//
-// Conditionals
-//===----------------------------------------------------------------------===//
+// --- conditionals -------------------------------------------------------------------------------
 
 // The end of both: {attributes} : (tensor<i1>) -> (results)
 static ParseResult parseChoiceEnd(OpAsmParser &parser, OperationState &state, Parts &parts) {
@@ -111,9 +109,7 @@ void regions::printCase(Operation *op, OpAsmPrinter &printer) {
   printChoiceEnd(printer, op);
 }
 
-//===----------------------------------------------------------------------===//
-// Loops
-//===----------------------------------------------------------------------===//
+// --- loops --------------------------------------------------------------------------------------
 
 ParseResult regions::parseWhile(OpAsmParser &parser, OperationState &state) {
   Parts parts;
@@ -203,9 +199,7 @@ void regions::printFor(Operation *op, OpAsmPrinter &printer) {
     printer << " -> (" << node.results().getTypes() << ')';
 }
 
-//===----------------------------------------------------------------------===//
-// Terminators
-//===----------------------------------------------------------------------===//
+// --- terminators --------------------------------------------------------------------------------
 
 /// (values) [tokens] {attributes} : types
 static ParseResult parseForwarded(OpAsmParser &parser, OperationState &state) {

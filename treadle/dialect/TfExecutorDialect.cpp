@@ -19,9 +19,7 @@ using tf_type::TfTypeDialect;
 #define GET_TYPEDEF_CLASSES
 #include "treadle/dialect/TfExecutorTypes.cpp.inc"
 
-//===----------------------------------------------------------------------===//
-// Dialects
-//===----------------------------------------------------------------------===//
+// --- dialects -----------------------------------------------------------------------------------
 
 void tf::TfDialect::initialize() { allowUnknownOperations(); }
 
@@ -49,9 +47,7 @@ bool tf_executor::isControlAfterData(OperandRange operands) {
                              [](Value value) { return !isControl(value); });
 }
 
-//===----------------------------------------------------------------------===//
-// graph, island
-//===----------------------------------------------------------------------===//
+// --- graph, island ------------------------------------------------------------------------------
 
 FetchOp GraphOp::getFetch() { return cast<FetchOp>(getEntry().getTerminator()); }
 YieldOp IslandOp::getYield() { return cast<YieldOp>(getEntry().getTerminator()); }
@@ -94,9 +90,7 @@ bool IslandOp::wrapsSingleOp() {
          llvm::equal(body.begin()->getResults(), getYield().getFetches());
 }
 
-//===----------------------------------------------------------------------===//
-// v1 control flow
-//===----------------------------------------------------------------------===//
+// --- v1 control flow ----------------------------------------------------------------------------
 
 static bool isReference(TensorType type) { return tf_type::isReference(type.getElementType()); }
 

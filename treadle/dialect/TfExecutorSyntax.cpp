@@ -12,9 +12,7 @@ using Operands = SmallVector<OpAsmParser::UnresolvedOperand>;
 #define GET_OP_CLASSES
 #include "treadle/dialect/TfExecutorOps.cpp.inc"
 
-//===----------------------------------------------------------------------===//
-// Names of results
-//===----------------------------------------------------------------------===//
+// --- names of results ---------------------------------------------------------------------------
 
 /// The first of the data results and the token; the second data result where it has its own.
 static void nameResults(Operation *op, OpAsmSetValueNameFn setName, StringRef first,
@@ -42,9 +40,7 @@ void ExitOp::getAsmResultNames(OpAsmSetValueNameFn set) { nameResults(*this, set
 void ControlTriggerOp::getAsmResultNames(OpAsmSetValueNameFn set) { nameResults(*this, set, {}); }
 void LoopCondOp::getAsmResultNames(OpAsmSetValueNameFn set) { nameResults(*this, set, "output"); }
 
-//===----------------------------------------------------------------------===//
-// What several forms share
-//===----------------------------------------------------------------------===//
+// --- what several forms share -------------------------------------------------------------------
 
 static Type controlType(AsmParser &parser) {
   return parser.getChecked<ControlType>(parser.getContext());
@@ -114,9 +110,7 @@ static bool isUnary(Operation *op) {
   return op->getOperand(0).getType() == op->getResult(0).getType();
 }
 
-//===----------------------------------------------------------------------===//
-// graph, fetch, island, yield
-//===----------------------------------------------------------------------===//
+// --- graph, fetch, island, yield ----------------------------------------------------------------
 
 ParseResult GraphOp::parse(OpAsmParser &parser, OperationState &result) {
   SMLoc loc = parser.getCurrentLocation();
@@ -215,9 +209,7 @@ void IslandOp::print(OpAsmPrinter &printer) {
   printAttrs(printer, *this);
 }
 
-//===----------------------------------------------------------------------===//
-// v1 control flow
-//===----------------------------------------------------------------------===//
+// --- v1 control flow ----------------------------------------------------------------------------
 
 static Type scalarOf(Type element) { return RankedTensorType::get({}, element); }
 

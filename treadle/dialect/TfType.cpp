@@ -31,9 +31,7 @@ void TfTypeDialect::initialize() {
       >();
 }
 
-//===----------------------------------------------------------------------===//
-// Element types
-//===----------------------------------------------------------------------===//
+// --- element types ------------------------------------------------------------------------------
 
 namespace {
 
@@ -165,9 +163,7 @@ bool treadle::tf_type::areCompatible(Type a, Type b) {
          plainElementType(elementA) == plainElementType(elementB);
 }
 
-//===----------------------------------------------------------------------===//
-// Handles
-//===----------------------------------------------------------------------===//
+// --- handles ------------------------------------------------------------------------------------
 
 // The brackets are left out where there are no subtypes, and may not be empty.
 template <typename Handle> static Type parseHandle(AsmParser &parser) {
@@ -202,9 +198,7 @@ void ResourceType::print(AsmPrinter &printer) const { printHandle(printer, getSu
 Type VariantType::parse(AsmParser &parser) { return parseHandle<VariantType>(parser); }
 void VariantType::print(AsmPrinter &printer) const { printHandle(printer, getSubtypes()); }
 
-//===----------------------------------------------------------------------===//
-// VersionAttr
-//===----------------------------------------------------------------------===//
+// --- VersionAttr --------------------------------------------------------------------------------
 
 Attribute VersionAttr::parse(AsmParser &parser, Type) {
   int32_t producer, minConsumer;
@@ -235,9 +229,7 @@ void VersionAttr::print(AsmPrinter &printer) const {
   printer << '>';
 }
 
-//===----------------------------------------------------------------------===//
-// ShapeAttr
-//===----------------------------------------------------------------------===//
+// --- ShapeAttr ----------------------------------------------------------------------------------
 
 LogicalResult ShapeAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                 ArrayRef<int64_t> dims, bool unranked) {
@@ -285,9 +277,7 @@ void ShapeAttr::print(AsmPrinter &printer) const {
   printer << '>';
 }
 
-//===----------------------------------------------------------------------===//
-// FuncAttr, PlaceholderAttr
-//===----------------------------------------------------------------------===//
+// --- FuncAttr, PlaceholderAttr ------------------------------------------------------------------
 
 // A symbol reference can't be written with an empty name.
 static ParseResult parseFunctionName(AsmParser &parser, SymbolRefAttr &name) {
@@ -333,9 +323,7 @@ void PlaceholderAttr::print(AsmPrinter &printer) const {
   printer << '>';
 }
 
-//===----------------------------------------------------------------------===//
-// FullTypeAttr
-//===----------------------------------------------------------------------===//
+// --- FullTypeAttr -------------------------------------------------------------------------------
 
 namespace {
 struct FullTypeName {
@@ -461,9 +449,7 @@ void FullTypeAttr::print(AsmPrinter &printer) const {
   printer << '>';
 }
 
-//===----------------------------------------------------------------------===//
-// Encoded messages
-//===----------------------------------------------------------------------===//
+// --- encoded messages ---------------------------------------------------------------------------
 
 static ParseResult parseBytes(AsmParser &parser, std::string &bytes) {
   SMLoc loc = parser.getCurrentLocation();

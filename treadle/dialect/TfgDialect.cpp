@@ -98,9 +98,7 @@ void *TfgDialect::getRegisteredInterfaceForOp(TypeID interface, OperationName op
   return nullptr;
 }
 
-//===----------------------------------------------------------------------===//
-// Aliases for types and attributes of tf_type
-//===----------------------------------------------------------------------===//
+// --- aliases for types and attributes of tf_type ------------------------------------------------
 
 Type TfgDialect::parseType(DialectAsmParser &parser) const {
   SMLoc loc = parser.getCurrentLocation();
@@ -135,9 +133,7 @@ void TfgDialect::printAttribute(Attribute attr, DialectAsmPrinter &printer) cons
   (void)generatedAttributePrinter(attr, printer);
 }
 
-//===----------------------------------------------------------------------===//
-// Text form of nodes
-//===----------------------------------------------------------------------===//
+// --- text form of nodes -------------------------------------------------------------------------
 
 bool tfg::isBareOpName(StringRef opType) {
   if (opType.empty() || !(llvm::isAlpha(opType.front()) || opType.front() == '_'))

@@ -22,9 +22,7 @@ using tf_type::OpaqueTensorType;
 #define GET_OP_CLASSES
 #include "treadle/dialect/TfgOps.cpp.inc"
 
-//===----------------------------------------------------------------------===//
-// Node
-//===----------------------------------------------------------------------===//
+// --- node ---------------------------------------------------------------------------------------
 
 bool Node::isNode(Operation *op) {
   return isa_and_nonnull<TfgDialect>(op->getDialect()) &&
@@ -58,9 +56,7 @@ Value tfg::controlTokenOf(Value value) {
   return Node(value.getDefiningOp()).controlResult();
 }
 
-//===----------------------------------------------------------------------===//
-// Verification of nodes
-//===----------------------------------------------------------------------===//
+// --- verification of nodes ----------------------------------------------------------------------
 
 InFlightDiagnostic tfg::emitNodeError(Node node) {
   StringRef name = node.name();
@@ -183,9 +179,7 @@ LogicalResult tfg::verifyNodes(Block &block, bool generic) {
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// GraphOp
-//===----------------------------------------------------------------------===//
+// --- GraphOp ------------------------------------------------------------------------------------
 
 void GraphOp::build(OpBuilder &, OperationState &state, tf_type::VersionAttr version) {
   state.addAttribute(getVersionAttrName(state.name), version);
@@ -196,9 +190,7 @@ StringRef GraphOp::getDefaultDialect() { return TfgDialect::getDialectNamespace(
 
 LogicalResult GraphOp::verifyRegions() { return verifyNodes(*getBody(), /*generic=*/false); }
 
-//===----------------------------------------------------------------------===//
-// FuncOp
-//===----------------------------------------------------------------------===//
+// --- FuncOp -------------------------------------------------------------------------------------
 
 void FuncOp::build(OpBuilder &builder, OperationState &state, StringRef name, FunctionType type,
                    bool generic) {
@@ -461,9 +453,7 @@ LogicalResult FuncOp::verifyRegions() {
   return verifyReturnedValues(*this, returnOp);
 }
 
-//===----------------------------------------------------------------------===//
-// ReturnOp
-//===----------------------------------------------------------------------===//
+// --- ReturnOp -----------------------------------------------------------------------------------
 
 void ReturnOp::build(OpBuilder &builder, OperationState &state, ValueRange data,
                      ValueRange control) {
@@ -548,9 +538,7 @@ LogicalResult ReturnOp::verify() {
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// GetResultOp
-//===----------------------------------------------------------------------===//
+// --- GetResultOp --------------------------------------------------------------------------------
 
 // get_result(%node) "output" : 0, also read without parentheses
 ParseResult GetResultOp::parse(OpAsmParser &parser, OperationState &state) {

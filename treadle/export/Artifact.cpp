@@ -70,9 +70,7 @@ static bool isLeftOut(StringRef attribute) {
   return attribute.starts_with("sdy.") || attribute.starts_with("treadle.");
 }
 
-//===----------------------------------------------------------------------===//
-// Regions
-//===----------------------------------------------------------------------===//
+// --- regions ------------------------------------------------------------------------------------
 
 /// Values get numbers in order, those of inner regions behind those of the region around them.
 uint64_t ArtifactWriter::numberValues(Region &region) {
@@ -126,9 +124,7 @@ std::string ArtifactWriter::isolatedBytes(const std::string &region) const {
              : head + region;
 }
 
-//===----------------------------------------------------------------------===//
-// Operations
-//===----------------------------------------------------------------------===//
+// --- operations ---------------------------------------------------------------------------------
 
 Expected<void> ArtifactWriter::checkForm(Operation *op, const bytecode::VhloOp &as) const {
   if (!as.expresses || as.expresses(op))
@@ -296,9 +292,7 @@ Expected<std::string> ArtifactWriter::opBytes(Operation *op) {
   return bytes ? bytes : Expected<std::string>(at(op, bytes.error()));
 }
 
-//===----------------------------------------------------------------------===//
-// Modules
-//===----------------------------------------------------------------------===//
+// --- modules ------------------------------------------------------------------------------------
 
 Expected<std::string> ArtifactWriter::moduleBytes(ModuleOp program) {
   std::string body = TREADLE_TRY(regionBytes(program.getBodyRegion()));

@@ -82,9 +82,7 @@ Expected<void> EntryWriter::checkVersion(StringRef since, StringRef what) const 
                                   " is the first that has it"));
 }
 
-//===----------------------------------------------------------------------===//
-// Types
-//===----------------------------------------------------------------------===//
+// --- types --------------------------------------------------------------------------------------
 
 Expected<uint64_t> EntryWriter::addType(Type type) {
   if (auto known = types.find(type); known != types.end())
@@ -174,9 +172,7 @@ Expected<std::string> EntryWriter::quantizedBytes(OpaqueType type) {
   return head + varint(static_cast<uint64_t>(*grid.axis)) + range + scales + listBytes(grid.zeros);
 }
 
-//===----------------------------------------------------------------------===//
-// Attributes
-//===----------------------------------------------------------------------===//
+// --- attributes ---------------------------------------------------------------------------------
 
 uint64_t EntryWriter::addText(StringRef text) {
   return file.addAttribute("vhlo", varints({vhlo::String, file.addString(text.str())}));
@@ -276,9 +272,7 @@ Expected<std::string> EntryWriter::attributeBytes(Attribute value) {
   return bytes;
 }
 
-//===----------------------------------------------------------------------===//
-// Fields
-//===----------------------------------------------------------------------===//
+// --- fields -------------------------------------------------------------------------------------
 
 static Error noSuchField(StringRef expected, Attribute value) {
   return invalidArgument("it is '", textOf(value), "', expected ", expected.str());
@@ -402,9 +396,7 @@ Expected<uint64_t> EntryWriter::addField(const Field &field) {
   return Unexpected(internal("a field of unknown kind"));
 }
 
-//===----------------------------------------------------------------------===//
-// MLIR's own
-//===----------------------------------------------------------------------===//
+// --- MLIR's own ---------------------------------------------------------------------------------
 
 uint64_t EntryWriter::addBuiltinText(StringRef text) {
   return file.addAttribute("builtin", varints({builtin::String, file.addString(text.str())}));

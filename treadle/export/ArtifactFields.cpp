@@ -133,9 +133,7 @@ static constexpr FieldRow rows[] = {
     {"window_strides", Numbers, Missing::Ones},
 };
 
-//===----------------------------------------------------------------------===//
-// Values in the forms of text
-//===----------------------------------------------------------------------===//
+// --- values in the forms of text ----------------------------------------------------------------
 
 bool artifact::holdsNumbers(Attribute value) {
   return isa_and_nonnull<DenseI64ArrayAttr, DenseBoolArrayAttr, DenseIntElementsAttr, ArrayAttr>(
@@ -195,9 +193,7 @@ bool artifact::isDefault(Attribute value) {
   return false;
 }
 
-//===----------------------------------------------------------------------===//
-// Fields
-//===----------------------------------------------------------------------===//
+// --- fields -------------------------------------------------------------------------------------
 
 /// How many dimensions the op's windows have.
 static size_t numWindowDims(Operation *op, const NamedAttrList &all) {

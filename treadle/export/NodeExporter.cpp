@@ -55,9 +55,7 @@ StringRef NodeExporter::nameOf(Value value) {
   return name.empty() ? StringRef(madeNames[node.getOperation()]) : name;
 }
 
-//===----------------------------------------------------------------------===//
-// Inputs
-//===----------------------------------------------------------------------===//
+// --- inputs -------------------------------------------------------------------------------------
 
 Expected<std::string> NodeExporter::spellResult(OpResult result) {
   tfg::Node node(result.getOwner());
@@ -134,9 +132,7 @@ Expected<void> NodeExporter::exportInputs(tfg::Node node, pb::NodeDef &def) {
   return {};
 }
 
-//===----------------------------------------------------------------------===//
-// Attributes
-//===----------------------------------------------------------------------===//
+// --- attributes ---------------------------------------------------------------------------------
 
 Expected<void> NodeExporter::exportAttrs(tfg::Node node, pb::NodeDef &def) {
   auto &map = *def.mutable_attr();

@@ -20,9 +20,7 @@ using Structure = ModelFunction::Structure;
 using Traced = ModelFunction::Variant;
 using Value = pb::StructuredValue;
 
-//===----------------------------------------------------------------------===//
-// Python values
-//===----------------------------------------------------------------------===//
+// --- Python values ------------------------------------------------------------------------------
 
 std::string numberText(double value) {
   char text[40];
@@ -114,9 +112,7 @@ Structure::Kind kindOf(const Value &value) {
   }
 }
 
-//===----------------------------------------------------------------------===//
-// Arguments and results
-//===----------------------------------------------------------------------===//
+// --- arguments and results ----------------------------------------------------------------------
 
 /// What Python knows of a function's arguments.
 struct ArgumentNames {
@@ -246,9 +242,7 @@ private:
   const bool isBare;
 };
 
-//===----------------------------------------------------------------------===//
-// Objects
-//===----------------------------------------------------------------------===//
+// --- objects ------------------------------------------------------------------------------------
 
 ModelObject objectOf(const pb::MetaGraphDef &meta, const pb::SavedObject &node) {
   ModelObject object;

@@ -66,9 +66,7 @@ NodeImporter::~NodeImporter() {
   standIn->destroy();
 }
 
-//===----------------------------------------------------------------------===//
-// Names
-//===----------------------------------------------------------------------===//
+// --- names --------------------------------------------------------------------------------------
 
 /// `op` is empty for an argument.
 static Expected<void> checkName(StringRef name, StringRef op) {
@@ -109,9 +107,7 @@ Expected<void> NodeImporter::addArgument(StringRef argument, BlockArgument value
   return addName(argument, producer);
 }
 
-//===----------------------------------------------------------------------===//
-// Attributes
-//===----------------------------------------------------------------------===//
+// --- attributes ---------------------------------------------------------------------------------
 
 bool NodeImporter::isCanonical(const Endpoint &endpoint) const {
   if (endpoint.isControl)
@@ -193,9 +189,7 @@ Expected<void> NodeImporter::convertTypes(const OpSignature &signature, Attrs at
   return {};
 }
 
-//===----------------------------------------------------------------------===//
-// Inputs
-//===----------------------------------------------------------------------===//
+// --- inputs -------------------------------------------------------------------------------------
 
 static Error noSuchOutput(const Endpoint &endpoint, tfg::Node producer, unsigned size) {
   std::string source = text(endpoint.node), output = text(endpoint.output);
@@ -348,9 +342,7 @@ Expected<void> NodeImporter::checkInputCount(const OpSignature &signature, size_
       invalidArgument("has ", plural(numData, "data input"), ", expected ", inputTypes.size()));
 }
 
-//===----------------------------------------------------------------------===//
-// Nodes
-//===----------------------------------------------------------------------===//
+// --- nodes --------------------------------------------------------------------------------------
 
 Expected<void> NodeImporter::noted(Error error) {
   Error told = error;
@@ -465,9 +457,7 @@ Expected<void> NodeImporter::addReturn(ArrayRef<Return> data, ArrayRef<Return> c
   return {};
 }
 
-//===----------------------------------------------------------------------===//
-// Knots
-//===----------------------------------------------------------------------===//
+// --- knots --------------------------------------------------------------------------------------
 
 /// Gives the node as many results as its users ask for.
 void NodeImporter::rebuild(unsigned id, const UnknownOutputs &outputs) {

@@ -150,9 +150,7 @@ Attribute graphdef::findAttr(Attrs attrs, StringAttr key) {
   return {};
 }
 
-//===----------------------------------------------------------------------===//
-// Functions
-//===----------------------------------------------------------------------===//
+// --- functions ----------------------------------------------------------------------------------
 
 static ArgSpec makeArg(MLIRContext *context, TypeTable &types, OpSignature &signature,
                        const pb::OpDef::ArgDef &arg) {
@@ -237,9 +235,7 @@ void OpSignatures::addFunction(tfg::FuncOp func) {
   signatures[name] = std::move(signature);
 }
 
-//===----------------------------------------------------------------------===//
-// Ops
-//===----------------------------------------------------------------------===//
+// --- ops ----------------------------------------------------------------------------------------
 
 std::unique_ptr<OpSignature> OpSignatures::make(StringRef op) {
   auto signature = std::make_unique<OpSignature>(OperationName(("tfg." + op).str(), context),
@@ -259,9 +255,7 @@ const OpSignature &OpSignatures::lookup(StringRef op) {
   return *signature;
 }
 
-//===----------------------------------------------------------------------===//
-// Inputs and outputs
-//===----------------------------------------------------------------------===//
+// --- inputs and outputs -------------------------------------------------------------------------
 
 Expected<Type> OpSignatures::elementType(const OpSignature &signature, const ArgSpec &arg,
                                          Attrs attrs) {

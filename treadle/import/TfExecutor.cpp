@@ -143,9 +143,7 @@ void FunctionReader::restoreOrder(Block &target) {
     node->moveBefore(&target, target.begin());
 }
 
-//===----------------------------------------------------------------------===//
-// Functions
-//===----------------------------------------------------------------------===//
+// --- functions ----------------------------------------------------------------------------------
 
 /// The name that stands for an argument in `tfg.name`, its location, or what a user called it.
 static std::string argumentName(func::FuncOp func, unsigned index) {
@@ -241,9 +239,7 @@ LogicalResult FunctionReader::readFunction() {
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// @main
-//===----------------------------------------------------------------------===//
+// --- @main --------------------------------------------------------------------------------------
 
 /// The names that `tf.entry_function` lists.
 SmallVector<StringRef> FunctionReader::entryNames(StringRef key) {

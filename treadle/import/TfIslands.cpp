@@ -75,9 +75,7 @@ LogicalResult TfBodyReader::readGraph(tfe::GraphOp graph) {
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// v1 control flow
-//===----------------------------------------------------------------------===//
+// --- v1 control flow ----------------------------------------------------------------------------
 
 static SmallVector<Type> dataTypes(TypeRange types) {
   return llvm::filter_to_vector(
@@ -110,9 +108,7 @@ void TfBodyReader::readSink(tfe::NextIterationSinkOp sink) {
   node->moveBefore(builder.getInsertionBlock(), builder.getInsertionPoint());
 }
 
-//===----------------------------------------------------------------------===//
-// Operations in order
-//===----------------------------------------------------------------------===//
+// --- operations in order ------------------------------------------------------------------------
 
 /// Whether the order of such nodes matters: those with effects, and whatever nobody knows.
 static bool hasEffects(tfg::Node node) {
@@ -207,9 +203,7 @@ LogicalResult TfBodyReader::readInOrder(Block &block, ValueRange begin,
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// Islands
-//===----------------------------------------------------------------------===//
+// --- islands ------------------------------------------------------------------------------------
 
 LogicalResult TfBodyReader::readIsland(tfe::IslandOp island) {
   auto body = island.getEntry().without_terminator();

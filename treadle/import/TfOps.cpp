@@ -41,9 +41,7 @@ StringRef graphdef::executorOp(StringRef op) {
   return op;
 }
 
-//===----------------------------------------------------------------------===//
-// Names
-//===----------------------------------------------------------------------===//
+// --- names --------------------------------------------------------------------------------------
 
 static void collectNames(Location location, SmallVectorImpl<StringRef> &names) {
   if (auto named = dyn_cast<NameLoc>(location)) {
@@ -86,9 +84,7 @@ std::string LocationNames::numbered(StringRef base) {
   return name;
 }
 
-//===----------------------------------------------------------------------===//
-// Attributes
-//===----------------------------------------------------------------------===//
+// --- attributes ---------------------------------------------------------------------------------
 
 static NamedAttrList allAttrs(Operation *op) {
   NamedAttrList attrs(op->getAttrDictionary());
@@ -148,9 +144,7 @@ static void complete(NodeParts &parts, const NamedAttrList &stated, TypeRange in
   }
 }
 
-//===----------------------------------------------------------------------===//
-// Ops
-//===----------------------------------------------------------------------===//
+// --- ops ----------------------------------------------------------------------------------------
 
 static bool isReference(TypeRange types) {
   auto tensor = types.empty() ? TensorType() : dyn_cast<TensorType>(types.front());

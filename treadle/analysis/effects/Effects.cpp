@@ -82,9 +82,7 @@ void sortAndUnique(SmallVectorImpl<Effect> &effects) {
 
 } // namespace
 
-//===----------------------------------------------------------------------===//
-// Resources
-//===----------------------------------------------------------------------===//
+// --- resources ----------------------------------------------------------------------------------
 
 ResourceId EffectAnalysis::intern(Resource resource, StringRef key) {
   auto [entry, isNew] = byKey.try_emplace(key, resources.size());
@@ -192,9 +190,7 @@ ArrayRef<Effect> EffectAnalysis::of(Node node) const {
   return entry == effects.end() ? ArrayRef<Effect>() : entry->second;
 }
 
-//===----------------------------------------------------------------------===//
-// Calls
-//===----------------------------------------------------------------------===//
+// --- calls --------------------------------------------------------------------------------------
 
 EffectAnalysis::Call EffectAnalysis::bind(Node node, FuncOp function) {
   Call call{function, {}};
@@ -242,9 +238,7 @@ EffectAnalysis::IdSet EffectAnalysis::substitute(ArrayRef<ResourceId> ids, FuncO
   return out;
 }
 
-//===----------------------------------------------------------------------===//
-// Flow of handles
-//===----------------------------------------------------------------------===//
+// --- flow of handles ----------------------------------------------------------------------------
 
 EffectAnalysis::IdSet EffectAnalysis::resultHandles(Node node, unsigned index,
                                                     ArrayRef<Call> calls) {
@@ -397,9 +391,7 @@ bool EffectAnalysis::noteContents(Node node) {
   return changed;
 }
 
-//===----------------------------------------------------------------------===//
-// Effects
-//===----------------------------------------------------------------------===//
+// --- effects ------------------------------------------------------------------------------------
 
 void EffectAnalysis::addHandleEffects(Node node, Access access, EffectSet &out) {
   for (auto [i, input] : llvm::enumerate(node.data())) {
@@ -521,9 +513,7 @@ EffectAnalysis::Summary EffectAnalysis::summarize(FuncOp function) {
   return summary;
 }
 
-//===----------------------------------------------------------------------===//
-// Aliases
-//===----------------------------------------------------------------------===//
+// --- aliases ------------------------------------------------------------------------------------
 
 bool EffectAnalysis::addAlias(ResourceId a, ResourceId b) {
   return a != b && aliases[a].insert(b) && aliases[b].insert(a);
@@ -563,9 +553,7 @@ bool EffectAnalysis::noteAliases(const Call &call) {
   return changed;
 }
 
-//===----------------------------------------------------------------------===//
-// The module
-//===----------------------------------------------------------------------===//
+// --- the module ---------------------------------------------------------------------------------
 
 std::vector<Block *> EffectAnalysis::bodiesCalleesFirst(ModuleOp module) {
   std::vector<Block *> order;

@@ -5,9 +5,7 @@ using namespace treadle;
 
 using Delimiter = AsmParser::Delimiter;
 
-//===----------------------------------------------------------------------===//
-// Meshes and shardings
-//===----------------------------------------------------------------------===//
+// --- meshes and shardings -----------------------------------------------------------------------
 
 namespace {
 
@@ -217,9 +215,7 @@ Attribute sdy::parseAttribute(DialectAsmParser &parser) {
   return StringAttr::get(parser.getContext(), kind);
 }
 
-//===----------------------------------------------------------------------===//
-// Operations
-//===----------------------------------------------------------------------===//
+// --- operations ---------------------------------------------------------------------------------
 
 static ParseResult add(OperationState &state, StringRef name, FailureOr<Attribute> value) {
   if (failed(value))

@@ -8,9 +8,7 @@ using namespace mlir;
 using namespace treadle;
 using namespace treadle::stablehlo;
 
-//===----------------------------------------------------------------------===//
-// Types
-//===----------------------------------------------------------------------===//
+// --- types --------------------------------------------------------------------------------------
 
 bool stablehlo::fits(int64_t a, int64_t b) { return a == b || isUnknown(a) || isUnknown(b); }
 
@@ -81,9 +79,7 @@ LogicalResult stablehlo::verifyPairwise(Operation *op) {
   return expectTypes(op, "its results are", op->getResultTypes(), op->getOperandTypes());
 }
 
-//===----------------------------------------------------------------------===//
-// Expectations
-//===----------------------------------------------------------------------===//
+// --- expectations -------------------------------------------------------------------------------
 
 LogicalResult stablehlo::expectShape(Operation *op, Value result, ArrayRef<int64_t> expected) {
   RankedTensorType type = ranked(result);
@@ -169,9 +165,7 @@ LogicalResult stablehlo::expectTypes(Operation *op, StringRef what, TypeRange fo
   return op->emitOpError(what) << " (" << found << "), expected (" << expected << ")";
 }
 
-//===----------------------------------------------------------------------===//
-// Windows
-//===----------------------------------------------------------------------===//
+// --- windows ------------------------------------------------------------------------------------
 
 FailureOr<SmallVector<WindowDim>>
 stablehlo::windowOf(Operation *op, const WindowAttributes &attributes, size_t rank) {
@@ -196,9 +190,7 @@ stablehlo::windowOf(Operation *op, const WindowAttributes &attributes, size_t ra
   return dims;
 }
 
-//===----------------------------------------------------------------------===//
-// Regions
-//===----------------------------------------------------------------------===//
+// --- regions ------------------------------------------------------------------------------------
 
 /// Elements may be accumulated in a wider type of their kind.
 static bool isWidened(Type from, Type to) {

@@ -12,9 +12,7 @@
 using namespace mlir;
 using namespace treadle;
 
-//===----------------------------------------------------------------------===//
-// Values
-//===----------------------------------------------------------------------===//
+// --- values -------------------------------------------------------------------------------------
 
 static Attribute keywordValue(StringRef word, Builder &builder) {
   if (word == "true" || word == "false")
@@ -112,9 +110,7 @@ FailureOr<Attribute> stablehlo::parseValue(AsmParser &parser) {
   return keywordValue(word, parser.getBuilder());
 }
 
-//===----------------------------------------------------------------------===//
-// Keys
-//===----------------------------------------------------------------------===//
+// --- keys ---------------------------------------------------------------------------------------
 
 namespace {
 
@@ -313,9 +309,7 @@ ParseResult OpReader::addKey(StringRef key, Attribute value) {
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// Types
-//===----------------------------------------------------------------------===//
+// --- types --------------------------------------------------------------------------------------
 
 ParseResult OpReader::resolve(TypeRange operandTypes, TypeRange resultTypes) {
   state.addTypes(resultTypes);
@@ -372,9 +366,7 @@ ParseResult OpReader::assignTypes(ArrayRef<Type> types) {
          << types.size() << " types, expected a function type";
 }
 
-//===----------------------------------------------------------------------===//
-// Ops of other forms
-//===----------------------------------------------------------------------===//
+// --- ops of other forms -------------------------------------------------------------------------
 
 static ParseResult parseConstant(OpAsmParser &parser, OperationState &state) {
   Attribute value;

@@ -198,9 +198,7 @@ LogicalResult CollectivePermuteOp::verify() {
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// The host
-//===----------------------------------------------------------------------===//
+// --- the host -----------------------------------------------------------------------------------
 
 /// Tensors, and a token behind them.
 static LogicalResult expectToken(Operation *op) {

@@ -92,9 +92,7 @@ LogicalResult MapOp::verifyRegions() {
                      TypeRange(Type(RankedTensorType::get({}, elementOf(getResult())))));
 }
 
-//===----------------------------------------------------------------------===//
-// Values from nowhere
-//===----------------------------------------------------------------------===//
+// --- values from nowhere ------------------------------------------------------------------------
 
 LogicalResult IotaOp::verify() {
   RankedTensorType type = ranked(getOutput());

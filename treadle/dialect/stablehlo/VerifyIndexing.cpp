@@ -110,9 +110,7 @@ SmallVector<int64_t> IndexDims::shape(RankedTensorType indices, ArrayRef<int64_t
   return out;
 }
 
-//===----------------------------------------------------------------------===//
-// Gathers
-//===----------------------------------------------------------------------===//
+// --- gathers ------------------------------------------------------------------------------------
 
 static IndexDims gatherDims(DictionaryAttr fields) {
   return {fields,
@@ -171,9 +169,7 @@ LogicalResult DynamicGatherOp::verify() {
   return expectShape(*this, getResult(), dims.shape(indices, window));
 }
 
-//===----------------------------------------------------------------------===//
-// Scatters
-//===----------------------------------------------------------------------===//
+// --- scatters -----------------------------------------------------------------------------------
 
 static LogicalResult expectUpdates(Operation *op, RankedTensorType operand,
                                    RankedTensorType indices, RankedTensorType updates,

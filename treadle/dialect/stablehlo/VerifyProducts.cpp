@@ -6,9 +6,7 @@ using namespace mlir;
 using namespace treadle;
 using namespace treadle::stablehlo;
 
-//===----------------------------------------------------------------------===//
-// Products
-//===----------------------------------------------------------------------===//
+// --- products -----------------------------------------------------------------------------------
 
 LogicalResult DotOp::verify() {
   RankedTensorType a = ranked(getLhs()), b = ranked(getRhs());
@@ -83,9 +81,7 @@ LogicalResult DotGeneralOp::verify() {
   return expectShape(*this, getResult(), expected);
 }
 
-//===----------------------------------------------------------------------===//
-// Convolutions
-//===----------------------------------------------------------------------===//
+// --- convolutions -------------------------------------------------------------------------------
 
 /// Each dimension of the type has one place in the layout.
 static LogicalResult expectLayout(Operation *op, RankedTensorType type, const ConvLayout &layout,
@@ -222,9 +218,7 @@ LogicalResult ConvolutionOp::verify() { return verifyConvolution(*this); }
 
 LogicalResult DynamicConvOp::verify() { return verifyConvolution(*this); }
 
-//===----------------------------------------------------------------------===//
-// Linear algebra
-//===----------------------------------------------------------------------===//
+// --- linear algebra -----------------------------------------------------------------------------
 
 /// The last two dimensions are one matrix, as wide as high.
 static LogicalResult expectSquare(Operation *op, Value value) {
@@ -296,9 +290,7 @@ LogicalResult FftOp::verify() {
   return expectShape(*this, getResult(), expected);
 }
 
-//===----------------------------------------------------------------------===//
-// Normalization
-//===----------------------------------------------------------------------===//
+// --- normalization ------------------------------------------------------------------------------
 
 /// `vectors` have a number for each feature.
 static LogicalResult expectFeatures(Operation *op, int64_t feature, ValueRange vectors,

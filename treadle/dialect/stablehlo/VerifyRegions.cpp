@@ -12,9 +12,7 @@ static SmallVector<Type> elementsOf(ValueRange values) {
   return llvm::map_to_vector(values, [](Value value) { return elementOf(value); });
 }
 
-//===----------------------------------------------------------------------===//
-// Reductions and windows
-//===----------------------------------------------------------------------===//
+// --- reductions and windows ---------------------------------------------------------------------
 
 /// Inputs of one shape, and a scalar for each to begin with.
 static LogicalResult expectInits(Operation *op, OperandRange inputs, OperandRange inits) {
@@ -175,9 +173,7 @@ LogicalResult chlo::TopKOp::verify() { return verifyTopK(*this); }
 
 LogicalResult mhlo::TopKOp::verify() { return verifyTopK(*this); }
 
-//===----------------------------------------------------------------------===//
-// Control flow
-//===----------------------------------------------------------------------===//
+// --- control flow -------------------------------------------------------------------------------
 
 LogicalResult WhileOp::verifyRegions() {
   Block &test = getCond().front(), &body = getBody().front();

@@ -7,9 +7,7 @@ using namespace mlir;
 using namespace treadle;
 using namespace treadle::stablehlo;
 
-//===----------------------------------------------------------------------===//
-// Broadcasts and reshapes
-//===----------------------------------------------------------------------===//
+// --- broadcasts and reshapes --------------------------------------------------------------------
 
 static unsigned bitsOf(Type element) {
   if (auto complex = dyn_cast<ComplexType>(element))
@@ -141,9 +139,7 @@ LogicalResult SetDimensionSizeOp::verify() {
   return from ? expectDim(*this, getDimension(), from.getRank(), "dimension") : success();
 }
 
-//===----------------------------------------------------------------------===//
-// Concatenations and pads
-//===----------------------------------------------------------------------===//
+// --- concatenations and pads --------------------------------------------------------------------
 
 LogicalResult ConcatenateOp::verify() {
   if (getInputs().empty())
@@ -231,9 +227,7 @@ LogicalResult DynamicPadOp::verify() {
                                          : success();
 }
 
-//===----------------------------------------------------------------------===//
-// Slices
-//===----------------------------------------------------------------------===//
+// --- slices -------------------------------------------------------------------------------------
 
 LogicalResult SliceOp::verify() {
   RankedTensorType from = ranked(getOperand());

@@ -46,9 +46,7 @@ static Expected<Attribute> readElements(EntryReader &from) {
   return bytecode::readElements(from, type, TREADLE_TRY(from.blob()));
 }
 
-//===----------------------------------------------------------------------===//
-// Locations
-//===----------------------------------------------------------------------===//
+// --- locations ----------------------------------------------------------------------------------
 
 static Expected<LocationAttr> readPart(EntryReader &from) {
   return from.attributeOf<LocationAttr>("location");
@@ -108,9 +106,7 @@ static Expected<Attribute> readUnknown(EntryReader &from) {
   return Attribute(UnknownLoc::get(from.context));
 }
 
-//===----------------------------------------------------------------------===//
-// Types
-//===----------------------------------------------------------------------===//
+// --- types --------------------------------------------------------------------------------------
 
 static Expected<Type> readIntegerType(EntryReader &from) {
   uint64_t packed = TREADLE_TRY(from.at.varint());

@@ -73,9 +73,7 @@ private:
 
 } // namespace
 
-//===----------------------------------------------------------------------===//
-// Values
-//===----------------------------------------------------------------------===//
+// --- values -------------------------------------------------------------------------------------
 
 Expected<void> OperationReader::define(const Cursor &at, ValueRange values) {
   if (scopes.empty() || scopes.back().values.size() + values.size() > scopes.back().count)
@@ -109,9 +107,7 @@ Expected<void> OperationReader::skipUseOrders(Cursor &at, size_t numValues) {
   return {};
 }
 
-//===----------------------------------------------------------------------===//
-// Blocks and regions
-//===----------------------------------------------------------------------===//
+// --- blocks and regions -------------------------------------------------------------------------
 
 Expected<void> OperationReader::readArguments(Cursor &at, Block &block) {
   size_t count = TREADLE_TRY(at.count());
@@ -190,9 +186,7 @@ Expected<void> OperationReader::readRegionsAt(Cursor &at, OperationState &state,
   return readRegions(section.content, state, isFunction);
 }
 
-//===----------------------------------------------------------------------===//
-// Operations
-//===----------------------------------------------------------------------===//
+// --- operations ---------------------------------------------------------------------------------
 
 /// Those that say which part of a value a device has, by name; what other ops say is left out.
 Expected<void> OperationReader::readShardyFields(Cursor &from, SourceOp &source) {
@@ -321,9 +315,7 @@ Expected<OwningOpRef<ModuleOp>> OperationReader::read() {
   return OwningOpRef<ModuleOp>(inner);
 }
 
-//===----------------------------------------------------------------------===//
-// Files
-//===----------------------------------------------------------------------===//
+// --- files --------------------------------------------------------------------------------------
 
 bool treadle::isBytecode(std::string_view bytes) {
   return StringRef(bytes).starts_with(StringRef("ML\xefR", 4));

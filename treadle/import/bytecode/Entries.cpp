@@ -18,9 +18,7 @@ Entries::Entries(MLIRContext &context, const Layout &layout) : context(context),
   types.resize(layout.types.size());
 }
 
-//===----------------------------------------------------------------------===//
-// Tables
-//===----------------------------------------------------------------------===//
+// --- tables -------------------------------------------------------------------------------------
 
 static Expected<Attribute> parseText(MLIRContext &context, StringRef text, Attribute) {
   size_t length = 0;
@@ -113,9 +111,7 @@ Expected<LocationAttr> Entries::locationAt(Cursor &at) {
   return Unexpected(at.damaged("expected a location"));
 }
 
-//===----------------------------------------------------------------------===//
-// One entry
-//===----------------------------------------------------------------------===//
+// --- one entry ----------------------------------------------------------------------------------
 
 Expected<Attribute> EntryReader::attributeOfIndex(size_t index) {
   Attribute found = TREADLE_TRY(entries.attribute(index));
@@ -210,9 +206,7 @@ EntryReader::checked(llvm::function_ref<Type(llvm::function_ref<InFlightDiagnost
   return Unexpected(at.damaged("there is no such type: ", why));
 }
 
-//===----------------------------------------------------------------------===//
-// Values
-//===----------------------------------------------------------------------===//
+// --- values -------------------------------------------------------------------------------------
 
 Attribute bytecode::numbersAttribute(MLIRContext *context, ArrayRef<int64_t> values) {
   return DenseI64ArrayAttr::get(context, values);
@@ -265,9 +259,7 @@ Expected<Attribute> bytecode::readElements(EntryReader &from, Type type, StringR
   return DenseElementsAttr::getFromRawBuffer(tensor, ArrayRef(bytes.data(), bytes.size()));
 }
 
-//===----------------------------------------------------------------------===//
-// Types
-//===----------------------------------------------------------------------===//
+// --- types --------------------------------------------------------------------------------------
 
 Expected<Type> bytecode::readComplexType(EntryReader &from) {
   Type element = TREADLE_TRY(from.type());

@@ -246,9 +246,7 @@ Expected<JaxExport> JaxExport::read(std::string_view bytes) {
   return found;
 }
 
-//===----------------------------------------------------------------------===//
-// Programs
-//===----------------------------------------------------------------------===//
+// --- programs -----------------------------------------------------------------------------------
 
 /// The element type of JAX's number; null for one that tensors here haven't.
 static Type elementOf(int dtype, Builder &builder) {

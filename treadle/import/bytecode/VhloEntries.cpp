@@ -9,9 +9,7 @@ using namespace mlir;
 using namespace treadle;
 using namespace treadle::bytecode;
 
-//===----------------------------------------------------------------------===//
-// Enumerations
-//===----------------------------------------------------------------------===//
+// --- enumerations -------------------------------------------------------------------------------
 
 namespace {
 struct EnumRow {
@@ -44,9 +42,7 @@ static Expected<Attribute> readWord(EntryReader &from, const EnumRow &row) {
   return StringAttr::get(from.context, row.words.begin()[value - row.first]);
 }
 
-//===----------------------------------------------------------------------===//
-// Attributes
-//===----------------------------------------------------------------------===//
+// --- attributes ---------------------------------------------------------------------------------
 
 static Expected<Attribute> readArray(EntryReader &from) {
   return ArrayAttr::get(from.context, TREADLE_TRY(from.attributes()));
@@ -123,9 +119,7 @@ static Expected<Attribute> readAccuracy(EntryReader &from) {
                                     builder.getNamedAttr("mode", mode)});
 }
 
-//===----------------------------------------------------------------------===//
-// Meshes of devices
-//===----------------------------------------------------------------------===//
+// --- meshes of devices --------------------------------------------------------------------------
 
 Expected<Attribute> bytecode::readSubAxis(EntryReader &from) {
   Builder builder(from.context);
@@ -182,9 +176,7 @@ Expected<Attribute> bytecode::readVhloAttribute(EntryReader &from) {
   return readByCode<Attribute>(from, code, attributeRows, "an attribute of VHLO");
 }
 
-//===----------------------------------------------------------------------===//
-// Types
-//===----------------------------------------------------------------------===//
+// --- types --------------------------------------------------------------------------------------
 
 template <unsigned width, IntegerType::SignednessSemantics sign = IntegerType::Signless>
 static Expected<Type> readIntegerType(EntryReader &from) {
@@ -201,9 +193,7 @@ static Expected<Type> readBuffer(EntryReader &from) {
   });
 }
 
-//===----------------------------------------------------------------------===//
-// Types without values here: they are kept by name, for an error at what uses them
-//===----------------------------------------------------------------------===//
+// --- types without values here: they are kept by name, for an error at what uses them -----------
 
 static std::string textOf(Type type) {
   std::string text;
@@ -319,9 +309,7 @@ Expected<Type> bytecode::readVhloType(EntryReader &from) {
   return readByCode<Type>(from, code, typeRows, "a type of VHLO");
 }
 
-//===----------------------------------------------------------------------===//
-// The other way
-//===----------------------------------------------------------------------===//
+// --- the other way ------------------------------------------------------------------------------
 
 /// What reads a type from no bytes at all gives that type.
 std::optional<PlainTypeCode> bytecode::vhloCodeOf(Type type) {

@@ -14,9 +14,7 @@ using namespace treadle::bytecode;
 
 using llvm::StringLiteral;
 
-//===----------------------------------------------------------------------===//
-// Attributes
-//===----------------------------------------------------------------------===//
+// --- attributes ---------------------------------------------------------------------------------
 
 namespace {
 
@@ -102,9 +100,7 @@ static Expected<void> makeSymbol(NamedAttrList &attrs, StringRef name) {
   return {};
 }
 
-//===----------------------------------------------------------------------===//
-// Ops
-//===----------------------------------------------------------------------===//
+// --- ops ----------------------------------------------------------------------------------------
 
 static Expected<void> rewriteComparison(NamedAttrList &attrs, MLIRContext *) {
   eraseIf(attrs, "compare_type", [](Attribute value) {
@@ -245,9 +241,7 @@ static Expected<void> rewriteDynamicBroadcast(NamedAttrList &attrs, MLIRContext 
   return {};
 }
 
-//===----------------------------------------------------------------------===//
-// Functions
-//===----------------------------------------------------------------------===//
+// --- functions ----------------------------------------------------------------------------------
 
 static Expected<ArrayAttr> dictionaries(NamedAttrList &attrs, StringRef name, size_t size) {
   Attribute value = attrs.erase(name);
@@ -304,9 +298,7 @@ static Expected<Operation *> createReturn(OpBuilder &builder, SourceOp &&source)
       .getOperation();
 }
 
-//===----------------------------------------------------------------------===//
-// Any op
-//===----------------------------------------------------------------------===//
+// --- any op -------------------------------------------------------------------------------------
 
 static bool hasOneOperand(Operation *op) { return op->getNumOperands() == 1; }
 // Futures are tuples here.

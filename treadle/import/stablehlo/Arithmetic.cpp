@@ -55,9 +55,7 @@ static Value addNode(Body &body, Operation *op, StringRef name, bool isWide = fa
   return body.cast(result, element);
 }
 
-//===----------------------------------------------------------------------===//
-// Ops that are one op
-//===----------------------------------------------------------------------===//
+// --- ops that are one op ------------------------------------------------------------------------
 
 namespace {
 
@@ -171,9 +169,7 @@ static LogicalResult readSame(Body &body, Operation *op) {
   return done(body, op, addNode(body, op, isOfBools ? row->ofBool : row->name, isWide));
 }
 
-//===----------------------------------------------------------------------===//
-// Numbers
-//===----------------------------------------------------------------------===//
+// --- numbers ------------------------------------------------------------------------------------
 
 static LogicalResult readNegate(Body &body, Operation *op) {
   Value x = input(body, op, 0);
@@ -426,9 +422,7 @@ static LogicalResult readReducePrecision(Body &body, Operation *op) {
               body.node("XlaReducePrecision", input(body, op, 0), body.resultType(op), attrs));
 }
 
-//===----------------------------------------------------------------------===//
-// Bits
-//===----------------------------------------------------------------------===//
+// --- bits ---------------------------------------------------------------------------------------
 
 static Type unsignedOf(Type element) {
   return IntegerType::get(element.getContext(), element.getIntOrFloatBitWidth(),
@@ -500,9 +494,7 @@ static LogicalResult readLeadingZeros(Body &body, Operation *op) {
   return done(body, op, bitcast(body, populationCount(body, body.like("Invert", spread)), element));
 }
 
-//===----------------------------------------------------------------------===//
-// Comparisons
-//===----------------------------------------------------------------------===//
+// --- comparisons --------------------------------------------------------------------------------
 
 /// The other bits of what has the sign bit set, inverted.
 static Value flipped(Body &body, Value pattern) {
@@ -541,9 +533,7 @@ static LogicalResult readCompare(Body &body, Operation *op) {
   return done(body, op, body.node(ops.lookup(direction), inputs, body.resultType(op)));
 }
 
-//===----------------------------------------------------------------------===//
-// Constants
-//===----------------------------------------------------------------------===//
+// --- constants ----------------------------------------------------------------------------------
 
 static LogicalResult readConstant(Body &body, Operation *op) {
   auto value = op->getAttr("value");

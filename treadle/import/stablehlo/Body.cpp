@@ -13,9 +13,7 @@ using namespace mlir;
 using namespace treadle;
 using namespace treadle::hlo;
 
-//===----------------------------------------------------------------------===//
-// Attributes of the source
-//===----------------------------------------------------------------------===//
+// --- attributes of the source -------------------------------------------------------------------
 
 SmallVector<int64_t> hlo::numbersOr(Operation *op, StringRef key, size_t count, int64_t value) {
   SmallVector<int64_t> found = numbers(op, key);
@@ -31,9 +29,7 @@ InFlightDiagnostic hlo::unimplementedOp(Operation *op) {
   return op->emitError("unimplemented: ") << op->getName().getStringRef();
 }
 
-//===----------------------------------------------------------------------===//
-// Types
-//===----------------------------------------------------------------------===//
+// --- types --------------------------------------------------------------------------------------
 
 Body::Body(Program &program, Block &target, bool isElementwise)
     : program(program), builder(OpBuilder::atBlockEnd(&target)), isElementwise(isElementwise) {}
@@ -50,9 +46,7 @@ Type Body::convertedType(Type source, bool isElementwise) {
   return RankedTensorType::get(ranked ? ranked.getShape() : ArrayRef<int64_t>(), element);
 }
 
-//===----------------------------------------------------------------------===//
-// Values
-//===----------------------------------------------------------------------===//
+// --- values -------------------------------------------------------------------------------------
 
 static bool isConstant(Operation *op) { return op && (op->getName().stripDialect() == "constant"); }
 
@@ -76,9 +70,7 @@ SmallVector<Value> Body::allOf(ValueRange sources) {
   return llvm::map_to_vector(sources, [&](Value source) { return of(source); });
 }
 
-//===----------------------------------------------------------------------===//
-// Nodes
-//===----------------------------------------------------------------------===//
+// --- nodes --------------------------------------------------------------------------------------
 
 void Body::afterEffects(llvm::SmallVectorImpl<Value> &inputs) const {
   if (lastEffect)
@@ -194,9 +186,7 @@ Attribute Body::func(StringRef name) {
                                 builder.getDictionaryAttr({}));
 }
 
-//===----------------------------------------------------------------------===//
-// Operations
-//===----------------------------------------------------------------------===//
+// --- operations ---------------------------------------------------------------------------------
 
 LogicalResult hlo::readInPlaceOf(Body &body, Operation *op, ArrayRef<Operation *> made,
                                  ValueRange results) {

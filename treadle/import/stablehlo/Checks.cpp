@@ -6,9 +6,7 @@ using namespace mlir;
 using namespace treadle;
 using namespace treadle::hlo;
 
-//===----------------------------------------------------------------------===//
-// Comparisons
-//===----------------------------------------------------------------------===//
+// --- comparisons --------------------------------------------------------------------------------
 
 static Value logical(Body &body, StringRef op, Value a, Value b) { return body.like(op, {a, b}); }
 
@@ -90,9 +88,7 @@ static Value all(Body &body, ArrayRef<Value> flags) {
   return wholes.size() == 1 ? wholes[0] : logical(body, "LogicalAnd", wholes[0], wholes[1]);
 }
 
-//===----------------------------------------------------------------------===//
-// Ops
-//===----------------------------------------------------------------------===//
+// --- ops ----------------------------------------------------------------------------------------
 
 static void assertThat(Body &body, Value condition, StringRef message, ValueRange shown) {
   auto type = RankedTensorType::get({}, tf_type::StringType::get(body.builder.getContext()));

@@ -11,9 +11,7 @@ using namespace mlir;
 using namespace treadle;
 using namespace treadle::hlo;
 
-//===----------------------------------------------------------------------===//
-// Elementwise
-//===----------------------------------------------------------------------===//
+// --- elementwise --------------------------------------------------------------------------------
 
 template <int sign> static LogicalResult readIsInfinite(Body &body, Operation *op) {
   Term x(body, input(body, op, 0));
@@ -45,9 +43,7 @@ static LogicalResult readMulhi(Body &body, Operation *op) {
   return done(body, op, (product >> product.whole(element.getWidth())).as(element));
 }
 
-//===----------------------------------------------------------------------===//
-// Scans
-//===----------------------------------------------------------------------===//
+// --- scans --------------------------------------------------------------------------------------
 
 namespace {
 
@@ -218,9 +214,7 @@ LogicalResult ScanReader::read() {
 
 static LogicalResult readScan(Body &body, Operation *op) { return ScanReader(body, op).read(); }
 
-//===----------------------------------------------------------------------===//
-// Custom calls
-//===----------------------------------------------------------------------===//
+// --- custom calls -------------------------------------------------------------------------------
 
 bool hlo::isMhloCall(StringRef target) {
   return target.consume_front("mhlo.") &&

@@ -10,9 +10,7 @@ using namespace mlir;
 using namespace treadle;
 using namespace treadle::hlo;
 
-//===----------------------------------------------------------------------===//
-// Nodes
-//===----------------------------------------------------------------------===//
+// --- nodes --------------------------------------------------------------------------------------
 
 /// A node that all ranks come to, one after the other.
 static Value exchange(Body &body, StringRef op, ValueRange inputs, Type type, Attrs attrs) {
@@ -90,9 +88,7 @@ static Value stackOfPieces(Body &body, Value x, int64_t dim, int64_t count) {
   return body.node("Transpose", {pieces, body.vector(order)}, type.clone(shape));
 }
 
-//===----------------------------------------------------------------------===//
-// Reductions
-//===----------------------------------------------------------------------===//
+// --- reductions ---------------------------------------------------------------------------------
 
 /// The values of the stack, combined one after another by the op's function.
 static FailureOr<Value> folded(Body &body, Operation *op, Value stack) {
@@ -225,9 +221,7 @@ static LogicalResult readReduceScatter(Body &body, Operation *op) {
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// Moves
-//===----------------------------------------------------------------------===//
+// --- moves --------------------------------------------------------------------------------------
 
 static LogicalResult checkMove(Operation *op) {
   if (op->getNumOperands() == op->getNumResults() && op->getNumResults())
@@ -329,9 +323,7 @@ static LogicalResult readPermute(Body &body, Operation *op) {
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// Numbers of devices
-//===----------------------------------------------------------------------===//
+// --- numbers of devices -------------------------------------------------------------------------
 
 template <bool isReplica> static LogicalResult readDeviceId(Body &body, Operation *op) {
   Type element = elementOf(body.resultType(op));
@@ -342,9 +334,7 @@ template <bool isReplica> static LogicalResult readDeviceId(Body &body, Operatio
   return done(body, op, rank.binary(isReplica ? "FloorDiv" : "FloorMod", partitions).as(element));
 }
 
-//===----------------------------------------------------------------------===//
-// One device
-//===----------------------------------------------------------------------===//
+// --- one device ---------------------------------------------------------------------------------
 
 /// On one device groups of one give back what they are given.
 template <Converter among> static LogicalResult readAmong(Body &body, Operation *op) {

@@ -11,9 +11,7 @@ using namespace mlir;
 using namespace treadle;
 using namespace treadle::hlo;
 
-//===----------------------------------------------------------------------===//
-// Calls
-//===----------------------------------------------------------------------===//
+// --- calls --------------------------------------------------------------------------------------
 
 static size_t sizeOf(func::FuncOp func) {
   size_t size = 0;
@@ -82,9 +80,7 @@ LogicalResult readCall(Body &body, Operation *op) {
 
 } // namespace treadle::hlo
 
-//===----------------------------------------------------------------------===//
-// Regions as functions
-//===----------------------------------------------------------------------===//
+// --- regions as functions -----------------------------------------------------------------------
 
 SmallVector<Value> hlo::capturesOf(MutableArrayRef<Region> regions) {
   llvm::SetVector<Value> used;
@@ -219,9 +215,7 @@ static LogicalResult readCase(Body &body, Operation *op) {
   return readConditional(body, op, "Case");
 }
 
-//===----------------------------------------------------------------------===//
-// Functions of scalars
-//===----------------------------------------------------------------------===//
+// --- functions of scalars -----------------------------------------------------------------------
 
 StringRef hlo::combinerOf(Region &region) {
   if (!llvm::hasSingleElement(region) || region.front().getNumArguments() != 2)
@@ -344,9 +338,7 @@ FailureOr<ScalarFunction> hlo::scalarFunctionOf(Body &body, func::FuncOp functio
   return scalarFunctionOfBlock(body, function.front(), function.getLoc(), {}, function.getName());
 }
 
-//===----------------------------------------------------------------------===//
-// Tokens, barriers, assertions
-//===----------------------------------------------------------------------===//
+// --- tokens, barriers, assertions ---------------------------------------------------------------
 
 /// A token that is there once all of those are.
 static LogicalResult readToken(Body &body, Operation *op) {

@@ -7,9 +7,7 @@ using namespace mlir;
 using namespace treadle;
 using namespace treadle::hlo;
 
-//===----------------------------------------------------------------------===//
-// Conversion
-//===----------------------------------------------------------------------===//
+// --- conversion ---------------------------------------------------------------------------------
 
 /// A float that doesn't fit becomes the nearest integer that there is, NaN becomes 0.
 static Value toInteger(Body &body, Value from, IntegerType to, unsigned bits) {
@@ -124,9 +122,7 @@ static LogicalResult readConvert(Body &body, Operation *op) {
   return done(body, op, body.cast(x, to));
 }
 
-//===----------------------------------------------------------------------===//
-// Bits
-//===----------------------------------------------------------------------===//
+// --- bits ---------------------------------------------------------------------------------------
 
 /// Several numbers of a few bits, along the last dimension, as one number each; the first has the
 /// lowest bits.

@@ -52,9 +52,7 @@ static LogicalResult readDynamicUpdateSlice(Body &body, Operation *op) {
               body.node("XlaDynamicUpdateSlice", {x, update, starts}, body.resultType(op)));
 }
 
-//===----------------------------------------------------------------------===//
-// Dimension numbers as TensorFlow's ops have them: a message in protobuf's wire format
-//===----------------------------------------------------------------------===//
+// --- dimension numbers as TensorFlow's ops have them: a message in protobuf's wire format -------
 
 static std::string dimensionNumbers(DictionaryAttr fields, ArrayRef<StringRef> keys) {
   std::string out;

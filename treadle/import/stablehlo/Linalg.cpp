@@ -306,9 +306,7 @@ static LogicalResult readStructured(Body &body, Operation *op) {
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// Affine
-//===----------------------------------------------------------------------===//
+// --- affine -------------------------------------------------------------------------------------
 
 static Value valueOf(Body &body, AffineExpr expr, ValueRange dims, ValueRange symbols) {
   if (auto dim = dyn_cast<AffineDimExpr>(expr))

@@ -13,9 +13,7 @@ using namespace treadle::hlo;
 
 using stablehlo::ConvLayout;
 
-//===----------------------------------------------------------------------===//
-// Products
-//===----------------------------------------------------------------------===//
+// --- products -----------------------------------------------------------------------------------
 
 static std::string einsumText(ArrayRef<int> letters) {
   std::string text;
@@ -129,9 +127,7 @@ static LogicalResult readEinsum(Body &body, Operation *op) {
                      body.resultType(op)));
 }
 
-//===----------------------------------------------------------------------===//
-// Convolution
-//===----------------------------------------------------------------------===//
+// --- convolution --------------------------------------------------------------------------------
 
 namespace {
 
@@ -445,9 +441,7 @@ static LogicalResult readConvolution(Body &body, Operation *op) {
   return ConvolutionReader(body, op).read();
 }
 
-//===----------------------------------------------------------------------===//
-// Fourier transforms
-//===----------------------------------------------------------------------===//
+// --- Fourier transforms -------------------------------------------------------------------------
 
 static LogicalResult readFft(Body &body, Operation *op) {
   StringRef kind = word(op, "fft_type");

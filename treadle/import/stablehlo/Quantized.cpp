@@ -15,9 +15,7 @@ namespace treadle::hlo {
 using stablehlo::isQuantized;
 namespace {
 
-//===----------------------------------------------------------------------===//
-// Types
-//===----------------------------------------------------------------------===//
+// --- types --------------------------------------------------------------------------------------
 
 /// Reads the text piece by piece; false where it is of another form.
 class GridReader {
@@ -136,9 +134,7 @@ FailureOr<Grid> gridOf(Operation *op, Type type) {
   return grid;
 }
 
-//===----------------------------------------------------------------------===//
-// Ops
-//===----------------------------------------------------------------------===//
+// --- ops ----------------------------------------------------------------------------------------
 
 /// Replaces the ops of quantized values, whose types are changed after that.
 class Lowering {

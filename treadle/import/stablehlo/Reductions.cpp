@@ -111,9 +111,7 @@ static LogicalResult readReduce(Body &body, Operation *op) {
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// Windows
-//===----------------------------------------------------------------------===//
+// --- windows ------------------------------------------------------------------------------------
 
 /// Several inputs: what lies at each place of the windows, stacked, and reduced along the stack.
 static LogicalResult readReduceWindows(Body &body, Operation *op) {
@@ -286,9 +284,7 @@ static LogicalResult readSelectAndScatter(Body &body, Operation *op) {
   return done(body, op, body.node("XlaSelectAndScatter", inputs, body.resultType(op), attrs));
 }
 
-//===----------------------------------------------------------------------===//
-// Sort, map, top-k
-//===----------------------------------------------------------------------===//
+// --- sort, map, top-k ---------------------------------------------------------------------------
 
 static LogicalResult readSort(Body &body, Operation *op) {
   if (SmallVector<Value> captures = capturesOf(op->getRegions()); !captures.empty())

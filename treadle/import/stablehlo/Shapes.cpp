@@ -8,9 +8,7 @@ using namespace mlir;
 using namespace treadle;
 using namespace treadle::hlo;
 
-//===----------------------------------------------------------------------===//
-// Broadcast
-//===----------------------------------------------------------------------===//
+// --- broadcast ----------------------------------------------------------------------------------
 
 /// `x` with its dimensions at the places `dims` of `rank`, 1 elsewhere.
 static Value aligned(Body &body, Value x, ArrayRef<int64_t> dims, int64_t rank) {
@@ -82,9 +80,7 @@ static LogicalResult readOldBroadcast(Body &body, Operation *op) {
   return done(body, op, body.node("BroadcastTo", {x, body.vector(type.getShape())}, type));
 }
 
-//===----------------------------------------------------------------------===//
-// Reshape and transpose
-//===----------------------------------------------------------------------===//
+// --- reshape and transpose ----------------------------------------------------------------------
 
 static LogicalResult readReshape(Body &body, Operation *op) {
   Value x = input(body, op, 0);
@@ -127,9 +123,7 @@ static LogicalResult readConcatenate(Body &body, Operation *op) {
   return readConcatenation(body, op, "dimension");
 }
 
-//===----------------------------------------------------------------------===//
-// Slices and padding
-//===----------------------------------------------------------------------===//
+// --- slices and padding -------------------------------------------------------------------------
 
 static LogicalResult readSlice(Body &body, Operation *op) {
   SmallVector<int64_t> starts = numbers(op, "start_indices"), limits = numbers(op, "limit_indices"),
@@ -197,9 +191,7 @@ static LogicalResult readDynamicPad(Body &body, Operation *op) {
   return done(body, op, body.node("XlaPad", inputs, body.resultType(op)));
 }
 
-//===----------------------------------------------------------------------===//
-// Counting
-//===----------------------------------------------------------------------===//
+// --- counting -----------------------------------------------------------------------------------
 
 /// 0, 1, ... `count` - 1 of an element type.
 static Value counted(Body &body, Value count, Type element, int64_t size) {
@@ -260,9 +252,7 @@ static LogicalResult readSetDimensionSize(Body &body, Operation *op) {
   return done(body, op, body.node("Slice", {x, begin, size}, body.resultType(op)));
 }
 
-//===----------------------------------------------------------------------===//
-// The dialects tensor and shape, as far as programs with unknown shapes use them
-//===----------------------------------------------------------------------===//
+// --- the dialects tensor and shape, as far as programs with unknown shapes use them -------------
 
 static LogicalResult readShapeOf(Body &body, Operation *op) {
   return done(body, op, shapeOf(body, input(body, op, 0), body.builder.getI64Type()));

@@ -71,9 +71,7 @@ Step test(const Function &predicate, OpContext &ctx, const Tensors &element, boo
   return Step::Element;
 }
 
-//===----------------------------------------------------------------------===//
-// Each element by itself
-//===----------------------------------------------------------------------===//
+// --- each element by itself ---------------------------------------------------------------------
 
 Next mapped(Next source, Function function) {
   return [source = std::move(source), function = std::move(function)](OpContext &ctx,
@@ -130,9 +128,7 @@ template <bool isPrefix> void filter(OpContext &ctx) {
   });
 }
 
-//===----------------------------------------------------------------------===//
-// Datasets of datasets
-//===----------------------------------------------------------------------===//
+// --- datasets of datasets -----------------------------------------------------------------------
 
 /// The iteration of the dataset that the function makes of the next element.
 Step openNext(const Next &source, const Function &function, OpContext &ctx, Next &opened) {
@@ -216,9 +212,7 @@ void interleave(OpContext &ctx) {
     interleaveBy(ctx, std::move(function), *cycle, *block);
 }
 
-//===----------------------------------------------------------------------===//
-// From one element to the next
-//===----------------------------------------------------------------------===//
+// --- from one element to the next ---------------------------------------------------------------
 
 Tensors joined(Tensors a, Tensors b) {
   std::ranges::move(b, std::back_inserter(a));
@@ -263,9 +257,7 @@ void reduce(OpContext &ctx) {
   }
 }
 
-//===----------------------------------------------------------------------===//
-// Binding
-//===----------------------------------------------------------------------===//
+// --- binding ------------------------------------------------------------------------------------
 
 /// The types of what the function gives, and the name of the attribute that names it.
 struct Form {

@@ -32,9 +32,7 @@ Tensors inputsFrom(OpContext &ctx, int first, int end) {
   return inputs;
 }
 
-//===----------------------------------------------------------------------===//
-// Sources
-//===----------------------------------------------------------------------===//
+// --- sources ------------------------------------------------------------------------------------
 
 void oneElement(OpContext &ctx) {
   Tensors components = inputsFrom(ctx, 0, ctx.numInputs());
@@ -118,9 +116,7 @@ void range(OpContext &ctx) {
               });
 }
 
-//===----------------------------------------------------------------------===//
-// Datasets of others
-//===----------------------------------------------------------------------===//
+// --- datasets of others -------------------------------------------------------------------------
 
 /// What changes how elements are computed, not which.
 void passOn(OpContext &ctx) {
@@ -390,9 +386,7 @@ void shard(OpContext &ctx) {
               });
 }
 
-//===----------------------------------------------------------------------===//
-// Datasets that keep elements
-//===----------------------------------------------------------------------===//
+// --- datasets that keep elements ----------------------------------------------------------------
 
 /// A dataset of these elements.
 Tensor datasetOf(std::vector<Tensors> elements) {

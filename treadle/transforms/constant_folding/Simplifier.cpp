@@ -152,9 +152,7 @@ Value Simplifier::constantBeside(Node node, const Tensor &value) {
   return built ? Value(built->getResult(0)) : Value();
 }
 
-//===----------------------------------------------------------------------===//
-// Rules for every op
-//===----------------------------------------------------------------------===//
+// --- rules for every op -------------------------------------------------------------------------
 
 static bool isFoldable(Simplifier &simplifier, Node node) {
   StringRef op = node.opType();
@@ -236,9 +234,7 @@ Node foldConstantInputs(Simplifier &simplifier, Node node) {
   return {};
 }
 
-//===----------------------------------------------------------------------===//
-// Nodes that only pass on
-//===----------------------------------------------------------------------===//
+// --- nodes that only pass on --------------------------------------------------------------------
 
 static bool isV1Value(Value value) {
   Node node = definingNode(value);

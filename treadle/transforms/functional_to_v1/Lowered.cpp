@@ -8,9 +8,7 @@ using namespace mlir;
 
 namespace treadle::tfg {
 
-//===----------------------------------------------------------------------===//
-// Attributes
-//===----------------------------------------------------------------------===//
+// --- attributes ---------------------------------------------------------------------------------
 
 /// What a node has because of its functions and operands; the frame of a For has other functions.
 static bool isDerived(StringRef key, OpKind kind) {
@@ -43,9 +41,7 @@ SmallVector<NamedAttribute> savedAttrs(Node node) {
   return saved;
 }
 
-//===----------------------------------------------------------------------===//
-// The way back
-//===----------------------------------------------------------------------===//
+// --- the way back -------------------------------------------------------------------------------
 
 namespace {
 

@@ -90,9 +90,7 @@ private:
   llvm::SetVector<Operation *> specialized;
 };
 
-//===----------------------------------------------------------------------===//
-// Generic functions
-//===----------------------------------------------------------------------===//
+// --- generic functions --------------------------------------------------------------------------
 
 FuncOp Specializer::instanceOf(FuncOp generic, DictionaryAttr attrs, Operation *user) {
   auto [it, isNew] = instances.try_emplace({generic.getOperation(), attrs});
@@ -156,9 +154,7 @@ Attribute Specializer::closeAttr(Attribute attr, Operation *user) {
   return replacer.replace(attr);
 }
 
-//===----------------------------------------------------------------------===//
-// Shapes and constants
-//===----------------------------------------------------------------------===//
+// --- shapes and constants -----------------------------------------------------------------------
 
 void Specializer::setArgument(FuncOp function, unsigned index, Type type, Node constant) {
   BlockArgument argument = function.getDataArgument(index);
@@ -247,9 +243,7 @@ void Specializer::specialize(FunctionalNode functional) {
     callInstead(node, renamed);
 }
 
-//===----------------------------------------------------------------------===//
-// Walking
-//===----------------------------------------------------------------------===//
+// --- walking ------------------------------------------------------------------------------------
 
 void Specializer::visit(Node node) {
   // Its gradient is that of the generic function.

@@ -9,9 +9,7 @@ using namespace mlir;
 using namespace treadle;
 using namespace treadle::graphdef;
 
-//===----------------------------------------------------------------------===//
-// What fits tf_executor
-//===----------------------------------------------------------------------===//
+// --- what fits tf_executor ----------------------------------------------------------------------
 
 static bool isTensorOf(Value value, unsigned width) {
   return getElementTypeOrSelf(value.getType()).isSignlessInteger(width);
@@ -78,9 +76,7 @@ StringRef treadle::executorFormOf(tfg::Node node) {
   return {};
 }
 
-//===----------------------------------------------------------------------===//
-// Attributes
-//===----------------------------------------------------------------------===//
+// --- attributes ---------------------------------------------------------------------------------
 
 /// The node's own attributes, and its device.
 static NamedAttrList ownAttrs(tfg::Node node) {

@@ -22,9 +22,7 @@ void BodyWriter::mapPlaceholder(tfg::Node node, Value argument) {
   written.push_back(node.getOperation());
 }
 
-//===----------------------------------------------------------------------===//
-// Values
-//===----------------------------------------------------------------------===//
+// --- values -------------------------------------------------------------------------------------
 
 /// An argument has no token here; an island that hands it on has.
 Value BodyWriter::tokenOfArgument(Value argument) {
@@ -65,9 +63,7 @@ LogicalResult BodyWriter::checkInputs(tfg::Node node) {
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// Nodes
-//===----------------------------------------------------------------------===//
+// --- nodes --------------------------------------------------------------------------------------
 
 /// The op and the node, as TensorFlow states them; a name that a location can't hold is an
 /// attribute.
