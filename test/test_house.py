@@ -115,11 +115,11 @@ def files_that_name(ops, also):
 
 
 def test_few_files_know_functional_control_flow():
-    assert len(files_that_name(FUNCTIONAL, r"\bFunctionalNode\b")) <= 41
+    assert len(files_that_name(FUNCTIONAL, r"\bFunctionalNode\b")) <= 38
 
 
 def test_few_files_know_v1_control_flow():
-    assert len(files_that_name(FRAMES, r"\bisV1ControlFlow\b")) <= 51
+    assert len(files_that_name(FRAMES, r"\bisV1ControlFlow\b")) <= 49
 
 
 def test_graphs_are_copied_within_their_context():
