@@ -12,7 +12,7 @@
 #include "treadle/codegen/Elementwise.h"
 #include "treadle/codegen/Translator.h"
 #include "treadle/gradients/GradientTable.h"
-#include "treadle/kernels/Rooms.h"
+#include "treadle/kernels/Families.h"
 #include "treadle/ops/OpTable.h"
 #include "treadle/shapes/ShapeFunctions.h"
 
@@ -23,36 +23,75 @@
 namespace treadle {
 namespace {
 
+/// A room of kernels, and how many families it has.
 struct Room {
   std::string_view name;
-  std::span<const KernelFamily> families;
+  int families;
 };
-constexpr Room rooms[] = {{"arrays", arraysFamilies},
-                          {"datasets", datasetsFamilies},
-                          {"elementwise", elementwiseFamilies},
-                          {"exchange", exchangeFamilies},
-                          {"files", filesFamilies},
-                          {"functions", functionsFamilies},
-                          {"images", imagesFamilies},
-                          {"linear_algebra", linearAlgebraFamilies},
-                          {"lists", listsFamilies},
-                          {"nets", netsFamilies},
-                          {"products", productsFamilies},
-                          {"quantized", quantizedFamilies},
-                          {"random", randomFamilies},
-                          {"reductions", reductionsFamilies},
-                          {"signals", signalsFamilies},
-                          {"sparse", sparseFamilies},
-                          {"state", stateFamilies},
-                          {"text", textFamilies},
-                          {"windows", windowsFamilies}};
-static_assert(std::size(rooms) == std::size(kernelRooms));
 
-std::string_view nameOf(std::span<const KernelFamily> families) {
-  const Room *room = std::ranges::find(rooms, families.data(),
-                                       [](const Room &room) { return room.families.data(); });
-  return room->name;
-}
+#pragma push_macro("TREADLE_FAMILY")
+#undef TREADLE_FAMILY
+#define TREADLE_FAMILY(function) +1
+constexpr Room rooms[] = {
+    {"arrays", 0
+#include "treadle/kernels/arrays/Families.h"
+    },
+    {"datasets", 0
+#include "treadle/kernels/datasets/Families.h"
+    },
+    {"elementwise", 0
+#include "treadle/kernels/elementwise/Families.h"
+    },
+    {"exchange", 0
+#include "treadle/kernels/exchange/Families.h"
+    },
+    {"files", 0
+#include "treadle/kernels/files/Families.h"
+    },
+    {"functions", 0
+#include "treadle/kernels/functions/Families.h"
+    },
+    {"images", 0
+#include "treadle/kernels/images/Families.h"
+    },
+    {"linear_algebra", 0
+#include "treadle/kernels/linear_algebra/Families.h"
+    },
+    {"lists", 0
+#include "treadle/kernels/lists/Families.h"
+    },
+    {"nets", 0
+#include "treadle/kernels/nets/Families.h"
+    },
+    {"products", 0
+#include "treadle/kernels/products/Families.h"
+    },
+    {"quantized", 0
+#include "treadle/kernels/quantized/Families.h"
+    },
+    {"random", 0
+#include "treadle/kernels/random/Families.h"
+    },
+    {"reductions", 0
+#include "treadle/kernels/reductions/Families.h"
+    },
+    {"signals", 0
+#include "treadle/kernels/signals/Families.h"
+    },
+    {"sparse", 0
+#include "treadle/kernels/sparse/Families.h"
+    },
+    {"state", 0
+#include "treadle/kernels/state/Families.h"
+    },
+    {"text", 0
+#include "treadle/kernels/text/Families.h"
+    },
+    {"windows", 0
+#include "treadle/kernels/windows/Families.h"
+    },
+};
+#pragma pop_macro("TREADLE_FAMILY")
 
 struct Kernel {
   std::string_view room;
@@ -71,14 +110,14 @@ bool isOfPlans(const OpDef &op) {
 
 std::map<std::string_view, Kernel> kernels() {
   std::map<std::string_view, Kernel> found;
-  KernelFamilies tables = familiesOfRooms();
-  size_t place = 0;
-  for (std::span<const KernelFamily> families : kernelRooms)
-    for (size_t i = 0; i < families.size(); ++i)
-      for (const KernelEntry &entry : tables[place++])
-        found[entry.op] = {nameOf(families), entry.bind};
-  for (auto table : {rowFunctionKernels(), tensorFunctionKernels()})
-    for (const FunctionKernelEntry &entry : table)
+  const std::vector<std::span<const KernelEntry>> tables = kernelFamilies();
+  auto table = tables.begin(); // in the order of the rooms
+  for (const Room &room : rooms)
+    for (int i = 0; i < room.families; ++i)
+      for (const KernelEntry &entry : *table++)
+        found[entry.op] = {room.name, entry.bind};
+  for (auto functions : {rowFunctionKernels(), tensorFunctionKernels()})
+    for (const FunctionKernelEntry &entry : functions)
       found[entry.op] = {"functions"};
   for (const OpDef &op : allOps())
     if (isOfPlans(op))

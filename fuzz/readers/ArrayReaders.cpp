@@ -5,12 +5,12 @@
 #include "treadle/checkpoint/BundleWriter.h"
 #include "treadle/checkpoint/Crc32c.h"
 #include "treadle/checkpoint/Table.h"
-#include "treadle/checkpoint/Wire.h"
 #include "treadle/collective/MessageBytes.h"
 #include "treadle/kernels/SerializedTensor.h"
 #include "treadle/kernels/files/SliceFile.h"
 #include "treadle/npy/Npz.h"
 #include "treadle/tensor/MemoryBudget.h"
+#include "treadle/tensor/Wire.h"
 
 #include <map>
 

@@ -2,12 +2,12 @@
 #include "fuzz/readers/Readers.h"
 
 #include "treadle/checkpoint/Crc32c.h"
-#include "treadle/checkpoint/Wire.h"
 #include "treadle/npy/Npz.h"
 #include "treadle/proto/chunk.pb.h"
 #include "treadle/proto/graph.pb.h"
 #include "treadle/riegeli/Format.h"
 #include "treadle/riegeli/HighwayHash.h"
+#include "treadle/tensor/Wire.h"
 
 #include <gtest/gtest.h>
 

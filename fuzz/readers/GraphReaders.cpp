@@ -1,7 +1,6 @@
 // Graphs and programs.
 #include "fuzz/readers/Readers.h"
 
-#include "treadle/checkpoint/Wire.h"
 #include "treadle/export/Chunks.h"
 #include "treadle/export/GraphDef.h"
 #include "treadle/import/Chunks.h"
@@ -13,6 +12,7 @@
 #include "treadle/proto/saved_model.pb.h"
 #include "treadle/riegeli/RecordReader.h"
 #include "treadle/riegeli/RecordWriter.h"
+#include "treadle/tensor/Wire.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"

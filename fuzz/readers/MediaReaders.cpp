@@ -4,9 +4,9 @@
 #include "treadle/checkpoint/Crc32c.h"
 #include "treadle/checkpoint/FileAccess.h"
 #include "treadle/kernels/Families.h"
-#include "treadle/kernels/WireFormat.h"
 #include "treadle/kernels/images/ImageCodecs.h"
 #include "treadle/runtime/RunOp.h"
+#include "treadle/tensor/Wire.h"
 #include "treadle/treadle.h"
 
 #include <cstdlib>
@@ -225,7 +225,7 @@ void readExample(std::string_view bytes) {
 std::string message(std::initializer_list<std::pair<uint64_t, std::string>> fields) {
   std::string out;
   for (const auto &[field, bytes] : fields)
-    wire::putBytes(out, field, bytes);
+    putBytes(out, field, bytes);
   return out;
 }
 

@@ -1,5 +1,6 @@
 #include "treadle/rewriting/RegionForms.h"
 
+#include "treadle/dialect/NodeAttributes.h"
 #include "treadle/ops/OpTable.h"
 #include "treadle/rewriting/Outline.h"
 
@@ -122,7 +123,7 @@ RegionAttrsAttr regionAttrsOf(MLIRContext *context, StringRef function,
   };
   auto named = [&](ArrayRef<std::string> names) {
     return builder.getArrayAttr(llvm::map_to_vector(names, [&](const std::string &name) {
-      return Attribute(entry("tfg.name", argumentName(name)));
+      return Attribute(entry(argNameKeyword, argumentName(name)));
     }));
   };
   return RegionAttrsAttr::get(context, entry("sym_name", function), named(arguments),
