@@ -1,5 +1,6 @@
 #include "treadle/transforms/outline_clusters/ClusterFinder.h"
 
+#include "treadle/ops/OpTable.h"
 #include "treadle/rewriting/FunctionalNode.h"
 #include "treadle/transforms/fuse_kernels/ExchangeOrder.h"
 #include "treadle/transforms/outline_clusters/NativeOps.h"
@@ -119,10 +120,10 @@ bool isWorthCompiling(ArrayRef<Node> nodes) {
 std::vector<Cluster> ClusterFinder::loops(Block &body, const AskedNames &names) {
   WaitingNodes waiting(functionOf, WaitingNodes::ForAnything),
       exchanging(functionOf, WaitingNodes::ForOthers);
-  // What acts outside of loops is as fast by itself.
+  // What acts outside of loops is as fast by itself; checks stay before what they are for.
   auto isCandidate = [&](Node node) {
     return !names.kept.contains(node.name()) && compilable.obstacle(node).empty() &&
-           (!compilable.acts(node) || hasLoop(node));
+           (!compilable.acts(node) || hasLoop(node) || opFacts(node.opType()).checks);
   };
   std::vector<Cluster> found;
   for (SmallVector<Node> &nodes : ClusterSets(body, waiting, exchanging).find(isCandidate)) {
