@@ -142,7 +142,7 @@ Expected<void> Lowering::addAttributes(tfg::Node node, NodeSpec &out) {
 Expected<GraphSpec> Lowering::convertRegion(tfg::Node loop, unsigned number,
                                             mlir::ValueRange results) {
   mlir::Region &region = loop->getRegion(number);
-  NeededPart inner(region.front());
+  NeededPart inner = part.inside(region.front());
   inner.name = loop.name().str();
   for (auto [i, value] : llvm::enumerate(tfg::dataArguments(region)))
     inner.addArgument(value, str("value ", i));

@@ -25,6 +25,12 @@ public:
   };
 
   explicit NeededPart(mlir::Block &body) : body(&body) {}
+  /// A part of a body in a region of this one's nodes, whose clusters it knows.
+  NeededPart inside(mlir::Block &inner) const {
+    NeededPart part(inner);
+    part.clusters = clusters;
+    return part;
+  }
 
   // What it consists of.
   void addArgument(mlir::Value value, std::string name);
@@ -56,13 +62,13 @@ public:
     return own ? op != &own->back() : needed.contains(op);
   }
   size_t size() const { return own ? body->getOperations().size() - 1 : needed.size(); }
-  /// Says that a node of the part's own stands for these nodes.
+  /// Says that a node of the part's own, or of its regions, stands for these nodes.
   void setCluster(mlir::Operation *node, std::shared_ptr<const ClusterBody> cluster) {
-    clusters[node] = std::move(cluster);
+    (*clusters)[node] = std::move(cluster);
   }
   /// Null for other nodes.
   std::shared_ptr<const ClusterBody> clusterOf(mlir::Operation *node) const {
-    return clusters.lookup(node);
+    return clusters->lookup(node);
   }
   llvm::ArrayRef<std::pair<mlir::Value, std::string>> arguments() const { return args; }
   llvm::ArrayRef<Result> results() const { return allResults; }
@@ -77,7 +83,8 @@ private:
   std::unique_ptr<mlir::Block> own; // what `body` is then
   std::vector<std::pair<mlir::Value, std::string>> args;
   std::vector<Result> allResults;
-  llvm::DenseMap<mlir::Operation *, std::shared_ptr<const ClusterBody>> clusters;
+  using ClusterMap = llvm::DenseMap<mlir::Operation *, std::shared_ptr<const ClusterBody>>;
+  std::shared_ptr<ClusterMap> clusters = std::make_shared<ClusterMap>();
   // Of the module's body.
   std::vector<mlir::Value> values; // of the results
   llvm::DenseSet<mlir::Value> given;

@@ -17,20 +17,29 @@ std::string pruningTo(const Request &request, bool functions) {
              option("feeds", request.feeds), "functions=", functions ? "true}" : "false}");
 }
 
-std::string clusterPipeline(const Request &request, bool prunes) {
-  auto nodesOf = [](const std::vector<std::string> &values) {
-    std::vector<std::string> nodes;
-    for (const std::string &value : values)
-      nodes.push_back(nodeOf(value));
-    return nodes;
-  };
-  std::vector<std::string> fed = nodesOf(request.feeds), asked = nodesOf(request.fetches);
+static std::vector<std::string> nodesOf(const std::vector<std::string> &values) {
+  std::vector<std::string> nodes;
+  for (const std::string &value : values)
+    nodes.push_back(nodeOf(value));
+  return nodes;
+}
+
+static std::vector<std::string> askedNodes(const Request &request) {
+  std::vector<std::string> asked = nodesOf(request.fetches);
   asked.insert(asked.end(), request.targets.begin(), request.targets.end());
-  std::vector<std::string> all = fed;
-  all.insert(all.end(), asked.begin(), asked.end());
-  std::string prune = prunes ? pruningTo(request) + "," : "";
-  return str(prune, "tfg-v1-to-functional{", option("keep", all), "},tfg-outline-clusters{",
-             option("keep", fed), option("fetches", asked), "}");
+  return asked;
+}
+
+std::string functionalPipeline(const Request &request, bool prunes) {
+  std::vector<std::string> kept = nodesOf(request.feeds), asked = askedNodes(request);
+  kept.insert(kept.end(), asked.begin(), asked.end());
+  return str(prunes ? pruningTo(request) + "," : "", "tfg-v1-to-functional{", option("keep", kept),
+             "}");
+}
+
+std::string clusterPipeline(const Request &request, bool prunes) {
+  return str(functionalPipeline(request, prunes), ",tfg-outline-clusters{",
+             option("keep", nodesOf(request.feeds)), option("fetches", askedNodes(request)), "}");
 }
 
 } // namespace treadle

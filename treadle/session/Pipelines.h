@@ -10,8 +10,11 @@ namespace treadle {
 /// The pass that leaves of a graph what a request needs; of its functions too, with `functions`.
 std::string pruningTo(const Request &request, bool functions = false);
 
-/// The passes that outline clusters into functions: for one request, or without losing what it
-/// doesn't need.
+/// The passes that make loops and conditionals of v1 functional: for one request, or without losing
+/// what it doesn't need.
+std::string functionalPipeline(const Request &request, bool prunes = true);
+
+/// The same, and clusters outlined into functions.
 std::string clusterPipeline(const Request &request, bool prunes = true);
 
 } // namespace treadle

@@ -3,6 +3,7 @@
 #include "treadle/session/CallPruning.h"
 #include "treadle/session/ChainedFrames.h"
 #include "treadle/session/Dissolution.h"
+#include "treadle/session/FunctionalLoops.h"
 
 #include "treadle/kernels/Families.h"
 #include "treadle/transforms/PlanRewrites.h"
@@ -60,12 +61,15 @@ SessionPlans::Source::Source(const SessionPlans &plans, Graph own)
                 .counters = plans.counters,
                 .client = plans.client,
                 .fastMath = plans.options.fastMath,
-                .rewrite = planRewrites({plans.fuses(), plans.loopOverlap})}) {
+                .rewrite = planRewrites({.fuses = plans.fuses(),
+                                         .overlap = plans.loopOverlap,
+                                         .clusters = plans.fuses() ? &finder : nullptr,
+                                         .ofCluster = true})}) {
   functions.setClusters(&clusters);
 }
 
-/// The session's graph, or a copy that does and computes nothing in vain, and whose loops have the
-/// chains that they lack to overlap.
+/// The session's graph, or a copy that does and computes nothing in vain, and whose loops of v1 are
+/// functional to be compiled, or have the chains that they lack to overlap.
 SessionPlans::SourcePtr SessionPlans::sourceOf(const PlanKey &key) const {
   const Request request = key.request();
   Graph graph = whole->graph;
@@ -79,6 +83,8 @@ SessionPlans::SourcePtr SessionPlans::sourceOf(const PlanKey &key) const {
   take(withPrunedCalls(graph, request));
   if (loopOverlap == LoopOverlap::On)
     take(withChainedFrames(graph, request));
+  else if (fuses() && !looksIntoLoops(key) && !options.communicator)
+    take(withFunctionalLoops(graph, request));
   return isOwn ? std::make_shared<Source>(*this, std::move(graph)) : whole;
 }
 

@@ -12,11 +12,11 @@ Rewrite planRewrites(const PlanRewriteOptions &options) {
     if (options.overlap != LoopOverlap::On)
       tfg::structureLoops(part, functions);
     if (clusters)
-      options.clusters->outlineLoops(part);
+      options.clusters->outlineLoops(part, options.ofCluster);
     if (options.fuses)
       tfg::fuseKernels(part, index);
     if (clusters)
-      options.clusters->outlineStraight(part);
+      options.clusters->outlineStraight(part, options.ofCluster);
   };
 }
 

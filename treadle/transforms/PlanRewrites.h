@@ -16,6 +16,7 @@ struct PlanRewriteOptions {
   /// v1 loops become structured ones, unless all their iterations are to overlap.
   LoopOverlap overlap = LoopOverlap::Auto;
   tfg::PartClusters *clusters = nullptr; // makes clusters of what is worth compiling; null: none
+  bool ofCluster = false;                // the part is a cluster's: it has those in its loops alone
 };
 
 /// What happens to a part before it becomes a plan. What the options refer to outlives it.

@@ -67,15 +67,16 @@ public:
   /// `index`: of the module that the parts belong to, and which may not change.
   explicit PartClusters(const ModuleIndex &index);
 
-  /// Clusters of loops. Images may still have their channels first, and forms aren't fused.
-  void outlineLoops(NeededPart &part);
+  /// Clusters of loops, before fusing: in loops, too, that no cluster has. `onlyInner`: in loops
+  /// alone.
+  void outlineLoops(NeededPart &part, bool onlyInner);
   /// Clusters of straight code, after fusing.
-  void outlineStraight(NeededPart &part);
+  void outlineStraight(NeededPart &part, bool onlyInner);
   /// Whether the parts are this module's.
   bool serves(const ModuleIndex &other) const { return &index == &other; }
 
 private:
-  void outline(NeededPart &part, const std::vector<Cluster> &found);
+  void outline(NeededPart &part, mlir::Block &body, const std::vector<Cluster> &found);
 
   const ModuleIndex &index;
   std::mutex mutex; // guards what follows

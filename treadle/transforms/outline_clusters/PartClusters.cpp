@@ -10,10 +10,10 @@ PartClusters::PartClusters(const ModuleIndex &index)
     : index(index),
       finder([&index](StringRef name) { return index.function(name); }, /*raises=*/true) {}
 
-void PartClusters::outline(NeededPart &part, const std::vector<Cluster> &found) {
+void PartClusters::outline(NeededPart &part, Block &body, const std::vector<Cluster> &found) {
   if (found.empty())
     return;
-  SoftEdges soft(part.makeOwn());
+  SoftEdges soft(body);
   for (const Cluster &cluster : found) {
     auto outlined = std::make_shared<OutlinedCluster>(cluster.nodes[0]->getLoc());
     Node call = outlineCluster(cluster, {}, *outlined->module, "cluster", "cluster");
@@ -21,22 +21,35 @@ void PartClusters::outline(NeededPart &part, const std::vector<Cluster> &found) 
   }
 }
 
-void PartClusters::outlineLoops(NeededPart &part) {
-  std::lock_guard lock(mutex);
-  if (part.hasNode([&](Node node) { return finder.hasLoop(node); }))
-    outline(part, finder.loops(part.makeOwn(), {}));
+/// The bodies in the regions of the part, inner ones first.
+static SmallVector<Block *> innerBodies(NeededPart &part) {
+  SmallVector<Block *> bodies;
+  if (part.hasNode([](Node node) { return node->getNumRegions() != 0; }))
+    forEachRegionBody(part.makeOwn(), [&](Block &body) { bodies.push_back(&body); });
+  return bodies;
 }
 
-void PartClusters::outlineStraight(NeededPart &part) {
-  if (part.size() > mostOfGraph)
-    return;
-  int64_t computing = 0;
-  bool isWorthCompiling = part.hasNode([&](Node node) {
-    return nativeForm(node) == NativeForm::Computes && ++computing == worthCompiling;
-  });
+void PartClusters::outlineLoops(NeededPart &part, bool onlyInner) {
   std::lock_guard lock(mutex);
-  if (isWorthCompiling)
-    outline(part, finder.straight(part.makeOwn(), {}));
+  auto hasLoop = [&](Node node) { return finder.hasLoop(node); };
+  if (!onlyInner && part.hasNode(hasLoop))
+    outline(part, part.makeOwn(), finder.loops(part.makeOwn(), {}));
+  for (Block *body : innerBodies(part)) // of loops that no cluster has
+    if (llvm::any_of(body->without_terminator(), [&](Operation &op) { return hasLoop(Node(&op)); }))
+      outline(part, *body, finder.loops(*body, {}));
+}
+
+void PartClusters::outlineStraight(NeededPart &part, bool onlyInner) {
+  std::lock_guard lock(mutex);
+  for (Block *body : innerBodies(part))
+    if (body->getOperations().size() <= mostOfGraph)
+      outline(part, *body, finder.straight(*body, {}));
+  int64_t computing = 0;
+  auto computesEnough = [&](Node node) {
+    return nativeForm(node) == NativeForm::Computes && ++computing == worthCompiling;
+  };
+  if (!onlyInner && part.size() <= mostOfGraph && part.hasNode(computesEnough))
+    outline(part, part.makeOwn(), finder.straight(part.makeOwn(), {}));
 }
 
 } // namespace treadle::tfg
