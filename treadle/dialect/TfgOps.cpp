@@ -25,8 +25,10 @@ using tf_type::OpaqueTensorType;
 // --- node ---------------------------------------------------------------------------------------
 
 bool Node::isNode(Operation *op) {
+  // Most nodes are of ops that the dialect has no class for.
   return isa_and_nonnull<TfgDialect>(op->getDialect()) &&
-         !isa<GraphOp, FuncOp, ReturnOp, GetResultOp, YieldOp, ConditionOp>(op);
+         (!op->isRegistered() ||
+          !isa<GraphOp, FuncOp, ReturnOp, GetResultOp, YieldOp, ConditionOp>(op));
 }
 
 void Node::set(StringAttr key, StringRef value) {

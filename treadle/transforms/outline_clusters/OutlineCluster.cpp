@@ -60,7 +60,7 @@ public:
 private:
   Node callOf(StringRef function, StringRef name, ValueRange inputs, ValueRange outputs,
               ValueRange tokens) {
-    OpBuilder b(nodes.back().getOperation()); // what fails before any of them fails first
+    OpBuilder b(nodes[0].getOperation());
     auto types = [&](ValueRange values) {
       SmallVector<Attribute> attrs;
       for (Value value : values)

@@ -31,7 +31,10 @@ static SmallVector<Block *> innerBodies(NeededPart &part) {
 
 void PartClusters::outlineLoops(NeededPart &part, bool onlyInner) {
   std::lock_guard lock(mutex);
-  auto hasLoop = [&](Node node) { return finder.hasLoop(node); };
+  const bool callsNothing = index.allFunctions().empty();
+  auto hasLoop = [&](Node node) {
+    return callsNothing ? node->getNumRegions() != 0 : finder.hasLoop(node);
+  };
   if (!onlyInner && part.hasNode(hasLoop))
     outline(part, part.makeOwn(), finder.loops(part.makeOwn(), {}));
   for (Block *body : innerBodies(part)) // of loops that no cluster has
