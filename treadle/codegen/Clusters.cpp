@@ -152,9 +152,8 @@ std::string contentsOf(const ModuleIndex &index, tfg::FuncOp function) {
   std::vector<tfg::Node> nodes;
   llvm::DenseSet<mlir::Block *> seen;
   collect(index, function.getEntry(), nodes, seen);
-  std::ranges::stable_partition(nodes, [](tfg::Node node) {
-    return node->getNumRegions() || isLoop(opKind(node.opType()));
-  });
+  std::ranges::stable_partition(
+      nodes, [](tfg::Node node) { return node->getNumRegions() || isLoop(opKind(node.opType())); });
   std::string text;
   for (size_t i = 0; i < std::min(nodes.size(), mostNamed); ++i)
     text += str(i ? ", " : "", "'", nodes[i].name().str(), "' (",

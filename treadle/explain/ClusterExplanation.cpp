@@ -65,7 +65,8 @@ codegen::ArgumentClass classOf(Type type, std::optional<int64_t> rank) {
 class ClusterExplainer {
 public:
   ClusterExplainer(ModuleOp module, Explanation &out)
-      : module(module), compilable(tfg::lookupIn(module)), out(out), functions(tfg::functionsOf(module)) {}
+      : module(module), compilable(tfg::lookupIn(module)), out(out),
+        functions(tfg::functionsOf(module)) {}
 
   void run() {
     for (tfg::GraphOp graph : module.getOps<tfg::GraphOp>())
