@@ -13,12 +13,8 @@ static bool hasClusters(ModuleOp module) {
   tfg::ClusterFinder finder(tfg::lookupIn(module));
   bool found = false;
   tfg::forEachBody(module, [&](Block &body) {
-    auto hasLoop = [&](Operation &op) { return finder.hasLoop(tfg::Node(&op)); };
-    found = found ||
-            (llvm::any_of(body.without_terminator(), hasLoop) && !finder.loops(body, {}).empty());
+    found = found || !finder.loops(body, {}).empty() || !finder.straight(body, {}).empty();
   });
-  tfg::forEachBody(module,
-                   [&](Block &body) { found = found || !finder.straight(body, {}).empty(); });
   return found;
 }
 

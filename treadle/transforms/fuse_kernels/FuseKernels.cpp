@@ -49,11 +49,10 @@ static void fuse(const FusionScope &scope) {
 
 void forEachFusionScope(ModuleOp module, ArrayRef<std::string> keep, Constants &constants,
                         function_ref<void(const FusionScope &)> visit) {
-  llvm::StringSet<> kept, nothingKept, functions;
+  llvm::StringSet<> kept, nothingKept;
   for (const std::string &name : keep)
     kept.insert(name);
-  for (auto function : module.getOps<FuncOp>())
-    functions.insert(function.getName());
+  const FunctionMap functions = functionsOf(module);
   auto isFunction = [&](StringRef name) { return functions.contains(name); };
   WaitingNodes waiting(module, WaitingNodes::ForOthers);
   forEachBody(module, [&](Block &body) {

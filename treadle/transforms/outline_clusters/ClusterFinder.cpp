@@ -118,6 +118,8 @@ bool isWorthCompiling(ArrayRef<Node> nodes) {
 } // namespace
 
 std::vector<Cluster> ClusterFinder::loops(Block &body, const AskedNames &names) {
+  if (llvm::none_of(body, [&](Operation &op) { return Node::isNode(&op) && hasLoop(Node(&op)); }))
+    return {};
   WaitingNodes waiting(functionOf, WaitingNodes::ForAnything),
       exchanging(functionOf, WaitingNodes::ForOthers);
   // What acts outside of loops is as fast by itself; checks stay before what they are for.
@@ -139,6 +141,8 @@ std::vector<Cluster> ClusterFinder::loops(Block &body, const AskedNames &names) 
 }
 
 std::vector<Cluster> ClusterFinder::straight(Block &body, const AskedNames &names) {
+  if (body.getOperations().size() > mostOfGraph)
+    return {};
   WaitingNodes waiting(functionOf, WaitingNodes::ForAnything),
       exchanging(functionOf, WaitingNodes::ForOthers);
   auto isCandidate = [&](Node node) {

@@ -34,7 +34,8 @@ public:
   bool hasLoop(Node node) { return compilable.hasLoop(node); }
   /// Loops, and what is around them.
   std::vector<Cluster> loops(mlir::Block &body, const AskedNames &names);
-  /// Straight code that computes elements, many operations of it one after the other.
+  /// Straight code that computes elements, many operations of it one after the other; none of a
+  /// body of more than `mostOfGraph` nodes.
   std::vector<Cluster> straight(mlir::Block &body, const AskedNames &names);
 
 private:

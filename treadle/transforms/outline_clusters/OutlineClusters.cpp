@@ -67,9 +67,7 @@ public:
     tfg::ClusterFinder finder(tfg::lookupIn(module));
     std::vector<Found> loops;
     tfg::forEachBody(module, [&](Block &block) {
-      if (llvm::any_of(block.without_terminator(),
-                       [&](Operation &op) { return finder.hasLoop(Node(&op)); }))
-        loops.push_back({&block, finder.loops(block, namesOf(block))});
+      loops.push_back({&block, finder.loops(block, namesOf(block))});
     });
     for (const Found &found : loops)
       for (const tfg::Cluster &cluster : found.clusters)
@@ -108,9 +106,7 @@ private:
     tfg::ClusterFinder finder(tfg::lookupIn(module));
     std::vector<Found> found;
     tfg::forEachBody(module, [&](Block &block) {
-      if (compiled.contains(block.getParentOp()))
-        return;
-      if (block.getOperations().size() <= tfg::mostOfGraph)
+      if (!compiled.contains(block.getParentOp()))
         found.push_back({&block, finder.straight(block, namesOf(block))});
     });
     return found;

@@ -38,15 +38,13 @@ void PartClusters::outlineLoops(NeededPart &part, bool onlyInner) {
   if (!onlyInner && part.hasNode(hasLoop))
     outline(part, part.makeOwn(), finder.loops(part.makeOwn(), {}));
   for (Block *body : innerBodies(part)) // of loops that no cluster has
-    if (llvm::any_of(body->without_terminator(), [&](Operation &op) { return hasLoop(Node(&op)); }))
-      outline(part, *body, finder.loops(*body, {}));
+    outline(part, *body, finder.loops(*body, {}));
 }
 
 void PartClusters::outlineStraight(NeededPart &part, bool onlyInner) {
   std::lock_guard lock(mutex);
   for (Block *body : innerBodies(part))
-    if (body->getOperations().size() <= mostOfGraph)
-      outline(part, *body, finder.straight(*body, {}));
+    outline(part, *body, finder.straight(*body, {}));
   int64_t computing = 0;
   auto computesEnough = [&](Node node) {
     return nativeForm(node) == NativeForm::Computes && ++computing == worthCompiling;
