@@ -48,7 +48,10 @@ public:
   static bool classof(mlir::Operation *op) { return isNode(op); }
 
   /// The op as a GraphDef spells it: "AddV2".
-  llvm::StringRef opType() const { return op->getName().stripDialect(); }
+  llvm::StringRef opType() const {
+    llvm::StringRef name = op->getName().getStringRef();
+    return name.consume_front("tfg.") ? name : op->getName().stripDialect();
+  }
 
   /// Empty or null where the node has none.
   llvm::StringRef name() const { return valueOf(nameAttr()); }

@@ -64,6 +64,8 @@ public:
   template <typename T> Expected<T> get(std::string_view name) const;
   /// The attribute, or `otherwise` where there is none of that kind.
   template <typename T> T getOr(std::string_view name, T otherwise) const {
+    if (!has(name))
+      return otherwise; // without the text of an error
     Expected<T> value = get<T>(name);
     return value ? std::move(*value) : otherwise;
   }

@@ -6,8 +6,7 @@
 #include "treadle/transforms/outline_clusters/NativeOps.h"
 #include "treadle/transforms/topological_sort/TopologicalSort.h"
 
-#include "llvm/ADT/EquivalenceClasses.h"
-#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/IntEqClasses.h"
 
 using namespace mlir;
 
@@ -24,8 +23,9 @@ public:
   /// A number for what is before an op. Equal where the same is.
   unsigned before(Operation *op) {
     unsigned all = 0;
-    for (Value operand : op->getOperands())
-      all = sets.join(all, behind.lookup(operand));
+    if (!behind.empty())
+      for (Value operand : op->getOperands())
+        all = sets.join(all, behind.lookup(operand));
     return all;
   }
 
@@ -34,8 +34,9 @@ public:
     unsigned common = before(op);
     bool isV1 = isV1ControlFlow(node);
     unsigned all = !isV1 && waiting.waits(node) ? sets.join(common, sets.make()) : common;
-    for (Value result : op->getResults())
-      behind[result] = isV1 ? sets.join(common, sets.make()) : all;
+    if (isV1 || all)
+      for (Value result : op->getResults())
+        behind[result] = isV1 ? sets.join(common, sets.make()) : all;
   }
 
 private:
@@ -43,7 +44,7 @@ private:
   static constexpr size_t largest = 256;
 
   WaitingNodes &waiting;
-  DenseMap<Value, unsigned> behind;
+  DenseMap<Value, unsigned> behind; // 0 for those that it lacks
   NumberedSets sets{largest};
 };
 
@@ -60,53 +61,70 @@ public:
       : block(block), waiting(waiting), exchanges(block, exchanging) {}
 
   SmallVector<SmallVector<Node>> find(llvm::function_ref<bool(Node)> isCandidate) {
-    llvm::EquivalenceClasses<Operation *> connected;
-    DenseMap<Operation *, Place> places;
-    DenseSet<Operation *> candidates;
     Gates gates(waiting);
-    std::vector<Operation *> order = topologicalOrder(block);
-    for (Operation *op : order) {
+    for (Operation *op : topologicalOrder(block)) {
       if (!Node::isNode(op) || (isConstant(Node(op)) && !op->getNumOperands()))
         continue;
-      Place place{0, gates.before(op), exchanges.classOf(Node(op))};
+      Place place{0, gates.before(op), exchanges.classOf(Node(op)),
+                  !isConstant(Node(op)) && isCandidate(Node(op))};
       gates.see(op);
-      bool isOne = !isConstant(Node(op)) && isCandidate(Node(op));
-      for (Value operand : op->getOperands())
-        if (Operation *from = operand.getDefiningOp(); from && places.contains(from))
-          place.level =
-              std::max(place.level, places[from].level + (isOne && !(candidates.contains(from) &&
-                                                                     areTogether(from, op))));
-      places[op] = place;
-      if (!isOne)
-        continue;
-      candidates.insert(op);
-      connected.insert(op);
-      for (Value operand : op->getOperands())
-        if (Operation *from = operand.getDefiningOp();
-            from && candidates.contains(from) && places[from] == place)
-          connected.unionSets(from, op);
+      SmallVector<unsigned> inputs = placedInputs(op);
+      for (unsigned input : inputs) {
+        bool stays = places[input].isCandidate && areTogether(nodes[input], Node(op));
+        place.level = std::max(place.level, places[input].level + (place.isCandidate && !stays));
+      }
+      add(op, place, inputs);
     }
-    llvm::MapVector<Operation *, SmallVector<Node>> found;
-    for (Operation *op : order)
-      if (candidates.contains(op))
-        found[connected.getLeaderValue(op)].push_back(Node(op));
-    SmallVector<SmallVector<Node>> result;
-    for (auto &[leader, nodes] : found)
-      result.push_back(std::move(nodes));
-    return result;
+    return sets();
   }
 
 private:
   struct Place {
     unsigned level = 0, gates = 0, exchanges = 0;
+    bool isCandidate = false;
     bool operator==(const Place &) const = default;
   };
+
+  /// Returns the indices of the nodes that an op uses.
+  SmallVector<unsigned> placedInputs(Operation *op) const {
+    SmallVector<unsigned> inputs;
+    for (Value operand : op->getOperands())
+      if (auto found = indices.find(operand.getDefiningOp()); found != indices.end())
+        inputs.push_back(found->second);
+    return inputs;
+  }
+
+  void add(Operation *op, const Place &place, ArrayRef<unsigned> inputs) {
+    unsigned index = nodes.size();
+    indices[op] = index;
+    nodes.push_back(Node(op));
+    places.push_back(place);
+    connected.grow(index + 1);
+    for (unsigned input : inputs)
+      if (place.isCandidate && places[input] == place)
+        connected.join(input, index);
+  }
+
+  /// Returns the connected candidates, each set in topological order.
+  SmallVector<SmallVector<Node>> sets() {
+    connected.compress();
+    SmallVector<SmallVector<Node>> found(connected.getNumClasses());
+    for (unsigned index = 0; index < nodes.size(); ++index)
+      if (places[index].isCandidate)
+        found[connected[index]].push_back(nodes[index]);
+    llvm::erase_if(found, [](const SmallVector<Node> &set) { return set.empty(); });
+    return found;
+  }
 
   static bool areTogether(Node a, Node b) { return a.device() == b.device(); }
 
   Block &block;
   WaitingNodes &waiting;
   ExchangeOrder exchanges;
+  DenseMap<Operation *, unsigned> indices;
+  SmallVector<Node> nodes; // by index, as the next two
+  SmallVector<Place> places;
+  llvm::IntEqClasses connected;
 };
 
 bool isWorthCompiling(ArrayRef<Node> nodes) {
