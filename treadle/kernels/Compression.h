@@ -1,4 +1,4 @@
-// Data that zlib compressed.
+// Decompression of data that zlib compressed.
 #pragma once
 
 #include <optional>
@@ -7,12 +7,12 @@
 
 namespace treadle {
 
-/// What zlib is told of a compression type, `ZLIB` or `GZIP`; 0 for "": not compressed. Nothing for
-/// others.
+/// Returns zlib's `windowBits` for a compression type, `ZLIB` or `GZIP`; 0 for "" (uncompressed);
+/// nullopt for any other.
 std::optional<int> windowBitsOf(std::string_view compressionType);
 
-/// Appends what was compressed to `out`; false where `bytes` is something else. What is cut off
-/// gives what there is.
+/// Decompresses `bytes` and appends the result to `out`. Returns false if `bytes` isn't in the
+/// given format. Truncated input yields the part that can be decompressed.
 bool inflateAll(std::string_view bytes, int windowBits, std::string &out);
 
 } // namespace treadle

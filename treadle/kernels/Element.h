@@ -1,4 +1,4 @@
-// The C++ types of elements, and how a kernel template is chosen by dtype when a node is bound.
+// The C++ types of elements, and the selection of a kernel template by dtype when a node is bound.
 #pragma once
 
 #include "treadle/runtime/Kernel.h"
@@ -54,19 +54,19 @@ using NumericTypes = Join<RealTypes, ComplexTypes>;
 using PlainTypes = Join<NumericTypes, TypeList<bool>>;
 using AllTypes = Join<PlainTypes, TypeList<std::string, ResourceHandle, Variant>>;
 
-/// Calls `visit.template operator()<T>()` for the type of the list whose dtype is `dtype`;
-/// false if it isn't in the list.
+/// Calls `visit.template operator()<T>()` for the type in the list whose dtype is `dtype`; returns
+/// false if the list has none.
 template <typename... Ts, typename Visitor>
 bool visitType(DType dtype, TypeList<Ts...>, Visitor &&visit) {
   return ((dtypeOf<Ts> == dtype ? (visit.template operator()<Ts>(), true) : false) || ...);
 }
 
-/// The error of a bind function whose op lacks a dtype.
+/// The error of a bind function for a dtype that the op doesn't support.
 inline Unexpected unsupportedDType(const BindContext &node, DType dtype) {
   return Unexpected(unimplemented("op '", node.op, "' has no kernel for ", dtypeName(dtype)));
 }
 
-/// The kernel that `kernel.template operator()<T>()` gives, for the type of `Types` whose dtype is
+/// Returns the kernel `kernel.template operator()<T>()` for the type in `Types` whose dtype is
 /// `dtype`.
 template <typename Types, typename Kernel>
 Expected<BoundKernel> bindChosen(const BindContext &node, DType dtype, Kernel kernel) {
@@ -76,14 +76,15 @@ Expected<BoundKernel> bindChosen(const BindContext &node, DType dtype, Kernel ke
   return bound;
 }
 
-/// The same for a kernel that is a class template `Kernel<T>::run(OpContext &)`.
+/// Same, for a kernel that is a class template `Kernel<T>::run(OpContext &)`.
 template <template <typename> class Kernel, typename Types>
 Expected<BoundKernel> bindForType(const BindContext &node, DType dtype) {
   return bindChosen<Types>(node, dtype, []<typename T>() { return Kernel<T>::run; });
 }
 
-/// A bind function for such a kernel, chosen by the dtype of input 0 (or of output 0 where there is
-/// no input). One line an op:
+/// A bind function for such a kernel, selected by the dtype of input 0 (of output 0 if the op has
+/// no
+/// inputs). A kernel table needs one line per op:
 ///     {"Neg", bindByType<NegKernel, NumericTypes>}
 template <template <typename> class Kernel, typename Types>
 Expected<BoundKernel> bindByType(const BindContext &node) {
@@ -91,7 +92,7 @@ Expected<BoundKernel> bindByType(const BindContext &node) {
                                                                   : node.inputTypes[0]);
 }
 
-/// A bind function for a kernel that is one function for all dtypes.
+/// A bind function for a kernel that is a single function for all dtypes.
 template <KernelFn fn> Expected<BoundKernel> bindPlain(const BindContext &) {
   BoundKernel bound;
   bound.fn = fn;

@@ -1,4 +1,5 @@
-// Copies of elements by their size: contiguous, and between any two strided layouts.
+// Copies of elements that depend only on the element size: contiguous, and between any two strided
+// layouts.
 #include "treadle/kernels/ElementCopy.h"
 #include "treadle/kernels/products/TurnedMatrix.h"
 #include "treadle/runtime/Kernel.h"
@@ -9,7 +10,8 @@
 namespace treadle {
 namespace {
 
-// A strided copy with dimensions of one dropped and adjacent ones merged where both sides allow it.
+// A strided copy, normalized: dimensions of size 1 are dropped, and adjacent dimensions are merged
+// if both sides allow it.
 struct Layout {
   DimVector dims, dst, src;
 
@@ -17,7 +19,7 @@ struct Layout {
     for (size_t i = 0; i < allDims.size(); ++i) {
       if (allDims[i] == 1)
         continue;
-      size_t last = dims.size() - 1; // wraps where there is none: not used then
+      size_t last = dims.size() - 1; // wraps if dims is empty: not used then
       if (dims.size() && dst[last] == dstStrides[i] * allDims[i] &&
           src[last] == srcStrides[i] * allDims[i]) {
         dims[last] *= allDims[i];
@@ -37,8 +39,8 @@ struct Layout {
     bringRowsTogether();
   }
 
-  /// Where rows of the result are columns of the source, the source's rows become the last
-  /// dimension but one: the order of the others is free.
+  /// If the innermost dimension of the result is strided in the source, moves the dimension that is
+  /// contiguous in the source next to it. The order of the other dimensions doesn't matter.
   void bringRowsTogether() {
     size_t last = dims.size() - 1;
     if (dst[last] != 1 || src[last] <= 1)
@@ -61,14 +63,14 @@ void copyRow(T *dst, int64_t dstStride, const T *src, int64_t srcStride, int64_t
       dst[i * dstStride] = src[i * srcStride];
 }
 
-// Two dimensions of which the source is contiguous in the outer one: a transposition, done in
-// squares that fit the cache, those of four bytes by registers.
+// Copies two dimensions of which the source is contiguous in the outer one, i.e. transposes them,
+// in blocks that fit the cache; blocks of four-byte elements are transposed in registers.
 template <typename T>
 void copyTransposed(T *dst, const T *src, int64_t rows, int64_t columns, int64_t dstRowStride,
                     int64_t srcColumnStride) {
   constexpr int64_t side = 16;
   if constexpr (sizeof(T) == sizeof(float) && std::is_trivially_copyable_v<T>) {
-    // Some lines of the cache from each row of the source, one of the result.
+    // Each block reads a few cache lines from each row of the source and one from the result.
     constexpr int64_t height = 64, widest = 4096;
     const int64_t width = rows < side ? widest : side;
     for (int64_t r = 0; r < rows; r += height)
@@ -198,7 +200,7 @@ void copyStrided(OpContext &ctx, DType dtype, Dims dims, void *dst, Dims dstStri
     return copyStrided(dtype, dims, dst, dstStrides, src, srcStrides);
   auto cut = static_cast<size_t>(std::ranges::max_element(dims) - dims.begin());
   auto count = static_cast<double>(countBetween(dims, 0, dims.size()));
-  // Of equal size, for which the same code serves.
+  // Parts have equal sizes so that one layout serves all of them.
   int64_t threads = ctx.pool() ? ctx.pool()->numWorkers() + 1 : 1;
   int64_t perPart = (dims[cut] + threads - 1) / threads;
   int64_t parts = (dims[cut] + perPart - 1) / perPart;

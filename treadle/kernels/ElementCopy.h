@@ -1,5 +1,5 @@
-// Moving elements without knowing their type: ops that only copy elements about (concat, slice,
-// transpose, ...) are written once for all dtypes on top of this.
+// Copies of elements of any type: ops that only move elements (concat, slice, transpose, ...) are
+// written once for all dtypes with these functions.
 #pragma once
 
 #include "treadle/tensor/Resource.h"
@@ -12,7 +12,7 @@ namespace treadle {
 
 class OpContext;
 
-/// Dimensions, strides or indices of one tensor: no allocation up to rank 8.
+/// Dimensions, strides or indices of one tensor. Doesn't allocate up to rank 8.
 class DimVector {
 public:
   static constexpr size_t inlineSize = 8;
@@ -51,15 +51,16 @@ public:
 private:
   size_t length = 0;
   int64_t small[inlineSize];
-  std::vector<int64_t> large; // all of them, once there are more than `inlineSize`
+  std::vector<int64_t> large; // all of them, if there are more than `inlineSize`
 };
 
-/// Element `i` of a tensor of integers, whatever their width. Sizes, axes and indices come so.
+/// Returns element `i` of an integer tensor of any width, such as sizes, axes and indices.
 int64_t indexAt(const Tensor &tensor, int64_t i);
-/// All elements of such a tensor.
+/// Returns all elements of an integer tensor.
 DimVector readIndices(const Tensor &tensor);
 
-/// The product of dims[first, last): of a shape that a tensor has, so it can't overflow.
+/// Returns the product of dims[first, last). The dims must be those of an existing tensor, so that
+/// the product can't overflow.
 inline int64_t countBetween(Dims dims, size_t first, size_t last) {
   int64_t count = 1;
   for (size_t i = first; i < last; ++i)
@@ -67,23 +68,23 @@ inline int64_t countBetween(Dims dims, size_t first, size_t last) {
   return count;
 }
 
-/// Row-major strides, in elements.
+/// Returns the row-major strides, in elements.
 DimVector rowMajorStrides(Dims dims);
 
-/// An axis in [-rank, rank) as one in [0, rank); -1 where it is outside.
+/// Maps an axis in [-rank, rank) to [0, rank); returns -1 if it is out of range.
 inline int64_t normalizedAxis(int64_t axis, int64_t rank) {
   if (axis < -rank || axis >= rank)
     return -1;
   return axis < 0 ? axis + rank : axis;
 }
 
-/// Bytes that stand for an element of that size.
+/// N bytes that are copied as one element.
 template <size_t N> struct alignas(N > 8 ? 8 : N) Chunk {
   unsigned char bytes[N];
 };
 
-/// Calls `visit.template operator()<T>()` with a T that elements of `dtype` can be assigned as:
-/// a chunk of their size, or the type itself for strings, resources and variants.
+/// Calls `visit.template operator()<T>()` with a T by which elements of `dtype` can be assigned: a
+/// chunk of their size, or the type itself for strings, resources and variants.
 template <typename Visitor> decltype(auto) visitMoved(DType dtype, Visitor &&visit) {
   switch (dtype) {
   case DType::String:
@@ -109,14 +110,14 @@ template <typename Visitor> decltype(auto) visitMoved(DType dtype, Visitor &&vis
   }
 }
 
-/// dst[0, count) = src[0, count), of one dtype, not overlapping.
+/// Copies dst[0, count) = src[0, count). Both have dtype `dtype` and must not overlap.
 void copyElements(DType dtype, void *dst, const void *src, int64_t count);
-/// dst[0, count) = *value.
+/// Sets dst[0, count) = *value.
 void fillElements(DType dtype, void *dst, const void *value, int64_t count);
-/// dst[0, count) = zero (an empty string, no resource).
+/// Sets dst[0, count) to zero (to an empty string or handle).
 void zeroElements(DType dtype, void *dst, int64_t count);
 
-/// The address of element `i`.
+/// Returns the address of element `i`.
 inline void *elementAt(DType dtype, void *base, int64_t i) {
   return static_cast<char *>(base) + i * static_cast<int64_t>(dtypeSize(dtype));
 }
@@ -124,11 +125,11 @@ inline const void *elementAt(DType dtype, const void *base, int64_t i) {
   return static_cast<const char *>(base) + i * static_cast<int64_t>(dtypeSize(dtype));
 }
 
-/// dst[i . dstStrides] = src[i . srcStrides] for every index i of `dims`. Strides are in elements
-/// and may be negative, those of the source zero too.
+/// Copies dst[i . dstStrides] = src[i . srcStrides] for every index i of `dims`. Strides are in
+/// elements and may be negative; those of the source may be zero.
 void copyStrided(DType dtype, Dims dims, void *dst, Dims dstStrides, const void *src,
                  Dims srcStrides);
-/// The same by the run's threads.
+/// Same, on the run's threads.
 void copyStrided(OpContext &ctx, DType dtype, Dims dims, void *dst, Dims dstStrides,
                  const void *src, Dims srcStrides);
 

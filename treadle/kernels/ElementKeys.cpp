@@ -10,7 +10,7 @@ namespace {
 
 using ExactTypes = Join<IntegerTypes, TypeList<bool>>;
 
-// A NaN with its number in the bits that tell NaNs apart.
+// Each NaN gets a number of its own in its payload bits.
 constexpr uint64_t firstNan = 0x7ff8'0000'0000'0000;
 
 } // namespace

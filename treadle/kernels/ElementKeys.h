@@ -1,5 +1,5 @@
-// Elements as 64-bit keys that are equal where the elements are: for ops that look for equal ones,
-// so that they need no code of their own for each dtype.
+// 64-bit keys that are equal if the elements are equal: ops that search for equal elements need no
+// code per dtype.
 #pragma once
 
 #include "treadle/tensor/Tensor.h"
@@ -11,14 +11,14 @@
 
 namespace treadle {
 
-/// True for booleans, real numbers and strings.
+/// Whether `dtype` has keys: booleans, real numbers and strings do.
 bool hasElementKeys(DType dtype);
 
-/// Makes keys for elements of one dtype. Zeros are equal whatever their sign; a NaN equals nothing,
-/// not even itself. The tensors must outlive it.
+/// Makes keys for elements of one dtype. Zeros are equal regardless of sign; a NaN equals nothing,
+/// not even itself. The tensors must outlive this object.
 class ElementKeys {
 public:
-  /// Keys of all elements of `tensor`, comparable with those of every other call.
+  /// Returns the keys of all elements of `tensor`, comparable with those of every other call.
   std::vector<uint64_t> of(const Tensor &tensor);
 
 private:

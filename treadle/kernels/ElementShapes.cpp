@@ -76,7 +76,7 @@ Expected<Tensor> stackTensors(DType dtype, std::span<const Tensor> elements, Dim
 
 namespace {
 
-// Below this a copy is cheaper than keeping the whole tensor alive.
+// Below this size a copy is cheaper than keeping the whole tensor alive.
 constexpr int64_t smallBytes = 256;
 
 Tensor part(const Tensor &t, int64_t offset, Dims dims) {

@@ -15,15 +15,15 @@ struct KernelLevel {
   const KernelFamily *const *families;
 };
 
-// The lowest first. (An array must have an element: the last one is none.)
+// Lowest first. (An array must have an element: the last entry is a placeholder.)
 constexpr KernelLevel kernelLevels[] = {
 #define TREADLE_KERNEL_LEVEL(level) {InstructionSet::level, &treadleKernels_##level},
 #include "treadle/kernels/Levels.inc"
 #undef TREADLE_KERNEL_LEVEL
     {InstructionSet::X86_64_V2, nullptr}};
 
-/// Calls `visit(family, best, level)` for each family: as everybody has it, and as the highest
-/// level up to `highest` has one of its own. It runs no code of a level.
+/// Calls `visit(baseline, best, level)` for each kernel table: the version for all processors, and
+/// the version of the highest level up to `highest` that has one. Runs no code of any level.
 template <typename Visit> void forEachFamily(InstructionSet highest, const Visit &visit) {
   for (size_t i = 0; i < std::size(compiledFamilies); ++i) {
     const KernelFamily &everybodys = compiledFamilies[i];

@@ -1,5 +1,5 @@
-// The built-in kernels: rooms by subject, in each of them families, each a table beside its
-// kernels. The header Families.h of a room says what lives there.
+// The built-in kernels: one folder per subject, with one kernel table per family beside its
+// kernels. The header Families.h of a folder lists its tables.
 #pragma once
 
 #include "treadle/runtime/InstructionSet.h"
@@ -11,24 +11,23 @@
 
 namespace treadle {
 
-/// The tables of all families, as this processor runs them, for those who look at the whole.
+/// Returns the tables of all kernels, in the versions for this processor.
 std::vector<std::span<const KernelEntry>> kernelFamilies();
 
-// Kernels that call functions, of the rooms `functions` and `datasets`.
+// Kernels that call functions, in the folders `functions` and `datasets`.
 
-/// Functions that are called with each row.
+/// Ops that call their function once per row.
 std::span<const FunctionKernelEntry> rowFunctionKernels();
-/// Ops whose functions say what to do with two elements: reductions, windows, scatters, sorts, as
-/// XLA has them.
+/// Ops whose functions combine two elements: XLA's reductions, windows, scatters and sorts.
 std::span<const FunctionKernelEntry> tensorFunctionKernels();
-/// Datasets whose functions are called with elements, and what reduces a dataset.
+/// Datasets that call functions with their elements, and ops that reduce a dataset.
 std::span<const FunctionKernelEntry> datasetFunctionKernels();
 
-/// What gives the family of this op, as a processor of that level runs it: the name by which the
-/// static library has it (see join_level.py). Empty where no family has the op.
+/// Returns the symbol of the function that returns the kernel table of this op for processors of
+/// that level, as the static library names it (see join_level.py). Empty if no table has the op.
 std::string kernelTableSymbol(std::string_view op, InstructionSet level);
 
-/// All built-in kernels. Built at the first call; thread-safe.
+/// Returns the registry of all built-in kernels. Built at the first call; thread-safe.
 const KernelRegistry &builtinKernels();
 
 } // namespace treadle

@@ -1,4 +1,4 @@
-// The kernels beside the records of ops.
+// Consistency of the kernels with the op records.
 #include "treadle/kernels/Families.h"
 #include "treadle/kernels/KernelLevels.h"
 #include "treadle/ops/OpTable.h"

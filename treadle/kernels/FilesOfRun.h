@@ -1,4 +1,4 @@
-// Which files the kernels of a run may open.
+// The files that the kernels of a run may open.
 #pragma once
 
 #include "treadle/checkpoint/FileAccess.h"
@@ -7,7 +7,7 @@
 
 namespace treadle {
 
-/// What the graph was granted; nothing where nobody said.
+/// Returns the file access that the graph was granted; no files if none was.
 inline const FileAccess &filesOf(OpContext &ctx) {
   const FileAccess *files = ctx.run().files;
   return files ? *files : FileAccess::none();

@@ -11,13 +11,13 @@ namespace treadle {
 namespace {
 
 struct StringHandle {
-  std::array<std::string, 2> text; // container, name: what the graph holds, and may overwrite
+  std::array<std::string, 2> text; // container, name: the graph can read and overwrite these
   const std::string name;
   Ref<Resource> object;
 };
 
-// All string handles there are. Names are not unique where sessions name alike, so a handle is
-// known by where its text stands; a copy of the text will do where the name says enough.
+// All string handles. Names are not unique if several sessions use the same one, so a handle is
+// identified by the address of its text; a copy of the text works if the name is unambiguous.
 class StringHandles {
 public:
   static StringHandles &instance() {
@@ -58,7 +58,7 @@ Resource *findByString(const Tensor &handle) {
 }
 
 Tensor makeStringHandle(Ref<Resource> resource, const ResourceName &name) {
-  // TensorFlow's name for the container that has none.
+  // TensorFlow's name for the default container.
   std::string container = name.container.empty() ? "localhost" : name.container;
   auto *own = new StringHandle{{std::move(container), name.name}, name.name, std::move(resource)};
   StringHandles::instance().add(*own);

@@ -1,5 +1,5 @@
-// How ops name the objects they work on. Newer ops pass a tensor of dtype resource; older ones a
-// string [container, name], often through a v1 reference. Both give the same object here.
+// Handles to the resources that ops use. Newer ops pass a tensor of dtype resource, older ones a
+// string [container, name], often through a v1 reference. Both refer to the same object here.
 #pragma once
 
 #include "treadle/kernels/Element.h"
@@ -10,31 +10,32 @@
 
 namespace treadle {
 
-/// A scalar handle to `resource`.
+/// Returns a scalar handle to `resource`.
 Tensor makeHandle(Ref<Resource> resource);
 
-/// The attributes `container` and `shared_name` of an op that makes a named resource.
+/// The attributes `container` and `shared_name` of an op that creates a named resource.
 struct ResourceName {
   std::string container, name;
   static ResourceName of(const BindContext &node);
-  /// The same; where no name is stated, the node's own.
+  /// Same, with the node's name if no name is given.
   static ResourceName ofOrNode(const BindContext &node);
 };
 
-/// A handle in whichever form an output has: a resource, a string [container, name], or a reference
-/// to one. The object lives as long as the tensor's elements.
+/// Returns a handle in the form that an output has: a resource, a string [container, name], or a
+/// reference to one. The object lives as long as the tensor's elements.
 Tensor makeHandleFor(DType dtype, bool isRef, Ref<Resource> resource, const ResourceName &name);
-/// The same for an object that nobody else can name.
+/// Same, for an object with a generated, unique name.
 Tensor makeHandleFor(DType dtype, bool isRef, Ref<Resource> resource, std::string_view prefix);
 
-/// The object behind input `i`, alive as long as the input; null, having failed, where there is
-/// none.
+/// Returns the object that input `i` refers to, alive as long as the input; null, with ctx failed,
+/// if there is none.
 Resource *resourceInput(OpContext &ctx, int i);
 
-/// The error of a handle to something else.
+/// The error for a handle to a resource of another kind.
 Error wrongKind(const Resource &found, std::string_view expected);
 
-/// The object of that class behind input `i`; null, having failed.
+/// Returns the object of class T that input `i` refers to; null, with ctx failed, if it is of
+/// another class.
 template <typename T> T *resourceInput(OpContext &ctx, int i) {
   Resource *resource = resourceInput(ctx, i);
   if (!resource)
@@ -46,18 +47,19 @@ template <typename T> T *resourceInput(OpContext &ctx, int i) {
   return static_cast<T *>(resource);
 }
 
-/// A handle to the same object that is counted in another place; the same one where there is no
-/// such.
+/// Returns a handle to the same object with a reference count of its own; `handle` itself if it is
+/// a string.
 Tensor anotherHandle(const Tensor &handle);
 
-/// The handle that an op gives in every run of a session, looked up only once by each thread: for
-/// the state of ops such as VarHandleOp. Thread-safe.
+/// The handle that an op returns in every run of a session, looked up only once per thread: state
+/// of ops such as VarHandleOp. Thread-safe.
 class CachedHandle {
 public:
   CachedHandle() = default;
-  CachedHandle(CachedHandle &&) noexcept {} // before its first use only
+  CachedHandle(CachedHandle &&) noexcept {} // only before the first use
 
-  /// The handle made by `make`, for this session and until something is removed from it.
+  /// Returns the handle made by `make`, cached for this session until a resource is removed from
+  /// it.
   template <typename Make> Tensor get(const ResourceManager &manager, Make &&make) const {
     if (auto own = slots.tryTake(); own && own->isGood(manager))
       return own->handle;

@@ -1,4 +1,4 @@
-// Handles in all their forms lead to the same objects.
+// Handles of all forms refer to the same objects.
 #include "treadle/kernels/Handles.h"
 
 #include "treadle/kernels/KernelTest.h"

@@ -1,4 +1,4 @@
-// What ops with many inputs of stated shapes check.
+// Checks of input shapes, for ops with many inputs.
 #pragma once
 
 #include "treadle/kernels/Element.h"
@@ -8,7 +8,7 @@
 
 namespace treadle {
 
-/// False, having failed, where input `i` has another shape.
+/// Returns false, with ctx failed, unless input `i` has the shape `expected`.
 inline bool checkDims(OpContext &ctx, int i, std::initializer_list<int64_t> expected) {
   Dims dims(expected.begin(), expected.size());
   if (std::ranges::equal(ctx.input(i).dims(), dims))

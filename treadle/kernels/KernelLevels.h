@@ -1,16 +1,16 @@
-// Hot kernels are compiled for every processor that the program runs on, and again for some levels
-// of instructions that processors may have. The objects of a level are joined into one whose only
-// name is the table below (join_level.py): the linker can't take its copy of an inline function
-// or a template, which has the name of other objects' copies too, for anybody else. What a level
-// doesn't define is everybody's; variables of inline functions are, too.
+// Hot kernels are compiled for every processor that the program supports, and again for some
+// instruction set levels. The objects of a level are joined into one whose only global symbol is
+// the table below (join_level.py). So the linker can't use a level's copy of an inline function or
+// a template, which has the same name in all objects, for code that runs on any processor. Symbols
+// that a level doesn't define, and variables of inline functions, are shared with the baseline.
 //
-// So a hot file must have no variables of its own that others see, which would be there once for
-// each level, and nothing that runs while the program starts; the build says if it has.
+// Therefore a hot file must not define global variables, which would exist once per level, nor
+// anything that runs at program start; the build fails if it does.
 #pragma once
 
 #include "treadle/kernels/Rooms.h"
 
-// TREADLE_KERNEL_LEVEL(LEVEL) for each level, the lowest first.
+// TREADLE_KERNEL_LEVEL(LEVEL) for each level, lowest first.
 #define TREADLE_KERNEL_LEVEL(level)                                                                \
   extern "C" const treadle::KernelFamily *const treadleKernels_##level;
 #include "treadle/kernels/Levels.inc"

@@ -1,4 +1,4 @@
-// For the tests of kernels: tensors written briefly, and ops run alone.
+// Helpers of kernel tests: short ways to write tensors, and to run a single op.
 #pragma once
 
 #include "treadle/kernels/Element.h"
@@ -25,7 +25,7 @@ template <typename T> Tensor vec(std::vector<T> elements) {
 }
 template <typename T> Tensor scalar(T value) { return tensor<T>({}, {value}); }
 
-/// Counts from `first`.
+/// Consecutive numbers from `first` on.
 template <typename T> Tensor iota(std::vector<int64_t> dims, int64_t first) {
   Tensor t = *Tensor::make(dtypeOf<T>, dims);
   for (int64_t i = 0; i < t.count(); ++i)
@@ -33,7 +33,7 @@ template <typename T> Tensor iota(std::vector<int64_t> dims, int64_t first) {
   return t;
 }
 
-/// All outputs; none, and a failed test, where the op fails.
+/// Returns all outputs; none, and fails the test, if the op fails.
 inline std::vector<Tensor> runAll(std::string_view op, std::vector<Tensor> inputs,
                                   std::vector<DType> outputTypes, const AttrMap &attrs = {}) {
   Expected<std::vector<Tensor>> out = runOpWith(FileAccess::all(), builtinKernels(), op, attrs,
@@ -45,7 +45,7 @@ inline std::vector<Tensor> runAll(std::string_view op, std::vector<Tensor> input
   return std::move(*out);
 }
 
-/// Output 0; by default of input 0's dtype.
+/// Returns output 0, whose dtype is by default that of input 0.
 inline Tensor run1(std::string_view op, std::vector<Tensor> inputs, DType type = DType::Invalid,
                    const AttrMap &attrs = {}) {
   if (type == DType::Invalid)
@@ -59,7 +59,7 @@ inline Tensor run1(std::string_view op, std::vector<Tensor> inputs, DType type =
   return out[0];
 }
 
-/// `InvalidArgumentError: message`, or nothing where the op succeeds.
+/// Returns `InvalidArgumentError: message`, or "" if the op succeeds.
 inline std::string errorOf(std::string_view op, std::vector<Tensor> inputs,
                            std::vector<DType> outputTypes = {}, const AttrMap &attrs = {}) {
   if (outputTypes.empty())
@@ -88,7 +88,7 @@ void expectNear(const Tensor &t, const std::vector<double> &expected, double tol
     EXPECT_NEAR(static_cast<double>(t.data<T>()[i]), expected[i], tolerance) << "element " << i;
 }
 
-/// The element of `t` that belongs to element `i` of its broadcast to `dims`.
+/// Returns the element of `t` that element `i` of its broadcast to `dims` has.
 template <typename T> T broadcastAt(const Tensor &t, Dims dims, int64_t i) {
   int64_t offset = 0, step = 1;
   for (int d = static_cast<int>(dims.size()) - 1, own = t.rank() - 1; d >= 0; --d, --own) {

@@ -1,5 +1,5 @@
-// Compiled for each level, with its hot files: the families as they are there. It is data: to look
-// at it runs no code of the level.
+// Compiled for each level together with its hot files: the level's kernel tables. It is data, so
+// that reading it runs no code of the level.
 #include "treadle/kernels/KernelLevels.h"
 
 extern "C" const treadle::KernelFamily *const TREADLE_LEVEL_FUNCTION = treadle::compiledFamilies;

@@ -1,4 +1,5 @@
-// The families of all rooms, as the file that includes this is compiled: see KernelLevels.h.
+// The kernel tables of all folders, compiled for the level of the including file (see
+// KernelLevels.h).
 #pragma once
 
 #include "treadle/kernels/arrays/Families.h"

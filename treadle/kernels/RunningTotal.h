@@ -1,5 +1,5 @@
-// Sums of many numbers one after the other, rounded once: the total is kept in more digits than the
-// numbers have.
+// Sums of many numbers that are rounded once: the running total has a higher precision than the
+// numbers.
 #pragma once
 
 #include "treadle/kernels/elementwise/Elementwise.h"
@@ -8,7 +8,8 @@
 
 namespace treadle {
 
-/// Of integers, which wrap around; floats of up to 32 bits are added up as doubles.
+/// A sum of integers, which wraps around, or of floats of up to 32 bits, which are added as
+/// doubles.
 template <typename T> class RunningTotal {
   using Sum = std::conditional_t<isRealFloat<T>, double, T>;
 
@@ -25,7 +26,7 @@ private:
   Sum sum{};
 };
 
-/// Of doubles, with what each addition rounds away (Knuth's TwoSum).
+/// A sum of doubles with compensation of the rounding errors (Knuth's TwoSum).
 template <> class RunningTotal<double> {
 public:
   void add(double x) {
@@ -34,7 +35,7 @@ public:
     double added = sum - before;
     lost += (before - (sum - added)) + (x - added);
   }
-  /// Where the sum is infinite, what was lost is no number.
+  /// If the sum is infinite, the compensation is NaN.
   double value() const { return lost == lost ? sum + lost : sum; }
 
 private:

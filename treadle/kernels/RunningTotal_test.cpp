@@ -9,7 +9,7 @@
 namespace treadle {
 namespace {
 
-/// In units of the last place of the exact value.
+/// The error of `got` in units in the last place of the exact value.
 template <typename T> double ulpsFrom(T got, long double exact) {
   T value = static_cast<T>(exact);
   T unit = std::nextafter(value, std::numeric_limits<T>::infinity()) - value;

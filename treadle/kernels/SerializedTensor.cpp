@@ -10,12 +10,12 @@
 namespace treadle {
 namespace {
 
-// Numbers of the fields of TensorProto.
+// Field numbers of TensorProto.
 constexpr uint64_t dtypeField = 1, shapeField = 2, contentField = 4;
 
 // --- writing -----------------------------------------------------------------------------------
 
-// Strings: all lengths, then all texts.
+// The content of a string tensor: all lengths, then all strings.
 std::string stringContent(const Tensor &tensor) {
   std::string content;
   for (const std::string &s : tensor.values<std::string>())
@@ -25,8 +25,8 @@ std::string stringContent(const Tensor &tensor) {
   return content;
 }
 
-// How elements are listed one by one: the field of a dtype, and how many bytes each takes there (0:
-// a varint). Complex numbers are two listed components.
+// The encoding of elements that are listed one by one: the field of a dtype, and the bytes per
+// element (0: a varint). A complex number is two listed components.
 struct Listed {
   DType dtype;
   uint64_t field;
@@ -41,7 +41,7 @@ constexpr Listed listedElements[] = {
 };
 constexpr uint64_t textField = 8;
 
-// A packed varint: of signed numbers with their sign.
+// Appends packed varints; signed numbers are sign-extended.
 template <typename T> void putElements(const Tensor &tensor, std::string &packed) {
   for (T element : tensor.values<T>())
     if constexpr (std::is_signed_v<T>)
@@ -72,11 +72,11 @@ struct Fields {
   std::vector<int64_t> dims;
   std::string_view content;
   std::vector<std::string_view> texts;
-  std::string elements; // listed ones, as they lie in memory
+  std::string elements; // listed elements, in their layout in memory
   bool isGood = true;
 };
 
-// One listed element, or many packed into one field.
+// Reads one listed element, or many packed into one field.
 bool readListed(const WireReader::Field &field, const Listed &listed, std::string &out) {
   WireType type = listed.width == 4   ? WireType::Fixed32
                   : listed.width == 8 ? WireType::Fixed64
@@ -85,11 +85,12 @@ bool readListed(const WireReader::Field &field, const Listed &listed, std::strin
   return forEachNumber(field, type, [&](uint64_t value) {
     if (listed.dtype == DType::Bool)
       value = value != 0;
-    out.append(reinterpret_cast<const char *>(&value), size); // little-endian: the low bytes first
+    // little-endian: the low bytes come first
+    out.append(reinterpret_cast<const char *>(&value), size);
   });
 }
 
-// A first pass, since elements may stand before their dtype.
+// A first pass over the message, since elements may precede their dtype.
 DType readDType(std::string_view bytes) {
   DType dtype = DType::Invalid;
   forEachField(bytes, [&](const WireReader::Field &field) {
@@ -135,7 +136,7 @@ bool readStrings(std::string_view content, Tensor &out) {
   return texts.isGood();
 }
 
-// The last listed element stands for all after it; without any they are zero.
+// The last listed element fills the rest of the tensor; without any, the tensor is zero.
 bool fillFromListed(const Fields &found, Tensor &out) {
   if (out.dtype() == DType::String) {
     auto *texts = out.data<std::string>();
@@ -200,7 +201,7 @@ Expected<Tensor> parsedTensor(std::string_view bytes) {
   if (!found.isGood)
     return malformed();
   auto count = countElements(found.dims);
-  // Never make room for more than the content can hold.
+  // Don't allocate more than the content can hold.
   bool hasContent = !found.content.empty();
   if (!count || (hasContent && *count > static_cast<int64_t>(found.content.size())))
     return malformed();

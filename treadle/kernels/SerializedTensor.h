@@ -1,4 +1,4 @@
-// Tensors as text: the bytes of a protocol buffer `TensorProto`, which ops exchange as strings.
+// Tensors serialized as protocol buffers `TensorProto`, which ops exchange as strings.
 #pragma once
 
 #include "treadle/tensor/Tensor.h"
@@ -8,18 +8,18 @@
 
 namespace treadle {
 
-/// Where the bytes of strings stand: together as `tensor_content`, or a field each.
+/// The encoding of strings: all together as `tensor_content`, or one field each.
 enum class TextPlace : uint8_t { Content, Listed };
 
-/// The bytes of `tensor`, which holds plain elements or strings; empty for others.
+/// Serializes `tensor`, whose elements must be of a fixed size or strings; returns "" for others.
 std::string serializedTensor(const Tensor &tensor, TextPlace place = TextPlace::Content);
 
-/// Only the elements of a tensor of plain elements or strings, each in a field or packed into one,
-/// as fields of such a message.
+/// Serializes only the elements of such a tensor, one field each or packed into one, as fields of a
+/// TensorProto.
 std::string listedElementsOf(const Tensor &tensor);
 
-/// The tensor that such bytes stand for; InvalidArgument where they are something else. Of elements
-/// that are listed one by one the last stands for all that are missing.
+/// Parses a serialized TensorProto; InvalidArgument if the bytes aren't one. If fewer elements are
+/// listed than the shape has, the last one is repeated.
 Expected<Tensor> parsedTensor(std::string_view bytes);
 
 } // namespace treadle

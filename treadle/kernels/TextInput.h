@@ -1,4 +1,4 @@
-// Inputs that are one text: paths, names, patterns.
+// Inputs that are a single string: paths, names, patterns.
 #pragma once
 
 #include "treadle/runtime/Kernel.h"
@@ -7,7 +7,8 @@
 
 namespace treadle {
 
-/// The only text of input `i`; null, having failed. `what` is the input's name: `filename`.
+/// Returns the string of input `i`; null, with ctx failed, if it isn't a single one. `what` is the
+/// input's name, e.g. `filename`.
 inline const std::string *textInput(OpContext &ctx, int i, const char *what) {
   const Tensor &in = ctx.input(i);
   if (in.count() == 1)

@@ -11,7 +11,7 @@ namespace {
 
 template <typename T> constexpr bool isWhole = std::is_integral_v<T>;
 
-// Unsigned where the type is an integer, so that overflow wraps around.
+// The unsigned type of an integer type, so that overflow wraps around.
 template <typename T> struct ArithmeticType {
   using type = T;
 };
@@ -31,14 +31,14 @@ template <Update update, typename T> T updated(T x, T y) {
   else if constexpr (update == Update::Mul)
     return static_cast<T>(static_cast<A>(x) * static_cast<A>(y));
   else if constexpr (update == Update::Min)
-    return y < x || y != y ? y : x; // NaN stays, wherever it comes
+    return y < x || y != y ? y : x; // NaN propagates from either side
   else if constexpr (update == Update::Max)
     return x < y || y != y ? y : x;
   else
     return x / y;
 }
 
-// The quotient that doesn't overflow where the smallest integer meets -1.
+// A quotient that doesn't overflow for the smallest integer divided by -1.
 template <typename T>
   requires std::is_signed_v<T> && isWhole<T>
 T quotient(T x, T y) {

@@ -52,7 +52,7 @@ Expected<Object> zerosLike(const VariantObject *object) {
     return zerosLikeList(*list);
   if (auto *optional = as<OptionalObject>(object))
     return zerosLikeOptional(*optional);
-  if (as<TensorMapObject>(object)) // an entry that isn't there counts as zeros
+  if (as<TensorMapObject>(object)) // a missing entry counts as zeros
     return Object(makeRef<TensorMapObject>());
   return Unexpected(unimplemented("a variant that holds a ", object->kind(), " has no zeros"));
 }

@@ -1,12 +1,12 @@
-// Tensors of variants: making them, looking into them, and what arithmetic means for what they
-// hold. Gradients of functions that pass lists and optionals on are sums of such values.
+// Tensors of variants: creation, access, and arithmetic on the values that they hold. Gradients of
+// functions that pass lists and optionals through are sums of such values.
 #pragma once
 
 #include "treadle/runtime/Kernel.h"
 
 namespace treadle {
 
-/// A tensor as an element of another: what serialized tensors are kept as.
+/// A tensor as an element of another: the stored form of serialized tensors.
 class TensorObject final : public VariantObject {
 public:
   static constexpr std::string_view kindName = "tensor";
@@ -16,10 +16,10 @@ public:
   const Tensor value;
 };
 
-/// A scalar that holds `object`.
+/// Returns a scalar that holds `object`.
 Tensor makeVariant(Ref<VariantObject> object);
 
-/// The object of that class in a tensor of one variant; null where there is another, or nothing.
+/// Returns the object of class T in a scalar variant tensor; null if it holds another or none.
 template <typename T> T *variantIn(const Tensor &t) {
   if (t.dtype() != DType::Variant || t.count() != 1)
     return nullptr;
@@ -27,11 +27,11 @@ template <typename T> T *variantIn(const Tensor &t) {
   return object && object->kind() == T::kindName ? static_cast<T *>(object) : nullptr;
 }
 
-/// Zeros of every element (a list of zeros for a list, ...), for ZerosLike. An element that holds
-/// nothing stays so. Unimplemented where an element's kind has no zeros.
+/// Returns the zeros of every element (a list of zeros for a list, ...), for ZerosLike. An empty
+/// element stays empty. Unimplemented if the kind of an element has no zeros.
 Expected<Tensor> zerosLikeVariants(const Tensor &like);
 
-/// The sum of two tensors of one shape, element by element, for AddN and AddV2.
+/// Returns the elementwise sum of two tensors of one shape, for AddN and AddV2.
 Expected<Tensor> addVariantTensors(const Tensor &a, const Tensor &b);
 
 } // namespace treadle

@@ -1,15 +1,15 @@
-// Kernels of floats for numbers of half the size: computed in floats, rounded once.
+// 16-bit floats for kernels of float32: computed in float32, rounded once.
 #pragma once
 
 #include "treadle/runtime/Kernel.h"
 
 namespace treadle {
 
-/// What `bind` binds. Where the node's first output is of float16 or bfloat16, all of these are
-/// floats to the kernel.
+/// Binds with `bind`. If the node's first output is float16 or bfloat16, the kernel sees all inputs
+/// and outputs of that dtype as float32.
 Expected<BoundKernel> bindWidened(BindFn bind, const BindContext &node);
 
-/// The same as a row of a table has it.
+/// Same, as an entry of a kernel table.
 template <BindFn bind> Expected<BoundKernel> bindAlsoHalves(const BindContext &node) {
   return bindWidened(bind, node);
 }

@@ -4,10 +4,10 @@
 namespace treadle {
 namespace {
 
-constexpr int64_t largestEntry = std::numeric_limits<int32_t>::max(); // sums can't overflow
+constexpr int64_t largestEntry = std::numeric_limits<int32_t>::max(); // so that sums can't overflow
 
-// A tensor's data laid out as `from` says, as one laid out as `to` says: [batch, space, channels]
-// or [batch, channels, space].
+// Copies a tensor from [batch, space, channels] to [batch, channels, space] if `toFirst`, else
+// back.
 void moveChannels(OpContext &ctx, const Tensor &in, const ImageDims &dims, bool toFirst,
                   Tensor &out) {
   int64_t n = dims.batch, p = dims.positions(), c = dims.channels;
@@ -16,14 +16,14 @@ void moveChannels(OpContext &ctx, const Tensor &in, const ImageDims &dims, bool 
               toFirst ? last : first);
 }
 
-// oneDNN's own name for explicit paddings, which beside it are VALID.
+// oneDNN's attribute of explicit paddings, whose nodes state VALID padding.
 constexpr std::string_view oneDnnPaddings = "padding_list";
 
 bool hasOneDnnPaddings(const BindContext &node) {
   return !node.attrs.getOr(oneDnnPaddings, std::vector<int64_t>()).empty();
 }
 
-// Explicit paddings: two for each dimension of the tensor.
+// Reads explicit paddings: two for each dimension of the tensor.
 std::optional<Error> readPaddings(const BindContext &node, WindowAttrs &attrs) {
   auto pads = node.attrs.getOr(hasOneDnnPaddings(node) ? oneDnnPaddings : "explicit_paddings",
                                std::vector<int64_t>());
@@ -116,7 +116,7 @@ bool placeWindow(OpContext &ctx, const WindowAttrs &attrs, const Volume &in, con
       continue;
     }
     int64_t padded = in[d] + attrs.padBefore[d] + attrs.padAfter[d];
-    w.out[d] = (padded - reach + stride) / stride; // 0 too where it lies between -1 and 0
+    w.out[d] = (padded - reach + stride) / stride; // 0 too for values between -1 and 0
     if (w.out[d] < 0) {
       ctx.fail(invalidArgument("the output size would be negative: an input of ", padded,
                                " under a window of ", reach, " with stride ", stride));

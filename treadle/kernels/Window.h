@@ -1,5 +1,5 @@
-// Windows that slide over images and volumes: what convolutions and pooling have in common. Both
-// are computed on [batch, depth, rows, columns, channels]; an image is a volume of depth 1.
+// Sliding windows over images and volumes, shared by convolutions and pooling. Both compute on
+// [batch, depth, rows, columns, channels]; an image is a volume of depth 1.
 #pragma once
 
 #include "treadle/kernels/Element.h"
@@ -11,58 +11,60 @@ namespace treadle {
 
 using Volume = std::array<int64_t, 3>; // depth, rows, columns
 
-/// [batch, depth, rows, columns, channels] of a tensor, with the number of spatial dimensions and
-/// where the channels are in it.
+/// The dimensions [batch, depth, rows, columns, channels] of a tensor, with its number of spatial
+/// dimensions and the position of the channels.
 struct ImageDims {
   int spatial = 2;
   bool channelsFirst = false;
   int64_t batch = 1, channels = 1;
   Volume size = {1, 1, 1};
 
-  /// False where the tensor's rank is another.
+  /// Returns false if the tensor doesn't have `spatial` + 2 dimensions.
   bool read(Dims dims);
   std::vector<int64_t> tensorDims() const;
   int64_t positions() const { return size[0] * size[1] * size[2]; }
 };
 
-/// The attributes of a node with a window.
+/// The attributes of a node with sliding windows.
 struct WindowAttrs {
   enum class Padding : uint8_t { Same, Valid, Explicit };
   int spatial = 2;
   bool channelsFirst = false;
   Padding padding = Padding::Valid;
   Volume strides = {1, 1, 1}, dilations = {1, 1, 1};
-  Volume padBefore = {0, 0, 0}, padAfter = {0, 0, 0}; // explicit ones
+  Volume padBefore = {0, 0, 0}, padAfter = {0, 0, 0}; // explicit paddings only
   int64_t channelStride = 1;
 
-  /// Strides are optional, for ops that have them as an input.
+  /// Reads the attributes of `node`. Strides are optional, since some ops have them as an input.
   static Expected<WindowAttrs> of(const BindContext &node, int spatial);
-  /// A list that goes with the dimensions of the tensor, as volume and channel entries.
+  /// Splits a list with one entry per dimension of the tensor into the entries of the volume and of
+  /// the channels (returned).
   Expected<int64_t> split(std::string_view name, std::span<const int64_t> list,
                           Volume &volume) const;
 };
 
-/// A window in its place.
+/// The geometry of a window over an input of a given size.
 struct Window {
   Volume in, out, size, stride, dilation, padBefore;
 
   bool operator==(const Window &) const = default;
 };
 
-/// False, having failed, where the window is larger than the input.
+/// Computes `window`; returns false, with ctx failed, if the window is larger than the input.
 bool placeWindow(OpContext &ctx, const WindowAttrs &attrs, const Volume &in, const Volume &size,
                  Window &window);
 
-/// The tensor with its channels last (itself where they are); nothing, having failed.
+/// Returns the tensor in channels-last layout (itself if it already is); nullopt, with ctx failed,
+/// if it can't be allocated.
 std::optional<Tensor> withChannelsLast(OpContext &ctx, const Tensor &t, const ImageDims &dims);
-/// Output `i` from a result with its channels last.
+/// Sets output `i` from a result in channels-last layout.
 void setImageOutput(OpContext &ctx, int i, Tensor result, const ImageDims &dims);
 
-/// Calls `visit(outPosition, inPosition, windowPosition)` for every element of every window that
-/// lies inside the input; positions count within one image.
+/// Calls `visit(outPosition, inPosition, windowPosition)` for every window element that lies inside
+/// the input. Positions count within one image.
 template <typename Visit> void forEachTap(const Window &w, Visit &&visit) {
-  Volume o, k, first, begin, end; // `first`: where a window begins, which may be outside
-  // A window may be far larger than the input: what lies outside isn't looked at.
+  Volume o, k, first, begin, end; // `first`: where a window begins, may be outside
+  // A window may be far larger than the input: positions outside are skipped without visiting them.
   auto place = [&](int d) {
     int64_t step = w.dilation[d];
     first[d] = o[d] * w.stride[d] - w.padBefore[d];

@@ -4,13 +4,14 @@
 join_level.py --ld LD --objcopy OBJCOPY --objdump OBJDUMP --level x86-64-v3 --entry NAME
               --out FILE --static-out FILE OBJECT...
 
-All code becomes the section .text_LEVEL. Every name becomes local but the entry's, and those of
-variables of inline functions and templates: these are the same ones in the whole program, as the
-pool is by which std::atomic finds who waits. But a library's variables for types of ours are the
-level's own, since such a type may be laid out for the level: pocketfft's cache of our plans.
+All code goes to the section .text_LEVEL. All symbols become local except the entry and variables of
+inline functions and templates, which must be unique in the whole program (such as the pool of
+waiters of std::atomic). Variables that a library instantiates for our types stay local to the
+level, since the layout of such a type may depend on the level (such as pocketfft's cache of our
+plans).
 
-The static library gets another form, of whose code a linker keeps what a program uses: each
-function has its own section, and the table of each family a name, LEVEL.FUNCTION
+The static library gets another form, from which a linker keeps only the code that a program uses:
+each function has its own section, and each kernel table a symbol, LEVEL.FUNCTION
 (kernelTableSymbol).
 """
 
@@ -21,7 +22,7 @@ import subprocess
 import sys
 import tempfile
 
-# Of such sections, variables can be written. (.data.rel.ro is only written by the loader.)
+# Sections with writable variables. (.data.rel.ro is only written by the loader.)
 WRITABLE = (".data", ".bss", ".tdata", ".tbss")
 
 
@@ -30,12 +31,12 @@ def is_writable(section):
 
 
 def is_of_level(name):
-    """Of a function that isn't ours, for a type that is."""
+    """Whether the symbol belongs to a library's function instantiated for a type of ours."""
     return "7treadle" in name and not re.match(r"_Z(GV)?Z?NK?7treadle", name)
 
 
 def variables(objdump, file):
-    """(name, whether it is one in the whole program), of those that can be written."""
+    """Yields (name, whether it is unique in the whole program) of writable variables."""
     table = subprocess.run([objdump, "-t", file], check=True, capture_output=True, text=True).stdout
     for line in table.splitlines():
         address, _, rest = line.partition(" ")
@@ -47,7 +48,7 @@ def variables(objdump, file):
 
 
 def tables(objdump, file):
-    """(name, function) of those that give the table of a family."""
+    """Yields (symbol, function name) of the functions that return a kernel table."""
     table = subprocess.run([objdump, "-t", file], check=True, capture_output=True, text=True).stdout
     for line in table.splitlines():
         name = line.split()[-1] if line.split() else ""
@@ -57,7 +58,7 @@ def tables(objdump, file):
 
 
 def check(objdump, file):
-    """What a hot file can't have, or nothing."""
+    """Returns an error if the file has something that a hot file must not have, else None."""
     headers = subprocess.run([objdump, "-h", file], check=True, capture_output=True, text=True)
     if ".init_array" in headers.stdout or ".ctors" in headers.stdout:
         return "code that runs while the program starts, on any processor"
