@@ -1,6 +1,7 @@
-// _Attention and its gradient: softmax(query key' * scale + mask) value, block by block, so that
-// the scores are never in memory as a whole (T. Dao and others, "FlashAttention", arXiv 2205.14135;
-// M. Milakov and N. Gimelshein, "Online normalizer calculation for softmax", arXiv 1805.02867).
+// _Attention and its gradient: softmax(query key' * scale + mask) value, computed block by block so
+// that the score matrix is never materialized (T. Dao and others, "FlashAttention", arXiv
+// 2205.14135; M. Milakov and N. Gimelshein, "Online normalizer calculation for softmax", arXiv
+// 1805.02867).
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/ElementCopy.h"
 #include "treadle/kernels/elementwise/Families.h"
@@ -20,21 +21,22 @@ namespace {
 
 struct AttentionState {
   float scale;
-  bool isCausal;     // query i sees keys 0 to i
-  bool zeroIfMasked; // a row whose scores are all -infinity gives zeros, not NaN
+  bool isCausal;     // query i attends to keys 0 to i
+  bool zeroIfMasked; // a row whose scores are all -infinity yields zeros, not NaN
 };
 
-/// Whether an exponentiated row has no probabilities: its scores were all -infinity.
+/// Whether all scores of a row with this sum of exponentials were -infinity.
 bool isMasked(float sum) { return sum == 0; }
 
-/// Queries and keys of which the scores are in the cache at a time.
+/// Numbers of queries and keys per block, whose scores stay in the cache.
 constexpr int64_t blockQueries = 64, blockKeys = 512;
 
-/// [..., queries, width], [..., keys, width], [..., keys, valueWidth], and a summand of the scores,
-/// [..., queries, keys], which may be broadcast.
+/// The sizes of query [..., queries, width], key [..., keys, width] and value [..., keys,
+/// valueWidth], and the strides of a mask that is added to the scores [..., queries, keys] and may
+/// be broadcast.
 struct Shape {
   int64_t batch = 1, queries = 0, keys = 0, width = 0, valueWidth = 0;
-  std::vector<int64_t> maskAt; // where each batch's mask begins; empty without one
+  std::vector<int64_t> maskAt; // offset of each batch's mask; empty without a mask
   int64_t maskRow = 0, maskColumn = 0;
 };
 
@@ -44,7 +46,7 @@ bool havePrefix(const Tensor &t, const Tensor &query) {
                             query.dims().first(query.dims().size() - 2));
 }
 
-/// False where the mask would make more scores.
+/// Returns false if the mask would broadcast the scores to a larger shape.
 bool readMask(const Tensor &query, const Tensor &mask, Shape &shape) {
   DimVector scores(query.dims());
   scores[scores.size() - 1] = shape.keys;
@@ -72,8 +74,8 @@ bool readMask(const Tensor &query, const Tensor &mask, Shape &shape) {
   return true;
 }
 
-/// Of the first inputs, query, key and value, and of a mask, which may be null; nothing where they
-/// don't fit, or batches or scores would be broadcast.
+/// Returns the sizes of query, key and value (inputs 0 to 2) and of a mask, which may be null;
+/// nullopt if they don't match, or if batches or scores would be broadcast.
 std::optional<Shape> shapeOf(OpContext &ctx, const Tensor *mask) {
   const Tensor &query = ctx.input(0), &key = ctx.input(1), &value = ctx.input(2);
   int rank = query.rank();
@@ -92,17 +94,18 @@ std::optional<Shape> shapeOf(OpContext &ctx, const Tensor *mask) {
   return shape;
 }
 
-/// c = a b, added to what is there if `adds`; c is [rows, columns].
+/// Computes c = a b, or c += a b if `adds`; c is [rows, columns].
 void multiply(int64_t rows, int64_t columns, int64_t depth, const FloatMatrix &a,
               const FloatMatrix &b, bool adds, float *c) {
   multiplyFloats(rows, columns, depth, a, b, {.data = c, .stride = columns, .adds = adds});
 }
 
-/// A block of the scores of one batch, `count` keys from `key` on for `rows` queries from `query`.
+/// A block of the scores of one batch: `count` keys from `key` on for `rows` queries from `query`
+/// on.
 struct Block {
   int64_t query, rows, key, count;
 
-  /// How many of the keys query `row` of the block sees.
+  /// Number of the block's keys that query `row` attends to.
   int64_t seen(bool isCausal, int64_t row) const {
     return isCausal ? std::clamp<int64_t>(query + row + 1 - key, 0, count) : count;
   }
@@ -114,7 +117,7 @@ public:
             const float *value, const float *mask)
       : s(shape), state(state), query(query), key(key), value(value), mask(mask) {}
 
-  /// As many keys as the last of these queries sees.
+  /// Number of keys that the last of the queries up to `endQuery` attends to.
   int64_t keysFor(int64_t endQuery) const {
     return state.isCausal ? std::min(s.keys, endQuery) : s.keys;
   }
@@ -129,7 +132,7 @@ public:
     return value + (batch * s.keys + row) * s.valueWidth;
   }
 
-  /// Scores of a block, side by side; those of keys that a query doesn't see mean nothing.
+  /// Computes the scores of a block, row-major. The scores of masked keys are unspecified.
   void score(int64_t batch, const Block &block, float *scores) const {
     multiply(block.rows, block.count, s.width, {queryAt(batch, block.query), s.width},
              {keyAt(batch, block.key), s.width, /*isTransposed=*/true}, false, scores);
@@ -160,8 +163,8 @@ private:
 
 // --- the result ----------------------------------------------------------------------------------
 
-/// Some queries of one batch, over the keys block by block: the largest score so far and the sum of
-/// what was exponentiated with it are kept for each row.
+/// Computes the result for some queries of one batch, one block of keys after another (online
+/// softmax): keeps the largest score so far and the sum of the exponentials for each row.
 class Rows {
 public:
   Rows(const Attention &attention, int64_t batch, int64_t query, int64_t rows, float *out)
@@ -173,7 +176,7 @@ public:
 
   void run(float *logSums) {
     int64_t end = a.keysFor(query + rows);
-    if (end == 0) { // a sum over no keys
+    if (end == 0) { // no keys: the result is zero
       std::fill_n(out, rows * a.s.valueWidth, 0.0F);
       std::copy_n(largest, rows, logSums);
       return;
@@ -202,7 +205,7 @@ private:
     std::fill(row + seen, row + block.count, 0.0F);
     float before = largest[r];
     largest[r] = std::max(before, largestOf(row, seen));
-    // Where all are -infinity, so is each; what was summed before is nothing.
+    // If all scores are -infinity, so is each of them, and the previous sum is zero.
     float shift = largest[r] == -std::numeric_limits<float>::infinity() ? 0 : largest[r];
     float added = expAndSum(row, shift, row, seen);
     if (block.key > 0 && before != largest[r]) {
@@ -234,7 +237,7 @@ const float *floatsOf(const Tensor *t) { return t ? t->data<float>() : nullptr; 
 
 // --- any shapes ----------------------------------------------------------------------------------
 
-/// What an op gives; null, having failed.
+/// Runs `op` and returns its output; null if it failed.
 Tensor runOne(OpContext &ctx, std::string_view op, std::vector<Tensor> inputs, AttrMap attrs = {}) {
   if (ctx.hasFailed())
     return {};
@@ -254,7 +257,7 @@ void clearMasked(const Tensor &scores, Tensor &probabilities) {
   }
 }
 
-/// The logarithm of the sum of exp(x) over each row.
+/// Returns the logarithm of the sum of exp(x) of each row.
 std::optional<Tensor> logSumsOf(OpContext &ctx, const Tensor &scores) {
   auto out = ctx.check(Tensor::make(DType::Float32, scores.dims().first(scores.dims().size() - 1)));
   int64_t columns = scores.dim(scores.rank() - 1);
@@ -267,7 +270,7 @@ std::optional<Tensor> logSumsOf(OpContext &ctx, const Tensor &scores) {
   return out;
 }
 
-/// By the ops that it stands for, which broadcast, and whose errors it reports.
+/// Runs the ops that this op replaces, one by one: they broadcast, and report the errors.
 void runApart(OpContext &ctx, const AttentionState &state) {
   AttrMap turnsKey;
   turnsKey.set("adj_y", true);
@@ -325,12 +328,12 @@ void runAttention(OpContext &ctx) {
 
 // --- its gradient --------------------------------------------------------------------------------
 
-/// Of the probabilities p = exp(scores - logSums): dv = p' g; ds = p * (g v' - sum(g * out)) *
-/// scale; dq = ds k; dk = ds' q.
+/// The gradient, with the probabilities p = exp(scores - logSums): dv = p' g; ds = p * (g v' -
+/// sum(g * out)) * scale; dq = ds k; dk = ds' q.
 struct Gradient {
   const Attention &a;
   const float *out, *logSums, *grad;
-  float *query, *key, *value; // what flows to them
+  float *query, *key, *value; // their gradients
 
   void ofBatch(int64_t batch) const {
     const Shape &s = a.s;
@@ -363,7 +366,7 @@ struct Gradient {
              {a.queryAt(batch, block.query), s.width}, true, key + keyRow * s.width);
   }
 
-  /// Scores become probabilities, and what flows to these what flows to the scores.
+  /// Converts scores to probabilities, and the gradient of the probabilities to that of the scores.
   void ofRow(const Block &block, int64_t r, int64_t row, float *p, float *ds) const {
     int64_t seen = block.seen(a.state.isCausal, r), width = a.s.valueWidth;
     std::fill(p + seen, p + block.count, 0.0F);

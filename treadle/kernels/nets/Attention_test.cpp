@@ -1,4 +1,4 @@
-// Attention as one op and its gradient, against the ops that it stands for.
+// _Attention and its gradient against the ops that they replace.
 #include "treadle/kernels/KernelTest.h"
 
 #include <cmath>
@@ -34,7 +34,7 @@ struct Case {
     return attrs;
   }
 
-  /// exp(scores - largest) over their sum, with ops of their own.
+  /// exp(scores - largest) divided by their sum, computed op by op.
   Tensor probabilities() const {
     Tensor scores = run1("BatchMatMulV2", {query(), key()}, DType::Float32, transposed("adj_y"));
     scores = run1("Mul", {scores, scalar(scale)});
@@ -65,7 +65,7 @@ std::vector<Tensor> attend(const Case &c) {
   return runAll("_Attention", c.inputs(), {DType::Float32, DType::Float32}, c.attrs());
 }
 
-// Blocks have 64 queries and 512 keys.
+// Sizes around the block sizes of 64 queries and 512 keys.
 const Case cases[] = {
     {1, 1, 1, 1, 1},
     {3, 5, 7, 4, 6},
@@ -91,7 +91,7 @@ TEST(Attention, GivesWhatTheOpsGiveApart) {
   }
 }
 
-// Of a sum of the result times weights, which are what flows to it.
+// The gradient of sum(result * weights).
 TEST(Attention, GradientsAreThoseOfTheOpsApart) {
   for (const Case &c : cases) {
     SCOPED_TRACE(dimsText(c.query().dims()) + " with " + std::to_string(c.keys) + " keys");
@@ -119,7 +119,8 @@ TEST(Attention, GradientsAreThoseOfTheOpsApart) {
   }
 }
 
-// As the softmax: where all scores are -infinity there is no probability, and NaN spreads in a row.
+// Like softmax: a row whose scores are all -infinity has no probabilities, and NaN spreads within a
+// row.
 TEST(Attention, NotANumberStaysInItsRow) {
   Case c{1, 4, 3, 2, 2, false, {4, 3}};
   std::vector<Tensor> inputs = c.inputs();
@@ -131,7 +132,7 @@ TEST(Attention, NotANumberStaysInItsRow) {
     EXPECT_EQ(std::isnan(out.data<float>()[i]), i / 2 % 4 == 1 || i / 2 % 4 == 2) << i;
 }
 
-// As PyTorch's safe softmax: a row without keys gives zeros, and nothing flows back from it.
+// Like PyTorch's safe softmax: a row without keys yields zeros and has no gradient.
 TEST(Attention, RowsThatSeeNoKeyGiveZerosIfAsked) {
   for (bool broadcasts : {false, true}) {
     Case c{1, 4, 600, 2, 2, false, {4, 600}};
@@ -158,7 +159,7 @@ TEST(Attention, RowsThatSeeNoKeyGiveZerosIfAsked) {
   }
 }
 
-// What fuses ops doesn't know shapes: batches that are broadcast, and masks that make more scores.
+// The fuser doesn't know shapes, so batches may be broadcast, and masks may enlarge the scores.
 TEST(Attention, BroadcastsAsTheOpsDo) {
   Tensor q = waves({2, 1, 3, 4}, 1), k = waves({5, 6, 4}, 1.1F), v = waves({2, 5, 6, 2}, 0.7F);
   for (const Tensor &mask : {Tensor(), waves({3, 1, 1, 3, 6}, 0.3F)}) {

@@ -6,13 +6,13 @@
 namespace treadle {
 namespace {
 
-/// A tensor as [outer, channels, inner].
+/// The shape of a tensor as [outer, channels, inner].
 struct Channels {
   int64_t outer = 1, channels = 0, inner = 1;
 };
 
 struct BiasState {
-  bool channelsFirst; // right after the batch dimension
+  bool channelsFirst; // channels follow the batch dimension
 };
 
 bool findChannels(OpContext &ctx, const Tensor &value, Channels &c) {
@@ -67,8 +67,8 @@ template <typename T> struct BiasAddKernel {
 };
 
 template <typename T> struct BiasAddGradKernel {
-  // Floats are summed as doubles, for there may be very many; but bfloat16 as itself, as TensorFlow
-  // has it, whose results would otherwise not be ours.
+  // Floats are summed as doubles, since there may be very many. bfloat16 is summed as bfloat16, as
+  // in TensorFlow, to get the same results.
   using Sum = std::conditional_t<isRealFloat<T> && !std::is_same_v<T, BFloat16>, double, T>;
 
   static void run(OpContext &ctx) {

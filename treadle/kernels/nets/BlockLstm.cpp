@@ -5,15 +5,15 @@
 namespace treadle {
 namespace {
 
-/// Of what all inputs must be.
+/// The sizes that all inputs must agree in.
 struct Sizes {
   int64_t time = 0, batch = 0, input = 0, cell = 0;
-  int64_t steps = 0; // that are computed; what is after them is 0
+  int64_t steps = 0; // computed steps; later ones yield 0
 
   int64_t row(int64_t t, int64_t b) const { return t * batch + b; }
 };
 
-// Inputs 0 to 8 of both ops: seq_len_max, x, cs_prev, h_prev, w, wci, wcf, wco, b.
+// Reads inputs 0 to 8 of both ops: seq_len_max, x, cs_prev, h_prev, w, wci, wcf, wco, b.
 bool readSizes(OpContext &ctx, Sizes &s) {
   const Tensor &steps = ctx.input(0), &x = ctx.input(1), &before = ctx.input(2);
   if (!steps.isScalar() || x.rank() != 3 || before.rank() != 2) {
@@ -65,7 +65,7 @@ template <typename T> struct BlockLstm {
         return;
     }
     LstmStep<T> step = stepOf<T>(ctx, s);
-    double cost = static_cast<double>(s.steps * (s.input + s.cell) * s.cell); // a row's, in ns
+    double cost = static_cast<double>(s.steps * (s.input + s.cell) * s.cell); // ns per row
     ctx.parallelFor(s.batch, cost, [&](int64_t begin, int64_t end) {
       std::vector<Computed<T>> gates;
       for (int64_t t = 0; t < s.steps; ++t)
@@ -88,7 +88,8 @@ template <typename T> struct BlockLstm {
 
 // --- backwards -----------------------------------------------------------------------------------
 
-// Inputs 9 to 17: i, cs, f, o, ci, co, h, cs_grad, h_grad. Outputs: the gradients of inputs 1 to 8.
+// The gradient op. Inputs 9 to 17: i, cs, f, o, ci, co, h, cs_grad, h_grad. Outputs: the gradients
+// of inputs 1 to 8.
 template <typename T> class BlockLstmGrad {
   using C = Computed<T>;
 
@@ -129,7 +130,7 @@ private:
       out[i] = T(sums[i]);
   }
 
-  // Outputs 1 and 2 hold the slopes that come from the step after this one, then those of it.
+  // On entry, outputs 1 and 2 hold the gradients from the next step; on exit, those of this step.
   void addRow(int64_t t, int64_t b) {
     int64_t now = s.row(t, b) * s.cell, before = (t ? s.row(t - 1, b) : b) * s.cell;
     auto value = [&](int i) { return ctx.input(i).data<T>() + now; };
@@ -152,7 +153,8 @@ private:
       outSlopes[k] = T(inputs[static_cast<size_t>(s.input + k)]);
   }
 
-  // The slopes of the gates times what they are computed from: both ways.
+  // Multiplies the gradients of the gates by the gates' inputs (for the weights) and by the weights
+  // (for the inputs).
   void addWeights(const T *x, const T *outBefore) {
     for (size_t g = 0; g < gates.size(); ++g)
       biases[g] += C(gates[g]);
@@ -171,8 +173,8 @@ private:
   OpContext &ctx;
   const Sizes &s;
   LstmStep<T> step;
-  std::vector<T> gates;                              // slopes of a row
-  std::vector<C> weights, peepholes, biases, inputs; // sums of slopes; `inputs` of one row
+  std::vector<T> gates;                              // gradients of a row
+  std::vector<C> weights, peepholes, biases, inputs; // sums of gradients; `inputs` of one row
 };
 
 template <template <typename> class Kernel, bool isV2>

@@ -1,4 +1,4 @@
-// Logarithms of probabilities, as the ops of connectionist temporal classification add them.
+// Sums of probabilities in log space, for connectionist temporal classification (CTC).
 #pragma once
 
 #include <cmath>
@@ -8,8 +8,7 @@ namespace treadle {
 
 template <typename T> inline constexpr T logZero = -std::numeric_limits<T>::infinity();
 
-/// The logarithm of the sum of what `a` and `b` are the logarithms of. The correction is a float
-/// for doubles too, as in TensorFlow.
+/// Returns log(exp(a) + exp(b)). The correction is a float even for doubles, as in TensorFlow.
 template <typename T> T logSum(T a, T b) {
   if (a == logZero<T>)
     return b;

@@ -1,5 +1,5 @@
-// Decoders of connectionist temporal classification: the best class of each step, and a search with
-// a beam (A. Graves, "Supervised sequence labelling with recurrent neural networks", section 7.5).
+// CTC decoders: greedy, and beam search (A. Graves, "Supervised sequence labelling with recurrent
+// neural networks", section 7.5).
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/nets/Ctc.h"
 
@@ -31,7 +31,7 @@ bool checkInputs(OpContext &ctx) {
   return true;
 }
 
-// Path `p` of each row of the batch as a sparse tensor: outputs p, p + count and p + 2 * count.
+// Sets path `p` of each batch row as a sparse tensor: outputs p, p + count and p + 2 * count.
 bool setPaths(OpContext &ctx, int p, int count, const std::vector<Path> &rows) {
   int64_t total = 0, longest = 0;
   for (const Path &row : rows) {
@@ -59,7 +59,7 @@ bool setPaths(OpContext &ctx, int p, int count, const std::vector<Path> &rows) {
 
 struct GreedyOptions {
   bool mergesRepeated;
-  int64_t blank; // negative: from the end
+  int64_t blank; // negative: counted from the end
 };
 
 template <typename T> struct GreedyDecoder {
@@ -100,12 +100,12 @@ struct BeamOptions {
   bool mergesRepeated;
 };
 
-/// Logarithms: of a prefix that ends in a blank, in its label, in either.
+/// Log probabilities of a prefix: ending in a blank, in its last label, in either.
 template <typename T> struct Chance {
   T total = logZero<T>, blank = logZero<T>, label = logZero<T>;
 };
 
-/// A prefix of labels.
+/// A prefix of labels, in a tree of prefixes.
 template <typename T> struct Prefix {
   Prefix *parent;
   int64_t label;
@@ -138,7 +138,7 @@ public:
     T highest = *std::max_element(activations, activations + classes), sum = 0;
     for (int64_t c = 0; c < classes; ++c)
       sum += std::exp(activations[c] - highest);
-    T offset = highest + std::log(sum); // what makes logarithms of probabilities of them
+    T offset = highest + std::log(sum); // normalizes logits to log probabilities
     std::vector<Prefix<T> *> branches(beam.begin(), beam.end());
     beam.clear();
     for (Prefix<T> *b : branches)
@@ -153,7 +153,7 @@ public:
           grow(*b, label, activations[label] - offset);
   }
 
-  /// From the most likely to the least.
+  /// Returns the beam, most likely prefix first.
   const auto &best() const { return beam; }
 
 private:
@@ -163,7 +163,7 @@ private:
     }
   };
 
-  // The prefix as it is: its last label goes on, or a blank follows.
+  // Extends the alignment without extending the prefix: by its last label or by a blank.
   void stay(Prefix<T> &b, const T *activations, T offset) {
     if (b.parent) {
       if (b.parent->isActive())
@@ -202,7 +202,7 @@ private:
   }
 
   int64_t classes, width;
-  std::deque<Prefix<T>> prefixes; // of which pointers stay
+  std::deque<Prefix<T>> prefixes; // a deque, since pointers to elements must stay valid
   std::multiset<Prefix<T> *, MoreLikely> beam;
 };
 

@@ -1,6 +1,7 @@
-// CTCLoss: how unlikely a sequence of labels is, summed over all its alignments with the inputs,
-// and the slope of that (A. Graves, "Supervised sequence labelling with recurrent neural networks",
-// chapter 7, whose names the variables have). The last class is the blank; of CTCLossV2 the first.
+// CTCLoss: the negative log-likelihood of a label sequence, summed over all its alignments with the
+// inputs, and its gradient (A. Graves, "Supervised sequence labelling with recurrent neural
+// networks", chapter 7; variables are named as there). The last class is the blank; in CTCLossV2
+// the first.
 #include "treadle/kernels/nets/Ctc.h"
 
 #include <algorithm>
@@ -20,7 +21,7 @@ struct LossOptions {
 
 using Labels = std::vector<int32_t>;
 
-/// The labels of each row of a batch; nothing, having failed.
+/// Returns the labels of each batch row; nullopt, with ctx failed, if they are invalid.
 std::optional<std::vector<Labels>> readLabels(OpContext &ctx, int64_t batch) {
   const Tensor &indices = ctx.input(1), &values = ctx.input(2);
   if (indices.rank() != 2 || indices.dim(1) != 2 || values.rank() != 1 ||
@@ -46,7 +47,7 @@ std::optional<std::vector<Labels>> readLabels(OpContext &ctx, int64_t batch) {
   return rows;
 }
 
-/// The labels with a blank before each and one at the end.
+/// Returns the labels with a blank before each and one at the end.
 Expected<Labels> withBlanks(const Labels &labels, const LossOptions &options, int64_t classes) {
   int32_t blank = options.blankOf(classes);
   Labels out;
@@ -92,7 +93,7 @@ public:
       out[c] /= sum;
   }
 
-  /// The logarithm of the labels' probability.
+  /// Returns the log-likelihood of the labels.
   T solve() {
     forward();
     backward();
@@ -130,7 +131,8 @@ private:
   T logY(int64_t t, int64_t u) const {
     return std::log(y[static_cast<size_t>(t * classes + label(u))]);
   }
-  // Where enough steps are left for the labels that follow, and were there for those before.
+  // The range of labels at step t: enough steps remain for the labels that follow, and enough have
+  // passed for those before.
   int64_t first(int64_t t) const { return std::max<int64_t>(0, size - 2 * (steps - t)); }
   int64_t last(int64_t t) const { return std::min(size, 2 * (t + 1)); }
   bool mayStay(int64_t u) const { return mergesRepeated || isBlank(u); }

@@ -15,7 +15,7 @@ AttrMap with(std::string_view name, AttrValue value) {
   return attrs;
 }
 
-// One label in three steps: all places where it can begin and end.
+// One label in three steps: all positions at which it can begin and end.
 TEST(CtcLoss, SumsOverAllAlignments) {
   Tensor in = logits();
   std::vector<Tensor> out =
@@ -37,7 +37,7 @@ TEST(CtcLoss, SumsOverAllAlignments) {
       sum += product;
     }
   EXPECT_NEAR(out[0].data<float>()[0], -std::log(sum), 1e-5);
-  for (int t = 0; t < 3; ++t) // softmax less a distribution
+  for (int t = 0; t < 3; ++t) // softmax minus a distribution
     EXPECT_NEAR(out[1].data<float>()[3 * t] + out[1].data<float>()[3 * t + 1] +
                     out[1].data<float>()[3 * t + 2],
                 0, 1e-5);
@@ -66,7 +66,7 @@ TEST(CtcDecode, GreedyTakesTheBestOfEachStep) {
   expectNear<float>(out[3], {-4});
 }
 
-// Graves, figure 7.5: the best path is blank, but the label is more likely in all.
+// Graves, figure 7.5: the best path is blank, but the label is more likely in total.
 TEST(CtcDecode, BeamSearchAddsUpAlignments) {
   Tensor in =
       tensor<double>({2, 1, 2}, {std::log(0.3), std::log(0.7), std::log(0.4), std::log(0.6)});

@@ -1,6 +1,6 @@
-// CudnnRNN: recurrent nets of several layers, in one or both directions, with their parameters in
-// one vector, laid out as cuDNN does: the weights of all layers, then their biases. Each layer (and
-// direction) has its input weights gate by gate, then the recurrent ones; so have biases.
+// CudnnRNN: multi-layer, uni- or bidirectional recurrent networks whose parameters are one vector
+// in cuDNN's layout: the weights of all layers, then their biases. Each layer (and direction) has
+// its input weights gate by gate, then the recurrent ones; likewise the biases.
 #include "treadle/kernels/ElementCopy.h"
 #include "treadle/kernels/arrays/Rearrange.h"
 #include "treadle/kernels/elementwise/Families.h"
@@ -18,19 +18,19 @@ namespace {
 
 enum class Cell : uint8_t { Lstm, Gru, Relu, Tanh };
 
-/// What the attributes say.
+/// The attributes of a node.
 struct RnnKind {
   Cell cell = Cell::Lstm;
   std::string inputMode;
   int64_t directions = 1;
   bool isTimeMajor = true;
   bool hasLengths = false;
-  DType size = DType::Int32; // of the number of parameters
+  DType size = DType::Int32; // dtype of the number of parameters
 
   int64_t gates() const { return cell == Cell::Lstm ? 4 : cell == Cell::Gru ? 3 : 1; }
 };
 
-/// Where parameters are, in elements.
+/// The sizes of a network, and the offsets of its parameters in elements.
 struct RnnLayout {
   RnnKind kind;
   int64_t layers, units, inputSize;
@@ -40,7 +40,7 @@ struct RnnLayout {
     return kind.inputMode == "skip_input" ||
            (kind.inputMode == "auto_select" && inputSize == units);
   }
-  /// Of part `p`, a layer's one direction.
+  /// Input size of part `p` (one direction of one layer).
   int64_t inputOf(int64_t p) const {
     return p < kind.directions ? inputSize : units * kind.directions;
   }
@@ -77,8 +77,8 @@ Expected<RnnLayout> makeLayout(const RnnKind &kind, int64_t layers, int64_t unit
 
 template <typename T> T sigmoid(T x) { return T(1) / (T(1) + std::exp(-x)); }
 
-/// One step of one row: `x` and `h` are the sums of all gates from the input and from the last
-/// output, with their biases; `state` is the output, `memory` the cell of a long short-term memory.
+/// Computes one step of one row. `x` and `h` are the gate sums from the input and from the previous
+/// output, with biases; `state` is the output, `memory` the LSTM cell.
 template <typename T>
 void step(Cell cell, int64_t units, const T *x, const T *h, T *state, T *memory) {
   for (int64_t u = 0; u < units; ++u) {
@@ -96,7 +96,7 @@ void step(Cell cell, int64_t units, const T *x, const T *h, T *state, T *memory)
   }
 }
 
-/// All steps of all layers; time is the outermost dimension.
+/// Runs all steps of all layers. Time is the outermost dimension.
 template <typename T> class RnnRun {
 public:
   RnnRun(const RnnLayout &layout, const T *parameters, int64_t time, int64_t batch,
@@ -104,7 +104,8 @@ public:
       : layout(layout), parameters(parameters), time(time), batch(batch), lengths(lengths),
         multiply(findMultiply(dtypeOf<T>, dtypeOf<T>, dtypeOf<T>)) {}
 
-  /// Writes [time, batch, directions * units]; `state` and `memory` go from first to last.
+  /// Writes [time, batch, directions * units]. Updates `state` and `memory` from the initial to the
+  /// final ones.
   void run(const T *input, T *output, T *state, T *memory) {
     int64_t width = layout.units * layout.kind.directions, part = batch * layout.units;
     std::vector<T> below(input, input + time * batch * layout.inputSize);
@@ -119,7 +120,7 @@ public:
   }
 
 private:
-  /// The sums of all gates from `rows` inputs, and biases.
+  /// Computes the sums of all gates from `rows` inputs, with biases.
   void sums(const T *in, int64_t rows, int64_t size, const T *weights, const T *biases, T *out) {
     int64_t width = layout.kind.gates() * layout.units;
     if (weights)
@@ -174,13 +175,13 @@ Expected<Tensor> castTo(Tensor x, DType dtype) {
   return std::move(TREADLE_TRY(runOp({castKernels}, "Cast", {}, {std::move(x)}, {dtype}))[0]);
 }
 
-/// With time (or layers) and batch in each other's place, where the batch is outermost.
+/// Swaps time (or layers) and batch if the batch is outermost.
 Expected<Tensor> timeMajor(const Tensor &x, const RnnKind &kind) {
   constexpr int64_t order[] = {1, 0, 2};
   return kind.isTimeMajor ? Expected<Tensor>(x) : rearrange::permuted(x, order);
 }
 
-/// The inputs in the type that is computed in, time outermost; states are copies of their own.
+/// The inputs in the type of the computation, time outermost; the states are copies.
 struct RnnInputs {
   Tensor x, state, memory, parameters;
   RnnLayout layout;
@@ -243,7 +244,7 @@ Expected<void> giveOutputs(OpContext &ctx, const RnnState &s, const RnnInputs &i
     TREADLE_TRY(give(2, in.memory));
   else
     ctx.setOutput(2, Tensor::makeScalar(s.dtype));
-  for (int i = 3; i < ctx.numOutputs(); ++i) // what training would need
+  for (int i = 3; i < ctx.numOutputs(); ++i) // reserve space for training
     ctx.setOutput(i, TREADLE_TRY(Tensor::make(i == 3 ? s.dtype : DType::Int8, {0})));
   return {};
 }
@@ -298,7 +299,7 @@ template <bool hasLengths> Expected<BoundKernel> bindRnn(const BindContext &node
 
 // --- parameters --------------------------------------------------------------------------------
 
-/// The net that inputs 0, 1 and 2 describe: layers, units, and the size of the input.
+/// Reads the network that inputs 0, 1 and 2 describe: layers, units, and input size.
 Expected<RnnLayout> describedLayout(OpContext &ctx) {
   int64_t sizes[3];
   for (int i = 0; i < 3; ++i) {
@@ -322,9 +323,9 @@ void runSize(OpContext &ctx) {
   }
 }
 
-/// A weight matrix or a bias of the canonical form, and where it lies.
+/// A weight matrix or bias of the canonical form, and its offset.
 struct Piece {
-  int64_t at, rows, columns; // of a bias no columns
+  int64_t at, rows, columns; // a bias has no columns
   int64_t count() const { return rows * std::max<int64_t>(columns, 1); }
 };
 
@@ -343,7 +344,7 @@ std::vector<Piece> piecesOf(const RnnLayout &layout) {
   return pieces;
 }
 
-/// All weights, then all biases; nothing, having failed, where there are other than `count` of
+/// Returns all weights, then all biases; nullopt, with ctx failed, unless there are `count` of
 /// them.
 std::optional<std::vector<Piece>> checkedPieces(OpContext &ctx, int count) {
   auto layout = ctx.check(describedLayout(ctx));

@@ -1,50 +1,46 @@
-// What only nets have: normalisations, softmax and losses, cells of recurrent nets, steps of
-// gradient descent.
+// Neural network ops: normalization, softmax and losses, recurrent cells, optimizer steps.
 #include "treadle/runtime/Kernel.h"
 
-/// _Attention: softmax(query key' * scale + mask) value without the scores in memory, and its
+/// _Attention: softmax(query key' * scale + mask) value without materialized scores, and its
 /// gradient.
 TREADLE_FAMILY(attentionKernels)
 /// BiasAdd adds a vector along the channels of a tensor; BiasAddGrad sums over everything else.
 TREADLE_FAMILY(biasKernels)
-/// BlockLSTM: a long short-term memory over all steps of a sequence at once, and its gradient.
+/// BlockLSTM: an LSTM over all steps of a sequence at once, and its gradient.
 TREADLE_FAMILY(blockLstmKernels)
-/// Decoders of connectionist temporal classification: the best class of each step, and a search
-/// with a beam (A. Graves, "Supervised sequence labelling with recurrent neural networks", section
-/// 7.5).
+/// CTC decoders: greedy, and beam search (A. Graves, "Supervised sequence labelling with recurrent
+/// neural networks", section 7.5).
 TREADLE_FAMILY(ctcDecodeKernels)
-/// CTCLoss: how unlikely a sequence of labels is, summed over all its alignments with the inputs,
-/// and the slope of that (A. Graves, "Supervised sequence labelling with recurrent neural
-/// networks", chapter 7, whose names the variables have).
+/// CTCLoss: the negative log-likelihood of a label sequence, summed over all its alignments with
+/// the inputs, and its gradient (A. Graves, "Supervised sequence labelling with recurrent neural
+/// networks", chapter 7; variables are named as there).
 TREADLE_FAMILY(ctcLossKernels)
-/// CudnnRNN: recurrent nets of several layers, with parameters as cuDNN lays them out.
+/// CudnnRNN: multi-layer recurrent networks with parameters in cuDNN's layout.
 TREADLE_FAMILY(cudnnRnnKernels)
-/// GatherTree: the sequences of a search with a beam, from each step's ids and their parents.
+/// GatherTree: the sequences of a beam search, from each step's ids and parents.
 TREADLE_FAMILY(gatherTreeKernels)
-/// BatchNormWithGlobalNormalization, the first batch normalization, and its gradient: mean and
-/// variance of each channel are given.
+/// BatchNormWithGlobalNormalization, the first batch normalization op, and its gradient. Mean and
+/// variance of each channel are inputs.
 TREADLE_FAMILY(globalNormalizationKernels)
-/// _GroupNorm: normalisation over the positions and channels of a group of channels.
+/// _GroupNorm: normalization over the positions and channels of a group of channels.
 TREADLE_FAMILY(groupNormKernels)
 /// GRUBlockCell: one step of a gated recurrent unit, and its gradient.
 TREADLE_FAMILY(gruKernels)
-/// Normalisation over the last dimension.
+/// Layer normalization over the last dimension.
 TREADLE_FAMILY(layerNormKernels)
-/// _FusedScale: a factor and an offset a channel, and an activation.
+/// _FusedScale: a factor and an offset per channel, and an activation.
 TREADLE_FAMILY(scaleKernels)
-/// _FusedLstmGates: from the sums of a long short-term memory's gates and its cell to the next cell
-/// and the output.
+/// _FusedLstmGates: computes the next cell and the output from the gate sums and the cell of an
+/// LSTM.
 TREADLE_FAMILY(lstmGatesKernels)
-/// Normalisation across channels (LRN) and over batches (FusedBatchNorm, and with a summand and an
-/// activation _FusedBatchNormEx), with their gradients.
+/// Normalization across channels (LRN) and over batches (FusedBatchNorm, and _FusedBatchNormEx with
+/// an addend and an activation), with their gradients.
 TREADLE_FAMILY(normalizationKernels)
-/// What TensorFlow's optimizer makes for oneDNN and nothing else here computes: _MklFusedMish and
-/// the like.
+/// Fused ops that TensorFlow's optimizer creates for oneDNN: _MklFusedMish and the like.
 TREADLE_FAMILY(oneDnnKernels)
-/// Steps of gradient descent in all its forms: a rule each, and one line for each op that applies
-/// it.
+/// Optimizer steps: one update rule each, and one table line for each op that applies it.
 TREADLE_FAMILY(optimizerKernels)
-/// LSTMBlockCell: one step of a long short-term memory, and its gradient.
+/// LSTMBlockCell: one step of an LSTM, and its gradient.
 TREADLE_FAMILY(lstmKernels)
 /// Softmax and the cross entropies of logits.
 TREADLE_FAMILY(softmaxKernels)

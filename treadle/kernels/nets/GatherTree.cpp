@@ -1,5 +1,5 @@
-// GatherTree: the sequences that a search with a beam found. Each step has an id and a parent for
-// each beam; a sequence is read from its last step back, and ends at its first end token.
+// GatherTree: the sequences that a beam search found. Each step has an id and a parent for each
+// beam; a sequence is read backwards from its last step, and ends at its first end token.
 #include "treadle/kernels/Element.h"
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 namespace treadle {
 namespace {
 
-/// [time, batch, beams] of ids, parents and results, of which one sequence is looked at.
+/// Ids, parents and results of shape [time, batch, beams].
 struct Tree {
   const int32_t *ids, *parents;
   int32_t *sequences;
@@ -16,7 +16,8 @@ struct Tree {
   int64_t at(int64_t t, int64_t b, int64_t beam) const { return (t * batch + b) * beams + beam; }
 };
 
-/// Writes the sequence of a beam of `length` steps; the parent that isn't a beam, or -1.
+/// Writes the sequence of `length` steps that ends in `beam`. Returns an invalid parent, or -1 if
+/// all are valid.
 int64_t follow(const Tree &tree, int64_t b, int64_t beam, int64_t length, int64_t &step) {
   int64_t from = beam;
   for (step = length - 1; step >= 0; --step) {
@@ -28,7 +29,7 @@ int64_t follow(const Tree &tree, int64_t b, int64_t beam, int64_t length, int64_
   return -1;
 }
 
-/// Nothing follows an end token.
+/// Fills the sequence with end tokens after the first one.
 void endSequence(const Tree &tree, int64_t b, int64_t beam, int64_t length, int32_t end) {
   bool hasEnded = false;
   for (int64_t t = 0; t < length; ++t) {

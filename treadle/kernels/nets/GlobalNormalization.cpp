@@ -1,5 +1,5 @@
-// BatchNormWithGlobalNormalization, the first batch normalization, and its gradient: mean and
-// variance of each channel are given.
+// BatchNormWithGlobalNormalization, the first batch normalization op, and its gradient. Mean and
+// variance of each channel are inputs.
 #include "treadle/kernels/elementwise/Elementwise.h"
 
 #include <cmath>
@@ -12,7 +12,7 @@ struct Options {
   bool scales; // by gamma
 };
 
-// The input, and vectors of its channels: inputs 1 to 3 or 4.
+// Checks the input, and the vectors of its channels (inputs 1 to 3 or 4).
 bool checkInputs(OpContext &ctx, int vectors) {
   const Tensor &in = ctx.input(0);
   bool isRight = in.rank() == 4;
@@ -25,7 +25,7 @@ bool checkInputs(OpContext &ctx, int vectors) {
   return isRight;
 }
 
-/// What a channel is multiplied by.
+/// Returns the factor of a channel.
 template <typename T> Computed<T> scaleOf(OpContext &ctx, int64_t channel, int gamma) {
   using C = Computed<T>;
   const auto &options = ctx.state<Options>();

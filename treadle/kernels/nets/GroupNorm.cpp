@@ -1,4 +1,4 @@
-// _GroupNorm: normalisation of each image over the positions and channels of a group of channels
+// _GroupNorm: normalization of each image over the positions and channels of a group of channels
 // (Y. Wu and K. He, "Group normalization", arXiv 1803.08494).
 #include "treadle/kernels/Element.h"
 
@@ -20,11 +20,10 @@ struct Shape {
   int64_t perGroup() const { return channels / groups; }
 };
 
-/// As many positions as floats are added up for before the sum becomes a double.
+/// Number of positions that are summed in float before the sum is added to a double.
 constexpr int64_t positionsASum = 64;
 
-/// Channels [begin, end) of one image: for each channel, the sum over all positions of what `term`
-/// makes of an element.
+/// For each of channels [begin, end) of one image, sums `term` of the elements over all positions.
 template <typename Term>
 void addUp(const float *image, const Shape &s, int64_t begin, int64_t end, const Term &term,
            double *sums) {
@@ -48,7 +47,7 @@ struct Arrays {
   float *y, *mean, *rstd;
 };
 
-/// Groups [begin, end) of image `n`, whose channels are last.
+/// Normalizes groups [begin, end) of image `n` in channels-last layout.
 void normaliseLast(const Arrays &a, const Shape &s, float epsilon, int64_t n, int64_t begin,
                    int64_t end) {
   const int64_t per = s.perGroup(), first = begin * per, count = (end - begin) * per;
@@ -88,7 +87,7 @@ void normaliseLast(const Arrays &a, const Shape &s, float epsilon, int64_t n, in
   }
 }
 
-/// Group `g` of image `n`, whose channels are first: one block of memory.
+/// Normalizes group `g` of image `n` in channels-first layout: one block of memory.
 void normaliseFirst(const Arrays &a, const Shape &s, float epsilon, int64_t n, int64_t g) {
   using Block = Eigen::Map<const Eigen::Array<float, Eigen::Dynamic, 1>>;
   const int64_t per = s.perGroup(), at = (n * s.channels + g * per) * s.positions;
@@ -145,7 +144,7 @@ void runGroupNorm(OpContext &ctx) {
     return;
   Arrays a{x.data<float>(),  scale.data<float>(), offset.data<float>(),
            y->data<float>(), mean->data<float>(), rstd->data<float>()};
-  // Channels that lie side by side and fill a few vectors.
+  // Minimum number of contiguous channels, so that they fill a few vectors.
   constexpr int64_t leastChannels = 64;
   int64_t together = state.channelsFirst || s.perGroup() == 0
                          ? 1

@@ -1,4 +1,4 @@
-// Group normalisation, with channels first and last.
+// Group normalization, in both layouts.
 #include "treadle/kernels/KernelTest.h"
 
 #include <cmath>

@@ -1,5 +1,5 @@
-// GRUBlockCell: one step of a gated recurrent unit, and its gradient. Reset and update gates lie
-// side by side.
+// GRUBlockCell: one step of a gated recurrent unit, and its gradient. Reset and update gates are
+// adjacent.
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/InputDims.h"
 
@@ -18,7 +18,7 @@ struct Sizes {
   int64_t batch = 0, input = 0, cell = 0;
 };
 
-// Inputs 0 to 5 of both ops: x, h_prev, w_ru, w_c, b_ru, b_c.
+// Reads inputs 0 to 5 of both ops: x, h_prev, w_ru, w_c, b_ru, b_c.
 bool readSizes(OpContext &ctx, Sizes &s) {
   const Tensor &x = ctx.input(0), &before = ctx.input(1);
   if (x.rank() != 2 || before.rank() != 2) {
@@ -48,7 +48,7 @@ bool store(OpContext &ctx, int i, const Array &values) {
 
 Array sigmoid(const Array &x) { return 1 / (1 + (-x).exp()); }
 
-// What follows goes by "reset" and "update" gates, and the candidate for the new state.
+// r and u are the "reset" and "update" gates, c is the candidate for the new state.
 void gru(OpContext &ctx) {
   Sizes s;
   if (!readSizes(ctx, s))
@@ -69,8 +69,8 @@ void gru(OpContext &ctx) {
       store(ctx, 3, update * (before - candidate) + candidate);
 }
 
-// Inputs 6 to 9: r, u, c, d_h. Outputs: the gradients of x and h_prev, of the candidate before its
-// tanh, and of both gates before their sigmoids.
+// Inputs 6 to 9: r, u, c, d_h. Outputs: the gradients of x and h_prev, of the candidate before
+// tanh, and of both gates before sigmoid.
 void gruGrad(OpContext &ctx) {
   Sizes s;
   if (!readSizes(ctx, s))

@@ -1,4 +1,5 @@
-// Normalisation over the last dimension; _LayerNorm over any one, as the ops that it stands for.
+// Layer normalization over the last dimension; _LayerNorm over any axis, like the ops that it
+// replaces.
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/Widened.h"
 #include "treadle/kernels/elementwise/Elementwise.h"
@@ -13,7 +14,7 @@ namespace {
 
 // --- rows ----------------------------------------------------------------------------------------
 
-/// The sum of fn(i), in lanes, so that it is vectorised and its rounding stays small.
+/// Sums fn(i) in lanes, so that the loop is vectorized and the rounding error stays small.
 template <typename Fn> [[gnu::always_inline]] inline float sumOf(int64_t n, Fn fn) {
   constexpr int64_t lanes = 32;
   float sums[lanes] = {};
@@ -29,7 +30,7 @@ template <typename Fn> [[gnu::always_inline]] inline float sumOf(int64_t n, Fn f
   return sums[0];
 }
 
-/// One number a column, one for all, or none.
+/// One number per column, one for all columns, or none.
 struct Columns {
   const float *data = nullptr;
   int64_t step = 0;
@@ -97,7 +98,7 @@ struct NormState {
   bool hasScale, hasOffset;
 };
 
-/// Nothing where it isn't one number a column, nor one for all.
+/// Returns nullopt unless `t` has one number per column or one for all.
 std::optional<Columns> columnsOf(const Tensor &t, const Tensor &in) {
   int64_t n = in.dim(in.rank() - 1);
   if (t.rank() > in.rank() || (t.count() != 1 && (t.count() != n || t.dim(t.rank() - 1) != n)))
@@ -105,7 +106,7 @@ std::optional<Columns> columnsOf(const Tensor &t, const Tensor &in) {
   return Columns{t.data<float>(), t.count() == 1 ? 0 : 1};
 }
 
-/// By the ops that it stands for, which broadcast, and whose errors it reports.
+/// Runs the ops that this op replaces, one by one: they broadcast, and report the errors.
 void runApart(OpContext &ctx, const NormState &s) {
   auto run = [&](std::string_view op, std::vector<Tensor> inputs) -> Tensor {
     if (ctx.hasFailed())

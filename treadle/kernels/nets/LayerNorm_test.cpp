@@ -1,4 +1,4 @@
-// Layer normalisation, along the last dimension and by the ops that it stands for.
+// Layer normalization along the last dimension, against the ops that it replaces.
 #include "treadle/kernels/KernelTest.h"
 
 #include <cmath>
@@ -23,7 +23,7 @@ AttrMap attrsOf(int64_t axis, bool hasScale, bool hasOffset) {
   return attrs;
 }
 
-/// By TensorFlow's ops.
+/// Computes the result with TensorFlow's ops.
 Tensor apart(const Tensor &x, int32_t axis, const Tensor *scale, const Tensor *offset) {
   AttrMap keeps;
   keeps.set("keep_dims", true);

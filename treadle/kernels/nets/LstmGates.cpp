@@ -1,6 +1,6 @@
-// _FusedLstmGates: from the sums of a long short-term memory's gates and its cell to the next cell
-// and the output. No op of TensorFlow's: nodes become one where a graph is lowered. Other shapes
-// than those of such a step go through the ops that the node stands for.
+// _FusedLstmGates: computes the next cell and the output from the gate sums and the cell of an
+// LSTM. Not a TensorFlow op: the lowering of a graph fuses nodes into it. Shapes other than those
+// of such a step run the replaced ops one by one.
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/arrays/Families.h"
 #include "treadle/kernels/elementwise/Elementwise.h"
@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <array>
 
-// The values are those of the ops apart.
+// No contraction, so that the values equal those of the separate ops.
 #pragma clang fp contract(off)
 
 namespace treadle {
@@ -21,7 +21,7 @@ namespace {
 struct LstmGates {
   int64_t axis;
   float forgetBias;
-  std::vector<int64_t> part; // of the input, forget, cell and output gate
+  std::vector<int64_t> part; // position of the input, forget, cell and output gates
 
   bool fits(const Tensor &sums, const Tensor &cell, const Tensor *bias) const {
     return sums.rank() == 2 && cell.rank() == 2 && (axis == 1 || axis == -1) &&
@@ -30,13 +30,13 @@ struct LstmGates {
   }
 };
 
-/// The four parts of a row, and where its results go.
+/// The four gates of a row, and its results.
 struct Row {
   const float *sums[4], *bias[4], *cell;
   float *nextCell, *output;
 };
 
-/// In blocks, one function at a time: all at once are more than there are registers.
+/// Computes a row in blocks, one function at a time: all functions at once need too many registers.
 template <bool hasBias> void computeRow(const Row &row, float forgetBias, int64_t n) {
   constexpr int64_t block = 64;
   float kept[block], input[block], open[block];
@@ -119,7 +119,7 @@ void runApart(OpContext &ctx, const LstmGates &gates) {
 
 // --- the op --------------------------------------------------------------------------------------
 
-/// Nanoseconds an element.
+/// Nanoseconds per element.
 constexpr double costOfElement = 6;
 
 void runGates(OpContext &ctx) {

@@ -1,4 +1,4 @@
-// The gates of a long short-term memory as one op, against the ops that it stands for.
+// _FusedLstmGates against the ops that it replaces.
 #include "treadle/kernels/KernelTest.h"
 
 #include <numeric>

@@ -1,5 +1,5 @@
-// One step of a long short-term memory and its gradient, for rows of a batch. Gates lie side by
-// side: input, cell, forget, output, or with the forget gate before the cell's.
+// One LSTM step and its gradient, for rows of a batch. The gates of a row are in the order input,
+// cell, forget, output, or with the forget gate before the cell.
 #pragma once
 
 #include "treadle/kernels/elementwise/Elementwise.h"
@@ -11,12 +11,12 @@
 namespace treadle {
 
 struct LstmOptions {
-  float forgetBias, cellClip; // no clipping at 0
+  float forgetBias, cellClip; // a cellClip of 0 disables clipping
   bool usesPeephole;
   bool forgetsFirst = false; // the order of gates
 };
 
-/// A row of slopes as numbers to compute with.
+/// Reads a row of gradients, converted to the type of the computation.
 template <typename T> struct SlopeAt {
   const T *row;
   Computed<T> operator()(int64_t c) const { return Computed<T>(row[c]); }
@@ -33,7 +33,7 @@ template <typename T> struct LstmStep {
   int64_t forgetGate() const { return options.forgetsFirst ? 1 : 2; }
   C peephole(int k, int64_t c) const { return options.usesPeephole ? C(peepholes[k][c]) : C(0); }
 
-  /// Results of a row: i, cs, f, o, ci, co and h.
+  /// Computes a row: i, cs, f, o, ci, co and h.
   void forward(const T *x, const T *cellBefore, const T *outBefore, std::vector<C> &gates,
                T *const out[7]) const {
     auto sigmoid = [](C v) { return C(1) / (C(1) + std::exp(-v)); };
@@ -55,12 +55,12 @@ template <typename T> struct LstmStep {
     }
   }
 
-  /// What the gradient of a row reads: i, cs, f, o, ci and co of the step.
+  /// The values of a step that the gradient of a row reads: i, cs, f, o, ci and co.
   struct Values {
     const T *i, *cs, *f, *o, *ci, *co, *before;
   };
-  /// Slopes of the gates, and of the cell before, from those of the cell and of the output; adds to
-  /// those of the peepholes, `cell` numbers each.
+  /// Computes the gradients of the gates and of the previous cell from those of the cell and of the
+  /// output. Adds to the gradients of the peepholes, `cell` numbers each.
   template <typename CellSlope, typename OutSlope>
   void backward(const Values &v, CellSlope cellSlope, OutSlope outSlope, T *gates, T *cellBefore,
                 C *peepholeSums) const {
@@ -84,7 +84,7 @@ template <typename T> struct LstmStep {
   }
 
 private:
-  // One row of [x, h] * w + b.
+  // Computes one row of [x, h] * w + b.
   void addGates(const T *x, const T *outBefore, std::vector<C> &gates) const {
     gates.resize(static_cast<size_t>(4 * cell));
     std::copy_n(b, gates.size(), gates.begin());

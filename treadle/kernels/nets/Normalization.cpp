@@ -1,5 +1,5 @@
-// Normalisation across channels (LRN) and over batches (FusedBatchNorm, and with a summand and an
-// activation _FusedBatchNormEx), with their gradients.
+// Normalization across channels (LRN) and over batches (FusedBatchNorm, and _FusedBatchNormEx with
+// an addend and an activation), with their gradients.
 #include "treadle/kernels/ElementCopy.h"
 #include "treadle/kernels/Window.h"
 #include "treadle/kernels/elementwise/Elementwise.h"
@@ -57,7 +57,7 @@ template <typename T> struct LrnKernel {
   }
 };
 
-// Inputs: the result's gradient, the input, the result.
+// Inputs: the gradient of the result, the input, the result.
 template <typename T> struct LrnGradKernel {
   static void addTo(const LrnState &s, int64_t channels, const T *g, const T *x, const T *y,
                     float *sums) {
@@ -110,14 +110,15 @@ template <template <typename> class Kernel> Expected<BoundKernel> bindLrn(const 
 // --- FusedBatchNorm ------------------------------------------------------------------------------
 
 struct BatchNormState {
-  float epsilon, averageFactor; // of the batch, in the running mean and variance
+  // averageFactor: weight of the batch in the running mean and variance
+  float epsilon, averageFactor;
   bool isTraining, channelsFirst;
-  // Of _FusedBatchNormEx.
+  // For _FusedBatchNormEx.
   bool hasSummand = false;
   Activation activation = Activation::None;
 };
 
-// Channels-last data of the input as [positions, channels], statistics as floats.
+// The input as channels-last data [positions, channels], and the statistics as floats.
 struct BatchNorm {
   int64_t positions, channels;
   std::vector<double> mean, variance;
@@ -160,7 +161,7 @@ bool checkChannels(OpContext &ctx, int i, int64_t channels) {
   return false;
 }
 
-// Outputs 1 to 4 (and 5, of V3): the running statistics, and what the gradient op wants to know.
+// Sets outputs 1 to 4 (and 5 of V3): the running statistics, and values saved for the gradient op.
 void giveStatistics(OpContext &ctx, const BatchNormState &s, const BatchNorm &n, const Tensor &mean,
                     const Tensor &variance) {
   Tensor *out[4];
@@ -184,7 +185,7 @@ void giveStatistics(OpContext &ctx, const BatchNormState &s, const BatchNorm &n,
     ctx.allocateOutput(5, DType::Float32, {0});
 }
 
-// A summand of x's shape, with its channels last; an empty tensor where there is none.
+// Returns an addend of x's shape in channels-last layout; an empty tensor if the node has none.
 std::optional<Tensor> readSummand(OpContext &ctx, const Tensor &x, const ImageDims &dims) {
   if (!ctx.state<BatchNormState>().hasSummand)
     return Tensor();
@@ -253,7 +254,8 @@ template <typename T> struct BatchNormKernel {
 };
 
 template <typename T> struct BatchNormGradKernel {
-  // Inputs: the result's gradient, the input, scale, mean and variance (of the batch in training).
+  // Inputs: the gradient of the result, the input, scale, mean and variance (of the batch in
+  // training).
   static void run(OpContext &ctx) {
     const BatchNormState &s = ctx.state<BatchNormState>();
     const Tensor gradient = ctx.input(0), in = ctx.input(1), scale = ctx.input(2);

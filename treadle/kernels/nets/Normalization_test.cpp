@@ -29,7 +29,7 @@ TEST(FusedBatchNorm, TrainingNormalisesTheBatch) {
   expectNear<float>(out[0], {-1, 3});
   expectNear<float>(out[1], {2}); // mean
   expectNear<float>(out[2], {2}); // variance, unbiased
-  expectNear<float>(out[4], {1}); // as the gradient wants it
+  expectNear<float>(out[4], {1}); // for the gradient op
   auto gradient = runAll("FusedBatchNormGradV3", {x, x, two, out[3], out[4], none},
                          std::vector<DType>(5, DType::Float32), attrs);
   ASSERT_EQ(gradient.size(), 5u);

@@ -1,5 +1,5 @@
-// Ops that TensorFlow's optimizer makes of several where it has oneDNN: they run as these, one
-// after another.
+// Fused ops that TensorFlow's optimizer creates for oneDNN: they run as the separate ops, one by
+// one.
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/Widened.h"
 #include "treadle/kernels/arrays/Families.h"
@@ -15,7 +15,7 @@
 namespace treadle {
 namespace {
 
-/// Runs ops of floats; after the first that fails, none.
+/// Runs float ops one by one; stops after the first that fails.
 class Steps {
 public:
   Steps(OpContext &ctx, DType dtype) : ctx(ctx), dtype(dtype) {}
@@ -45,7 +45,7 @@ AttrMap flag(std::string_view name, bool value) {
 
 struct Composed {
   DType dtype;
-  AttrMap attrs; // the node's
+  AttrMap attrs; // attributes of the node
 };
 
 using Compute = Tensor (*)(OpContext &, Steps &, const AttrMap &);
@@ -75,7 +75,7 @@ Tensor convolveWithBias(OpContext &ctx, Steps &steps, const AttrMap &attrs) {
   return steps.run("BiasAdd", {out, ctx.input(2)}, attrs);
 }
 
-// Inputs: the images, the filter, what is fused with the convolution, the paddings.
+// Inputs: the images, the filter, the arguments of fused_ops, the paddings.
 template <bool isFused> Tensor padAndConvolve(OpContext &ctx, Steps &steps, const AttrMap &attrs) {
   int last = ctx.numInputs() - 1;
   std::vector<Tensor> inputs = {steps.run("Pad", {ctx.input(0), ctx.input(last)})};
@@ -96,7 +96,7 @@ Tensor filterAndBiasGradient(OpContext &ctx, Steps &steps, const AttrMap &attrs)
 
 using Names = std::vector<std::string>;
 
-// Inputs: the matrices, and an operand of each step.
+// Inputs: the matrices, and one operand for each fused step.
 Tensor multiplyBatches(OpContext &ctx, Steps &steps, const AttrMap &attrs) {
   Tensor out = steps.run("BatchMatMulV2", {ctx.input(0), ctx.input(1)}, attrs);
   int next = 2;
@@ -119,7 +119,7 @@ Expected<BoundKernel> bindBatches(const BindContext &node) {
 
 // --- normalisation and activations ---------------------------------------------------------------
 
-/// One number a channel, in a shape that goes with the images.
+/// Reshapes one number per channel so that it broadcasts with the images.
 Tensor alongChannels(OpContext &ctx, Steps &steps, const Tensor &numbers,
                      const std::vector<int64_t> &axes) {
   int rank = ctx.input(0).rank();
@@ -133,7 +133,7 @@ Tensor alongChannels(OpContext &ctx, Steps &steps, const Tensor &numbers,
   return steps.run("Reshape", {numbers, *shape});
 }
 
-// Inputs: the images, and a factor and an offset a channel.
+// Inputs: the images, and a factor and an offset per channel.
 Tensor normaliseInstances(OpContext &ctx, Steps &steps, const AttrMap &attrs) {
   const Tensor x = ctx.input(0);
   auto axes = attrs.getOr("reduction_axes", std::vector<int64_t>());

@@ -6,8 +6,7 @@
 
 namespace treadle {
 
-// Locks in the order of addresses, so that two steps on the same variables can't wait for each
-// other.
+// Locks in the order of addresses, so that two steps on the same variables can't deadlock.
 void OptimizerVariables::lockAll(OpContext &ctx, int count) {
   std::array<std::pair<Variable *, int>, maxCount> order;
   for (int i = 0; i < count; ++i)

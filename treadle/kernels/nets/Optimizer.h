@@ -1,5 +1,5 @@
-// What an optimizer's step is made of: variables that change, numbers that say how, and a gradient,
-// for all rows or for some. A rule says what happens to one element; the rest is the same for all.
+// The frame of an optimizer step: variables that it updates, scalar hyperparameters, and a gradient
+// for all rows or for some. Only the update rule of one element differs between optimizers.
 #pragma once
 
 #include "treadle/kernels/state/Variables.h"
@@ -8,19 +8,19 @@
 
 namespace treadle {
 
-/// The inputs of an op, by what they are for. The variables come first.
+/// The roles of an op's inputs. The variables come first.
 struct OptimizerLayout {
-  int variables; // the one that is optimized and its slots
-  int gradient;  // the input that is the gradient
-  bool isSparse; // the input after it holds the rows that it is for
+  int variables; // the optimized variable and its slots
+  int gradient;  // index of the gradient input
+  bool isSparse; // the next input holds the gradient's row indices
 };
 
-/// Variables of one step, locked, with values of one shape that may be written.
+/// The variables of one step, locked; their values have one shape and are writable.
 class OptimizerVariables {
 public:
   static constexpr int maxCount = 4;
 
-  /// `isOpen()` is false, the op having failed, where they don't fit together.
+  /// If the variables don't match, fails ctx and `isOpen()` is false.
   OptimizerVariables(OpContext &ctx, int count, DType dtype);
   bool isOpen() const { return isGood; }
   Tensor &operator[](int i) { return *tensors[i]; }
@@ -32,10 +32,11 @@ private:
   bool isGood = false;
 };
 
-/// True if the gradient, and the rows that it is for, fit the variable; else the op has failed.
+/// Returns false, with ctx failed, unless the gradient and its row indices fit the variable.
 bool checkGradient(OpContext &ctx, const OptimizerLayout &layout, const Tensor &variable);
 
-/// True if all inputs but variables, gradient and rows are scalars; else the op has failed.
+/// Returns false, with ctx failed, unless all inputs but variables, gradient and row indices are
+/// scalars.
 bool checkScalars(OpContext &ctx, const OptimizerLayout &layout);
 
 } // namespace treadle

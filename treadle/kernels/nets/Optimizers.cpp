@@ -1,5 +1,4 @@
-// Steps of gradient descent in all its forms: a rule each, and one line for each op that applies
-// it.
+// Optimizer steps: one update rule each, and one table line for each op that applies it.
 #include "treadle/kernels/ElementCopy.h"
 #include "treadle/kernels/nets/Optimizer.h"
 
@@ -18,8 +17,8 @@ template <typename T> T signOf(T x) { return x > T(0) ? T(1) : x < T(0) ? T(-1) 
 template <typename T> T reciprocalRoot(T x) { return T(1) / sqrt(x); }
 
 // --- rules -------------------------------------------------------------------------------------
-// Each is made from the op's scalars in their order and from its flags, and then applied to element
-// `i` of the variables `v` with its gradient.
+// A rule is constructed from the op's scalars in their order and from its flags, and then applied
+// to element `i` of the variables `v` and of the gradient.
 
 struct Flags {
   bool usesNesterov = false, updatesSlots = true, multipliesLinear = false;
@@ -157,7 +156,7 @@ template <typename T> struct RmsProp {
 };
 
 template <typename T> struct CenteredRmsProp {
-  static constexpr int variables = 4; // itself, mean gradient, mean square, momentum
+  static constexpr int variables = 4; // variable, mean gradient, mean square, momentum
   T rate, rho, momentum, epsilon;
   CenteredRmsProp(const T *s, Flags) : rate(s[0]), rho(s[1]), momentum(s[2]), epsilon(s[3]) {}
   void operator()(T *const *v, int64_t i, T g) const {
@@ -169,10 +168,9 @@ template <typename T> struct CenteredRmsProp {
   }
 };
 
-// Follow the regularized leader. The second version shrinks the gradient too, which is one more
-// scalar.
+// Follow the regularized leader. The second version also shrinks the gradient, by one more scalar.
 template <typename T, bool shrinks> struct FtrlRule {
-  static constexpr int variables = 3; // itself, sum of squares, linear term
+  static constexpr int variables = 3; // variable, sum of squares, linear term
   T rate, l1, l2, shrinkage, power;
   bool multiplies;
   FtrlRule(const T *s, Flags flags)
@@ -313,9 +311,9 @@ template <template <typename> class Rule, int gradient, typename Types = FloatTy
 constexpr BindFn dense = bindRule<Rule, gradient, Rows::All, Types>;
 template <template <typename> class Rule, int gradient, typename Types = FloatTypes>
 constexpr BindFn sparse = bindRule<Rule, gradient, Rows::Some, Types>;
-using Linear = Join<FloatTypes, ComplexTypes>; // rules without roots and signs
+using Linear = Join<FloatTypes, ComplexTypes>; // for rules without roots and signs
 
-// The number is the input that is the gradient.
+// The numbers are the indices of the gradient inputs.
 const KernelEntry optimizerTable[] = {
     {"ApplyAdaMax", dense<AdaMax, 8>},
     {"ApplyAdadelta", dense<Adadelta, 6>},

@@ -1,4 +1,4 @@
-// Steps of optimizers against the formulas written out, on all rows and on some.
+// Optimizer steps against their formulas, on all rows and on some.
 #include "treadle/kernels/KernelTest.h"
 #include "treadle/kernels/state/Variables.h"
 
@@ -11,8 +11,8 @@ struct StepCase {
   const char *op;
   std::vector<double> variables; // the first element of each before the step
   std::vector<double> numbers;   // the op's scalars
-  int gradient;                  // the input that is the gradient
-  std::vector<double> expected;  // of each variable after the step with the gradient 2
+  int gradient;                  // index of the gradient input
+  std::vector<double> expected;  // each variable after a step with gradient 2
   const char *flag = nullptr;
 };
 
@@ -26,7 +26,7 @@ Ref<Variable> filled(double value) {
 
 class Step : public testing::TestWithParam<StepCase> {
 protected:
-  // Runs the op with the gradient `gradient`, for `rows` if given; gives the variables back.
+  // Runs the op with `gradient`, for `rows` if given. Returns the variables.
   std::vector<Ref<Variable>> run(const std::string &op, Tensor gradient, Tensor rows, bool isRef) {
     const StepCase &step = GetParam();
     std::vector<Ref<Variable>> variables;
@@ -67,7 +67,7 @@ TEST_P(Step, onAllRows) {
   for (bool isRef : {false, true}) {
     std::string op = str(isRef ? "" : "Resource", GetParam().op);
     if (!builtinKernels().find(op))
-      continue; // newer than references
+      continue; // the op is newer than reference variables
     auto variables = run(op, tensor<double>({3, 2}, std::vector<double>(6, 2)), {}, isRef);
     for (size_t i = 0; i < variables.size(); ++i)
       expectNear<double>(variables[i]->read(), std::vector<double>(6, GetParam().expected[i]));
@@ -95,7 +95,7 @@ INSTANTIATE_TEST_SUITE_P(
         StepCase{"ApplyMomentum", {1, 3}, {0.1, 0.5}, 3, {1 - 0.2 - 0.175, 3.5}, "use_nesterov"},
         StepCase{"ApplyKerasMomentum", {1, 3}, {0.1, 0.5}, 3, {2.3, 1.3}},
         StepCase{"ApplyKerasMomentum", {1, 3}, {0.1, 0.5}, 3, {1.45, 1.3}, "use_nesterov"},
-        // m = 0.5 + (2 - 0.5) / 10, v = 0.25 + (4 - 0.25) / 100, the rate corrected for both
+        // m = 0.5 + (2 - 0.5) / 10, v = 0.25 + (4 - 0.25) / 100, with the corrected rate
         StepCase{"ApplyAdam",
                  {1, 0.5, 0.25},
                  {0.9, 0.99, 0.1, 0.9, 0.99, 1e-3},
@@ -126,7 +126,7 @@ INSTANTIATE_TEST_SUITE_P(
                  {0.1, 0.5, 0.5, 0},
                  8,
                  {1 - (1.5 + 0.2 / root(3)), 1, 4, 1.5 + 0.2 / root(3)}},
-        // sums 5 -> 9 with the root as power: y = 3 / 0.5 + 2 * 0.25
+        // sum of squares 5 -> 9 with the root as power: y = 3 / 0.5 + 2 * 0.25
         StepCase{"ApplyFtrl",
                  {1, 5, -4},
                  {0.5, 0.25, 0.25, -0.5},

@@ -1,17 +1,17 @@
-// LSTMBlockCell: one step of a long short-term memory, and its gradient. Gates lie in the order
-// input, cell, forget, output.
+// LSTMBlockCell: one step of an LSTM, and its gradient. Gates are in the order input, cell, forget,
+// output.
 #include "treadle/kernels/InputDims.h"
 #include "treadle/kernels/nets/LstmStep.h"
 
 namespace treadle {
 namespace {
 
-/// What all inputs of a cell must agree in.
+/// The sizes that all inputs of a cell must agree in.
 struct CellSize {
   int64_t batch = 0, input = 0, cell = 0;
 };
 
-// Inputs 0 to 7 of both ops: x, cs_prev, h_prev, w, wci, wcf, wco, b.
+// Reads inputs 0 to 7 of both ops: x, cs_prev, h_prev, w, wci, wcf, wco, b.
 bool readCell(OpContext &ctx, CellSize &size) {
   const Tensor &x = ctx.input(0), &previous = ctx.input(1);
   if (x.rank() != 2 || previous.rank() != 2) {
@@ -24,7 +24,7 @@ bool readCell(OpContext &ctx, CellSize &size) {
                  checkDims(ctx, 2, {size.batch, size.cell}) &&
                  checkDims(ctx, 3, {size.input + size.cell, 4 * size.cell}) &&
                  checkDims(ctx, 7, {4 * size.cell});
-  for (int i = 4; isRight && i < 7; ++i) // without peepholes their weights don't count
+  for (int i = 4; isRight && i < 7; ++i) // without peepholes their weights are ignored
     isRight = checkDims(ctx, i,
                         {ctx.state<LstmOptions>().usesPeephole ? size.cell : ctx.input(i).count()});
   if (isRight && (!size.batch || !size.cell))
@@ -64,8 +64,8 @@ template <typename T> struct LstmCellKernel {
   }
 };
 
-// Inputs 8 to 15: i, cs, f, o, ci, co, cs_grad, h_grad. Outputs: cs_prev_grad, dicfo, and those of
-// the three peephole weights.
+// Inputs 8 to 15: i, cs, f, o, ci, co, cs_grad, h_grad. Outputs: cs_prev_grad, dicfo, and the
+// gradients of the three peephole weights.
 template <typename T> struct LstmCellGradKernel {
   using C = Computed<T>;
 

@@ -32,7 +32,7 @@ AttrMap peepholes() {
   return attrs;
 }
 
-// The sequence is the cell's steps, one after another; what is after its end is 0.
+// The sequence equals the cell's steps, one after another; steps after its end yield 0.
 TEST(BlockLstm, IsTheCellStepByStep) {
   Sequence s;
   s.inputs[0] = scalar<int64_t>(2);
@@ -55,7 +55,7 @@ TEST(BlockLstm, IsTheCellStepByStep) {
     EXPECT_EQ(out[6].data<float>()[i], 0);
 }
 
-// The slope of the sum of all outputs, by differences.
+// Compares with the numerical gradient of the sum of all outputs.
 TEST(BlockLstm, GradientIsTheSlope) {
   Sequence s;
   auto sum = [](const std::vector<Tensor> &in) {

@@ -1,4 +1,4 @@
-// _FusedScale: what epilogues of convolutions do, with no convolution before it.
+// _FusedScale: the epilogue of a convolution, without a convolution.
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/ElementCopy.h"
 #include "treadle/kernels/products/Epilogue.h"
@@ -9,7 +9,7 @@ namespace treadle {
 namespace {
 
 template <typename T> struct ScaleKernel {
-  /// Some rows of channels at a time: what was copied is near.
+  /// Works on a few rows of channels at a time, so that copied data is still in the cache.
   static void apply(OpContext &ctx, const Epilogue &epilogue, int64_t rows, int64_t channels,
                     const T *from, T *to) {
     constexpr double nsPerElement = 0.2;

@@ -12,7 +12,7 @@
 namespace treadle {
 namespace {
 
-// The largest of a row, and the sum of exp(x - largest).
+// The largest element of a row, and the sum of exp(x - largest).
 template <typename T> struct RowSum {
   using C = Computed<T>;
   C largest, sum;
@@ -73,7 +73,7 @@ template <bool isLog> struct SoftmaxOf {
 
 // --- cross entropies -----------------------------------------------------------------------------
 
-// Loss and gradient with a distribution of labels for each row; either may be broadcast.
+// Loss and gradient for a distribution of labels per row. Logits and labels may be broadcast.
 template <typename T> struct CrossEntropyKernel {
   using C = Computed<T>;
 
@@ -107,7 +107,7 @@ template <typename T> struct CrossEntropyKernel {
     for (int64_t i = 0; i < n; ++i) {
       T logit = x[static_cast<size_t>(i)];
       C label(at(labels, r, i));
-      if (label != 0) // where there is no label, an infinite loss doesn't count
+      if (label != 0) // an infinite loss at a zero label doesn't count
         sum -= label * row.logProbability(logit);
       gradient[i] = T(row.probability(logit) - label);
     }
@@ -122,7 +122,7 @@ template <typename T> struct CrossEntropyKernel {
   }
 };
 
-// The same with one label for each row, by its number.
+// Loss and gradient for one label per row, given by its index.
 template <typename T> struct SparseCrossEntropyKernel {
   static bool check(OpContext &ctx, const Tensor &logits, const Tensor &labels) {
     if (logits.rank() != 2 || labels.rank() != 1 || logits.dim(0) != labels.dim(0)) {
