@@ -1,5 +1,5 @@
-// The activations that epilogues know and TensorFlow has no op for, as ops of their own, and
-// gradients of those that take more than a few operations.
+// Ops for the activations that epilogues support and TensorFlow has no op for, and gradients of
+// those that take more than a few operations.
 #include "treadle/kernels/Widened.h"
 #include "treadle/kernels/products/Epilogue.h"
 
@@ -20,7 +20,7 @@ template <typename T> struct ActivationKernel {
     T *to = out->data<T>();
     constexpr double nsPerElement = 0.5;
     ctx.parallelFor(count, nsPerElement, [&](int64_t begin, int64_t end) {
-      // Piece by piece, so that what was copied is near.
+      // Works piece by piece, so that copied data is still in the cache.
       constexpr int64_t piece = 4096;
       for (int64_t at = begin; at < end; at += piece) {
         int64_t n = std::min(piece, end - at);
@@ -32,7 +32,7 @@ template <typename T> struct ActivationKernel {
   }
 };
 
-/// Of an op whose name is the activation's behind a line.
+/// Binds an op named after its activation, with a leading underscore.
 Expected<BoundKernel> bindActivation(const BindContext &node) {
   return withState(bindByType<ActivationKernel, TypeList<float, double>>(node),
                    findActivation(node.op.substr(1)).value_or(Activation()));

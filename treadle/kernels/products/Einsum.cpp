@@ -1,5 +1,5 @@
-// Einsum and XlaDot: the operands are copied into the form [batch, free, summed], multiplied as
-// matrices, and the product copied into the order that the equation asks for.
+// Einsum and XlaDot: copies the operands to the form [batch, free, summed], multiplies them as
+// matrices, and copies the product to the order of the equation.
 #include "treadle/kernels/ElementCopy.h"
 #include "treadle/kernels/arrays/DimensionNumbers.h"
 #include "treadle/kernels/elementwise/Families.h"
@@ -67,7 +67,7 @@ Expected<EinsumState> parseEquation(std::string_view equation) {
   return s;
 }
 
-// An operand's elements along three lists of axes, one after the other.
+// Copies an operand to the order of three concatenated lists of axes.
 std::optional<Tensor> arrange(OpContext &ctx, const Tensor &t, int operand,
                               std::initializer_list<const AxisList *> lists) {
   DimVector dims, strides;
@@ -84,8 +84,8 @@ std::optional<Tensor> arrange(OpContext &ctx, const Tensor &t, int operand,
 
 // --- the op --------------------------------------------------------------------------------------
 
-// The result, not filled in yet; says of each axis where it lies there. A label twice in the result
-// is its diagonal.
+// Allocates the result and sets each axis's stride in it. A label that occurs twice in the result
+// addresses its diagonal.
 Tensor *allocateResult(OpContext &ctx, DType dtype, Axes &axes, const std::vector<Label> &labels) {
   DimVector dims;
   for (Label label : labels)
@@ -98,7 +98,8 @@ Tensor *allocateResult(OpContext &ctx, DType dtype, Axes &axes, const std::vecto
   return ctx.allocateOutput(0, dtype, dims);
 }
 
-// Copies a product over [batch, free axes of a, free axes of b] to where its labels are.
+// Copies a product over [batch, free axes of a, free axes of b] to the order of the result's
+// labels.
 void giveResult(const Tensor &product, const ProductAxes &axes, Tensor &out) {
   DimVector sizes, strides;
   for (const AxisList *list : {&axes.batch, &axes.freeA, &axes.freeB})
@@ -128,7 +129,7 @@ std::optional<Tensor> multiplyAll(OpContext &ctx, const EinsumState &s, const Te
   return product;
 }
 
-// A scalar 1, to multiply an only operand by.
+// A scalar 1, the second operand of unary equations.
 Tensor makeOne(DType dtype) {
   Tensor one = Tensor::makeScalar(dtype);
   visitType(dtype, NumericTypes(), [&]<typename T>() { *one.data<T>() = T(1); });
@@ -192,18 +193,19 @@ Expected<BoundKernel> bindEinsum(const BindContext &node) {
 
 // --- XlaDot ------------------------------------------------------------------------------------
 
-/// The message DotDimensionNumbers: dimensions that are summed, and those that both have.
+/// The message DotDimensionNumbers: contracting and batch dimensions.
 struct DotNumbers {
   std::vector<int64_t> summed[2], batch[2];
 };
 
 struct DotState {
   DotNumbers numbers;
-  EinsumState product; // its labels are known when the ranks are
+  EinsumState product; // labels are set once the ranks are known
   DType computed, out;
 };
 
-/// Gives dimensions of both operands one label each. Nothing where they aren't dimensions.
+/// Gives each pair of dimensions of the two operands one label. Returns false if a number isn't a
+/// dimension.
 bool join(const std::vector<int64_t> (&dims)[2], std::string (&labels)[2], char &next) {
   if (dims[0].size() != dims[1].size())
     return false;
@@ -217,7 +219,8 @@ bool join(const std::vector<int64_t> (&dims)[2], std::string (&labels)[2], char 
   return true;
 }
 
-/// Batch dimensions come first in the result, then those that each operand has alone.
+/// Returns the equation. The result has the batch dimensions first, then the free dimensions of
+/// each operand.
 Expected<EinsumState> labelled(const DotState &s, const Tensor &a, const Tensor &b) {
   constexpr char first = 'A';
   if (a.rank() + b.rank() > 'z' - first)

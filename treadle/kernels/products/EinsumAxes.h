@@ -1,4 +1,4 @@
-// The dimensions of an Einsum: where each is in the operands and in the result.
+// The axes of an Einsum: their strides in the operands and in the result.
 #pragma once
 
 #include "treadle/kernels/Element.h"
@@ -11,14 +11,14 @@
 
 namespace treadle::einsum {
 
-/// In an equation's labels, which are letters.
+/// The ellipsis in the labels of an equation, all others of which are letters.
 constexpr char ellipsis = '.';
 
 /// A label, or one dimension of the ellipsis (counted from the right, as -1, -2, ...).
 using Label = int;
 
-/// A dimension of the whole: where it is in each operand and in the result. Stride 0: nowhere, or
-/// repeated.
+/// An axis of the equation: its size, and its strides in each operand and in the result. Stride 0:
+/// absent, or broadcast.
 struct Axis {
   Label label;
   int64_t size = 1;
@@ -27,7 +27,7 @@ struct Axis {
   bool isIn[2] = {false, false}, isOut = false;
 };
 
-/// All dimensions of an equation for operands of given shapes.
+/// All axes of an equation for operands of given shapes.
 class Axes {
 public:
   std::vector<Axis> all;
@@ -81,7 +81,7 @@ public:
   }
 };
 
-/// Some of the axes, in one order.
+/// A list of axes in a given order.
 struct AxisList {
   DimVector sizes;
   std::vector<const Axis *> axes;
@@ -94,18 +94,18 @@ struct AxisList {
   }
 };
 
-/// The axes of a product of matrices, by what they are in it.
+/// The axes of a matrix product by their role.
 struct ProductAxes {
   AxisList batch, freeA, freeB, summed;
 };
 
-/// Multiplies floats where they lie, without bringing them into another order; false where that
-/// doesn't pay or the result's order doesn't allow it.
+/// Multiplies floats in place, without reordering operands. Returns false if that doesn't pay off
+/// or the order of the result doesn't allow it.
 bool multiplyInPlace(OpContext &ctx, const ProductAxes &axes, const Tensor &a, const Tensor &b,
                      Tensor &out, const PackedWeights &weights);
 
-/// Multiplies floats where they lie, one operand being a vector; false if none is, or if the
-/// matrix has neither its rows nor its columns in one piece.
+/// Multiplies a float matrix by a vector in place. Returns false if neither operand is a vector, or
+/// if neither rows nor columns of the matrix are contiguous.
 bool multiplyVectors(OpContext &ctx, const ProductAxes &axes, const Tensor &a, const Tensor &b,
                      Tensor &out);
 

@@ -1,5 +1,5 @@
-// Einsums of floats as products of packed matrices: rows, columns and sums are found by their
-// offsets, so that neither operands nor result are copied into another order.
+// Einsums of floats as packed matrix products: rows, columns and summed elements are addressed by
+// offsets, so that neither operands nor results are copied to another order.
 #include "treadle/kernels/products/EinsumAxes.h"
 
 #include "treadle/kernels/products/MatMul.h"
@@ -20,7 +20,7 @@ StrideOf strideIn(int operand) {
 }
 int64_t strideInResult(const Axis &axis) { return axis.outStride; }
 
-/// Axes of more than one element, the outermost first.
+/// Axes of more than one element, outermost first.
 std::vector<const Axis *> ordered(const AxisList &list, const StrideOf &stride) {
   std::vector<const Axis *> out;
   std::ranges::copy_if(list.axes, std::back_inserter(out),
@@ -31,7 +31,7 @@ std::vector<const Axis *> ordered(const AxisList &list, const StrideOf &stride) 
 
 using AxisSpan = std::span<const Axis *const>;
 
-/// The offsets of all elements along the axes, the last of which runs fastest.
+/// Offsets of all elements along the axes; the last axis varies fastest.
 std::vector<int64_t> offsetsOf(AxisSpan axes, const StrideOf &stride) {
   std::vector<int64_t> out = {0};
   for (const Axis *axis : axes) {
@@ -45,7 +45,7 @@ std::vector<int64_t> offsetsOf(AxisSpan axes, const StrideOf &stride) {
   return out;
 }
 
-/// How many of the last axes lie as one: each begins where the next one ends.
+/// Number of trailing axes that are contiguous to each other and can be addressed as one.
 size_t countJoined(AxisSpan axes, const StrideOf &stride) {
   size_t joined = axes.empty() ? 0 : 1;
   while (joined < axes.size()) {
@@ -62,8 +62,8 @@ int64_t countOf(AxisSpan axes) {
                          [](int64_t n, const Axis *axis) { return n * axis->size; });
 }
 
-/// The product with `left` and `right` as operand numbers: rows of the result are the left one's
-/// free axes, columns, which lie side by side, the right one's.
+/// A product with `left` and `right` as operand indices: rows of the result are the free axes of
+/// the left operand; columns, which must be contiguous, those of the right one.
 class PlacedProduct {
 public:
   PlacedProduct(const ProductAxes &axes, int left)
@@ -76,7 +76,7 @@ public:
            countJoined(columns, strideInResult) == columns.size() &&
            countJoined(rows, strideInResult) == rows.size();
   }
-  /// Packing takes as long as some rows do.
+  /// Packing costs as much as multiplying a few rows.
   bool isWorthIt() const {
     return countOf(rows) >= 4 && countOf(columns) >= 8 && countOf(summed) >= 8;
   }
@@ -124,7 +124,7 @@ bool PlacedProduct::multiply(OpContext &ctx, const Tensor &a, const Tensor &b, T
   double cost = costOfProduct * static_cast<double>(count) *
                 static_cast<double>(depth.size() * columnOffsets.size());
   ctx.parallelFor(std::ssize(results), cost, [&](int64_t begin, int64_t end) {
-    Execution alone; // no run: works on this thread
+    Execution alone; // no run: works on this thread only
     for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i)
       if (auto packed = pack(alone, rights[i]))
         multiplyOne(alone, *packed, lefts[i], results[i]);

@@ -1,5 +1,5 @@
-// Einsums of floats whose one operand is a vector, or a batch of them: matrix and vector are
-// multiplied where they lie.
+// Einsums of floats with one operand that is a vector or a batch of vectors: matrix and vector are
+// multiplied in place.
 #include "treadle/kernels/products/EinsumAxes.h"
 
 #include "treadle/kernels/products/MatMul.h"
@@ -11,7 +11,7 @@
 namespace treadle::einsum {
 namespace {
 
-/// The axes as one, if that is how they lie wherever they are; nothing if they don't.
+/// Merges the axes into one; nullopt if their strides don't allow it.
 std::optional<Axis> joined(const AxisList &list, int operand) {
   std::vector<Axis> axes;
   for (const Axis *axis : list.axes)
@@ -34,7 +34,7 @@ std::optional<Axis> joined(const AxisList &list, int operand) {
   return all;
 }
 
-/// Where operands 0 and 1 and the result begin, for each element of the batch.
+/// Offsets of operands 0 and 1 and of the result, for each element of the batch.
 std::vector<std::array<int64_t, 3>> beginnings(const AxisList &batch) {
   std::vector<std::array<int64_t, 3>> out = {{0, 0, 0}};
   for (const Axis *axis : batch.axes) {
@@ -49,7 +49,7 @@ std::vector<std::array<int64_t, 3>> beginnings(const AxisList &batch) {
   return out;
 }
 
-/// `count` elements that are `step` apart as they lie side by side, in `copy` if need be.
+/// Returns `count` elements with stride `step` as a contiguous array, copied to `copy` if needed.
 const float *sideBySide(const float *from, int64_t step, int64_t count, std::vector<float> &copy) {
   if (step == 1)
     return from;
@@ -68,7 +68,8 @@ bool multiplyVectors(OpContext &ctx, const ProductAxes &axes, const Tensor &a, c
     return false;
   auto rows = joined(matrix == 0 ? axes.freeA : axes.freeB, matrix);
   auto summed = joined(axes.summed, matrix);
-  if (!rows || !summed || out.count() != axes.batch.count * rows->size) // less: a diagonal
+  // fewer elements: a diagonal
+  if (!rows || !summed || out.count() != axes.batch.count * rows->size)
     return false;
   int64_t rowStride = rows->stride[matrix], sumStride = summed->stride[matrix];
   bool hasRows = sumStride == 1 && (rows->size == 1 || rowStride >= summed->size);

@@ -38,7 +38,7 @@ TEST(Einsum, TwoOperands) {
   EXPECT_EQ(values<double>(einsum("ij,ij->j", {a, a})), (Doubles{9, 17, 29}));
   EXPECT_EQ(values<double>(einsum("i,j->ji", {vec<double>({1, 2}), vec<double>({3, 4})})),
             (Doubles{3, 6, 4, 8}));
-  // A label that only one operand has, and the result hasn't, is summed.
+  // A label that occurs only in one operand and not in the result is summed.
   EXPECT_EQ(values<double>(einsum("ij,k->k", {a, vec<double>({1, 2})})), (Doubles{15, 30}));
 }
 
@@ -51,8 +51,8 @@ TEST(Einsum, EllipsesBroadcast) {
       "[3,4,2,5]");
 }
 
-// Floats are multiplied where they lie, doubles after they were brought into order: both must give
-// the same. Of operands with labels `l` and `r`.
+// Floats are multiplied in place, doubles after reordering: both must give the same results. `l`
+// and `r` are the labels of the operands.
 void expectFloatsAsDoubles(std::string_view l, std::string_view r, const char *result,
                            int64_t (*sizeOf)(char)) {
   auto operand = [&]<typename T>(T, std::string_view labels) {

@@ -37,8 +37,8 @@ constexpr NamedActivation activations[] = {
 
 template <typename T> using Elements = Eigen::Map<Eigen::Array<T, Eigen::Dynamic, 1>>;
 
-// Hendrycks and Gimpel, "Gaussian Error Linear Units", 2016: x times the normal distribution's
-// cumulative function, or an approximation of it.
+// Hendrycks and Gimpel, "Gaussian Error Linear Units", 2016: x times the cumulative distribution
+// function of the normal distribution, or an approximation of it.
 constexpr double rootOfHalf = 0.70710678118654752440;
 constexpr double rootOfTwoOverPi = 0.79788456080286535588;
 constexpr double cubicTerm = 0.044715;
@@ -58,8 +58,8 @@ template <typename T> void applyGelu(T *x, int64_t n, bool isExact) {
   }
 }
 
-// A number that is none passes through comparisons. Objects, not functions, so that loops inline
-// them.
+// Comparisons are written so that NaN passes through. Objects instead of functions, so that loops
+// inline them.
 template <typename T> constexpr auto relu = [](T v) { return v < T(0) ? T(0) : v; };
 template <typename T>
 constexpr auto relu6 = [](T v) {
@@ -69,7 +69,7 @@ constexpr auto relu6 = [](T v) {
 template <typename T>
 constexpr auto hardSigmoid = [](T v) { return relu6<T>(v + T(3)) * T(1.0 / 6); };
 
-// x / (1 + exp(-x)); where the exponential is beyond a float's range, the product with 0.
+// x / (1 + exp(-x)); if the exponential exceeds a float's range, the product with 0.
 constexpr auto swish = [](float v) {
   constexpr float least = -80;
   float bounded = v < least ? least : v > -least ? -least : v;
@@ -105,7 +105,7 @@ template <typename T> void activate(Activation activation, float alpha, T *x, in
     return applyEach(x, n, [](T v) { return v < T(0) ? std::expm1(v) : v; });
   case Activation::LeakyRelu:
     return applyEach(x, n, [a = T(alpha)](T v) { return v > T(0) ? v : v * a; });
-  // As the ops of these names do.
+  // Computed like the ops of the same name.
   case Activation::Tanh:
     if constexpr (std::is_same_v<T, float>)
       return applyEach(x, n, [](T v) { return vectorTanh(v); });
@@ -189,7 +189,7 @@ int EpilogueSpec::numArguments() const {
 
 // --- the arguments -------------------------------------------------------------------------------
 
-// Of BatchNorm: scale, offset, mean and variance, as one factor and one offset.
+// Converts BatchNorm's scale, offset, mean and variance to one factor and one offset.
 template <typename T> bool Epilogue::normalise(OpContext &ctx, int first) {
   auto f = ctx.check(Tensor::make(dtypeOf<T>, {channels}));
   auto o = ctx.check(Tensor::make(dtypeOf<T>, {channels}));
@@ -218,7 +218,7 @@ std::optional<Tensor> combine(OpContext &ctx, const Tensor &a, const Tensor &b, 
   return out;
 }
 
-// One element a channel, as a vector or with leading dimensions of 1.
+// Whether `t` has one element per channel, as a vector or with leading dimensions of 1.
 bool isOfChannels(const Tensor &t, const EpilogueTarget &target) {
   return target.channelsLast && t.rank() > 0 && t.rank() <= std::ssize(target.dims) &&
          t.count() == target.channels && t.dim(t.rank() - 1) == target.channels;
@@ -342,7 +342,7 @@ bool Epilogue::finish(OpContext &ctx, Tensor &result) const {
 
 namespace {
 
-/// x = last(x * factor + offset + added) with what is there of them.
+/// Computes x = last(x * factor + offset + added), with those terms that are present.
 template <typename T, typename Last>
 void scaleRow(T *x, const T *factor, const T *offset, const T *added, int64_t n, Last last) {
   auto each = [&](auto fn) {
@@ -383,7 +383,7 @@ void Epilogue::apply(T *result, int64_t row, int64_t rows, int64_t column, int64
     return scale(relu<T>, row, row + rows);
   if (last == Activation::Relu6)
     return scale(relu6<T>, row, row + rows);
-  // Some rows at a time, so that they are near when the activation follows.
+  // Applies the terms to a few rows at a time, which are still in the cache for the activation.
   constexpr int64_t elementsNear = 4096;
   int64_t some = std::max<int64_t>(elementsNear / std::max<int64_t>(columns, 1), 1);
   for (int64_t begin = row; begin < row + rows; begin += some) {

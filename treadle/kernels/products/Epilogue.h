@@ -1,5 +1,5 @@
-// What fused ops do with the elements of a convolution or of a matrix product while these are still
-// in the cache: a factor and an offset a channel, a summand, an activation.
+// Epilogues: what fused ops apply to the elements of a convolution or matrix product while these
+// are still in the cache: a factor and an offset per channel, an addend, an activation.
 #pragma once
 
 #include "treadle/kernels/Element.h"
@@ -23,58 +23,59 @@ enum class Activation : uint8_t {
   HardSigmoid,
 };
 
-/// The activation that an attribute names; nothing for a name that nobody knows.
+/// Returns the activation that an attribute names; nullopt for an unknown name.
 std::optional<Activation> findActivation(std::string_view name);
 
-/// Applies it to `n` elements in place. `alpha` is LeakyRelu's. T is float or double.
+/// Applies the activation to `n` elements in place. `alpha` is LeakyRelu's. T is float or double.
 template <typename T> void activate(Activation activation, float alpha, T *x, int64_t n);
 
-/// The attributes fused_ops, epsilon and leakyrelu_alpha: what happens to a result, in this order.
-/// BiasAdd and FusedBatchNorm come first, an activation last; between them stand Mul and Add, which
-/// broadcast as the ops of these names do.
+/// The attributes fused_ops, epsilon and leakyrelu_alpha: the steps in their order. BiasAdd and
+/// FusedBatchNorm come first, an activation last; between them are Mul and Add, which broadcast
+/// like the ops of these names.
 struct EpilogueSpec {
   enum class Step : uint8_t { BiasAdd, BatchNorm, Mul, Add };
   std::vector<Step> steps;
   Activation activation = Activation::None;
   float epsilon = 0, alpha = 0;
 
-  /// Unimplemented for a sequence that isn't known.
+  /// Returns Unimplemented for an unsupported sequence of ops.
   static Expected<EpilogueSpec> of(const BindContext &node);
   int numArguments() const;
 };
 
-/// A result that an epilogue is made for.
+/// The result that an epilogue is applied to.
 struct EpilogueTarget {
   DType dtype;
-  Dims dims; // of the output
+  Dims dims; // dims of the output
   int64_t channels;
   bool channelsLast = true;
 };
 
-/// A spec with its arguments. Factors and offsets a channel and one summand of the result's shape
-/// are applied piece by piece; steps with other arguments are left to `finish`.
+/// A spec with its arguments. Factors and offsets per channel and one addend of the result's shape
+/// are applied piece by piece; steps with other arguments are applied by `finish`.
 class Epilogue {
 public:
-  /// Reads inputs from `first` on; nothing, having failed, where they don't go with the result.
+  /// Reads the arguments from inputs `first` on; nullopt, with ctx failed, if they don't match the
+  /// result.
   static std::optional<Epilogue> of(OpContext &ctx, const EpilogueSpec &spec, int first,
                                     const EpilogueTarget &target);
 
-  /// One number a channel each, which is multiplied by and then added; empty where there is none.
+  /// A factor per channel, and an offset per channel that is added after it; empty if absent.
   const Tensor &channelFactor() const { return factor; }
   const Tensor &channelOffset() const { return offset; }
-  /// What is added after these, and before the activation.
+  /// The tensor that is added after these and before the activation.
   const Tensor &summand() const { return added; }
-  /// What `apply` does at last: nothing where some steps are late.
+  /// The activation that `apply` ends with; None if `finish` has steps to apply.
   Activation lastActivation() const { return late.empty() ? activation : Activation::None; }
   float activationAlpha() const { return alpha; }
-  /// With its channels last, as the result lies.
+  /// Replaces the addend by one in the result's channels-last layout.
   void setSummand(Tensor value) { added = std::move(value); }
 
-  /// Elements [row, row + rows) x [column, column + columns) of a result that begins at `result`
-  /// and lies as [positions, channels].
+  /// Applies to elements [row, row + rows) x [column, column + columns) of a result [positions,
+  /// channels] at `result`.
   template <typename T>
   void apply(T *result, int64_t row, int64_t rows, int64_t column, int64_t columns) const;
-  /// The steps that `apply` left out, on the whole result; false, having failed.
+  /// Applies the remaining steps to the whole result; false, with ctx failed, if one fails.
   bool finish(OpContext &ctx, Tensor &result) const;
 
 private:
@@ -91,7 +92,7 @@ private:
   int64_t channels = 0;
   float epsilon = 0, alpha = 0;
   Activation activation = Activation::None;
-  Tensor factor, offset, added; // empty where there is none
+  Tensor factor, offset, added; // empty if absent
   std::vector<Late> late;
 };
 

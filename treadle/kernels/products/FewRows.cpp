@@ -1,5 +1,5 @@
-// multiplyFewRows: a block of columns of the result stays in registers while the rows of the right
-// operand stream by.
+// multiplyFewRows keeps a block of result columns in registers while it streams the rows of the
+// right operand.
 #include "treadle/kernels/products/FewRows.h"
 
 #include "treadle/kernels/RunningTotal.h"
@@ -8,18 +8,18 @@
 #include <cstring>
 #include <utility>
 
-// As in every library's matrix products: a sum is rounded once for each product.
+// Contraction, as in every library's matrix products: one rounding per multiply-add.
 #pragma clang fp contract(fast)
 
 namespace treadle {
 namespace {
 
-/// So many products are added up before they are added to the total.
+/// Number of products that are added before the sum is added to the total.
 constexpr int64_t productsOfSum = 192;
 
 constexpr int vectorBytes = 32;
 constexpr int64_t maxRows = 6;
-/// How many rows of b ahead of use are fetched into the cache.
+/// Number of rows of b that are prefetched ahead of use.
 constexpr int64_t prefetchDistance = 8;
 
 template <typename T> struct VectorOf {
@@ -51,7 +51,7 @@ private:
   RunningTotal<T> total[rows][width];
 };
 
-/// Result columns [j, j + vectors * size) of `rows` rows.
+/// Computes result columns [j, j + vectors * size) of `rows` rows.
 template <typename T, int rows, int vectors>
 void multiplyBlock(const Product &p, const T *a, const T *b, T *out, int64_t j) {
   using V = VectorOf<T>;

@@ -1,4 +1,4 @@
-// Products of few rows against the definition, for all numbers of rows and tails of columns.
+// multiplyFewRows against the definition, for all numbers of rows and column remainders.
 #include "treadle/kernels/products/FewRows.h"
 
 #include "gtest/gtest.h"
@@ -11,7 +11,7 @@ namespace {
 
 template <typename T> void expectProduct(int64_t m, int64_t k, int64_t n) {
   std::mt19937 random(static_cast<unsigned>(m * 1000 + k * 100 + n));
-  std::uniform_int_distribution<int> small(-8, 8); // sums are exact
+  std::uniform_int_distribution<int> small(-8, 8); // so that sums are exact
   std::vector<T> a(static_cast<size_t>(m * k)), b(static_cast<size_t>(k * n));
   std::vector<T> out(static_cast<size_t>(m * n), T(99)), expected(out.size());
   for (T &x : a)

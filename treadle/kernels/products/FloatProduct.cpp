@@ -8,7 +8,7 @@
 
 namespace treadle {
 
-/// Packing takes as long as some rows do.
+/// Minimum number of rows: packing costs as much as multiplying a few rows.
 constexpr int64_t leastRows = 3;
 
 bool isWorthPacking(const Product &p) {
@@ -28,13 +28,13 @@ bool multiply(OpContext &ctx, int64_t rows, int64_t columns, int64_t depth, cons
   return packed != nullptr;
 }
 
-/// Where element (row, column) is the first.
+/// The submatrix that begins at element (row, column).
 FloatMatrix from(const FloatMatrix &m, int64_t row, int64_t column) {
   return {m.data + (m.isTransposed ? column * m.stride + row : row * m.stride + column), m.stride,
           m.isTransposed};
 }
 
-/// Row by row, without a copy of anything.
+/// Multiplies row by row, without copying anything.
 void multiplyRowByRow(int64_t rows, int64_t columns, int64_t depth, const FloatMatrix &a,
                       const FloatMatrix &b, const PackedResult &out) {
   using Row = Eigen::Map<const Eigen::VectorXf>;
@@ -58,8 +58,8 @@ void multiplyRowByRow(int64_t rows, int64_t columns, int64_t depth, const FloatM
 
 constexpr int64_t columnsOfBlock = 64;
 
-/// Of few rows, block by block of the right operand, which stays in the cache from when it is
-/// packed.
+/// Multiplies few rows by one packed block of the right operand after another, which stays in the
+/// cache after packing.
 void multiplyByBlocks(OpContext &ctx, const Product &p, const FloatMatrix &left,
                       const FloatMatrix &right, const PackedResult &out) {
   constexpr int64_t depthOfBlock = 3 * elementsOfSum;
@@ -99,7 +99,7 @@ void multiplyFloats(OpContext &ctx, const Product &p, const float *a, const floa
 
 void multiplyFloats(int64_t rows, int64_t columns, int64_t depth, const FloatMatrix &a,
                     const FloatMatrix &b, const PackedResult &out) {
-  Execution alone; // no run: works on this thread
+  Execution alone; // no run: works on this thread only
   bool hasFewRows = rows < leastRows && !a.isTransposed;
   if (hasFewRows || depth == 0 || !multiply(alone, rows, columns, depth, a, b, out))
     multiplyRowByRow(rows, columns, depth, a, b, out);

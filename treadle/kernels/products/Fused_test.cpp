@@ -1,4 +1,4 @@
-// Fused ops give what their parts give one after the other.
+// Fused ops give the same results as their parts, one after the other.
 #include "treadle/kernels/KernelTest.h"
 
 namespace treadle {
@@ -55,7 +55,7 @@ TEST(FusedMatMul, GeluIsExactOrNot) {
       {0, 0.841192f, -0.04540229f, 0}, 1e-6);
 }
 
-// Swish and its like are what their parts are, as ops and in epilogues; also of what is no number.
+// Fused activations give the same results as their parts, as ops and in epilogues, NaN included.
 TEST(FusedMatMul, ActivationsThatGraphsSpellOut) {
   const float inf = std::numeric_limits<float>::infinity(), nan = std::nanf("");
   Tensor x = vec<float>({-100, -88, -20, -4, -3, -1, -0.5f, 0, 0.5f, 1, 3, 20, 100});
@@ -78,7 +78,7 @@ TEST(FusedMatMul, ActivationsThatGraphsSpellOut) {
   EXPECT_TRUE(std::isnan(run1("_Swish", {vec<float>({-inf})}).data<float>()[0])) << "-inf * 0";
 }
 
-// A difference of the function, beside what the op says of its slope.
+// Compares with the numerical gradient of the op.
 TEST(FusedMatMul, GradientsOfActivationsAreTheirSlopes) {
   constexpr double step = 1e-5;
   Tensor x = tensor<double>({9}, {-20, -4, -1.5, -0.5, 0, 0.25, 1, 3, 20});
@@ -121,7 +121,7 @@ TEST(FusedConvolution, BatchNormIsAFactorAndAnOffset) {
            run1("Relu", {normal[0]}), 1e-4);
 }
 
-// Large enough for a plan, in several parts for the activation, and byChannels.
+// Large enough for a plan, and for several parts of the activation.
 TEST(FusedConvolution, ActivationsFollowPlans) {
   AttrMap plain = fused({});
   for (const auto &[image, filter] :
@@ -134,7 +134,8 @@ TEST(FusedConvolution, ActivationsFollowPlans) {
   }
 }
 
-// A normalisation without a convolution: one number a channel, or any shape that broadcasts.
+// A factor and an offset without a convolution: one number per channel, or any shape that
+// broadcasts.
 TEST(FusedScale, IsWhatItsPartsAre) {
   Tensor x = scattered({3, 5, 7});
   for (const std::vector<int64_t> &dims :
@@ -149,7 +150,7 @@ TEST(FusedScale, IsWhatItsPartsAre) {
             std::string::npos);
 }
 
-// Few positions, so that threads share the columns, and many; with the channels first as well.
+// Few positions, so that threads divide the columns, and many; also channels first.
 TEST(FusedConvolution, TheSummandComesBeforeTheActivation) {
   for (int64_t size : {3, 20})
     for (const char *format : {"NHWC", "NCHW"}) {

@@ -1,4 +1,4 @@
-// An operand in the form that a computation wants, kept from call to call.
+// A cache of the preprocessed form of an operand, such as packed weights.
 #pragma once
 
 #include "treadle/kernels/Element.h"
@@ -11,13 +11,13 @@
 
 namespace treadle {
 
-/// The form of an operand that stays what it is from call to call, as weights do. Thread-safe: a
-/// thread that finds what it found before takes no lock, and counts no references that others do.
+/// Caches the form of an operand that is constant across calls, such as weights. Thread-safe: a
+/// cache hit of a thread takes no lock and touches no shared reference count.
 template <typename Form> class KeptForm {
 public:
-  /// What `make` gave for this tensor, now or in an earlier call, if it still `suits`; null where
-  /// the operand isn't known to stay. A tensor that is kept here has an owner more, so that nobody
-  /// writes over it.
+  /// Returns the form that `make` gave for this tensor, now or in an earlier call, if it still
+  /// `suits`; null if the operand isn't known to be constant. The cache holds a reference to the
+  /// tensor, so that nothing overwrites it in place.
   template <typename Suits, typename Make>
   std::shared_ptr<const Form> find(const Tensor &operand, const Suits &suits,
                                    const Make &make) const {
@@ -47,8 +47,8 @@ public:
 private:
   static constexpr int maxDisappointments = 3;
 
-  /// What a thread found, good while `age` is what it was; and where the operand of its last call
-  /// was.
+  /// A thread's cached form, valid while `age` is unchanged, and the address of the operand of its
+  /// last call.
   struct Found {
     const TensorBlock *operand = nullptr;
     uint64_t age = 0;
@@ -74,9 +74,10 @@ private:
     return form;
   }
 
-  /// With the lock. The operand did not stay: whoever wrote it had to copy.
+  /// Evicts the entry; the lock must be held. The operand was not constant: its writer had to copy
+  /// it.
   void letGo() const {
-    age.fetch_add(1, std::memory_order_release); // before the block can be another's
+    age.fetch_add(1, std::memory_order_release); // before the block can be reused
     isKeeping.store(false, std::memory_order_relaxed);
     kept.reset();
     form.reset();
@@ -85,13 +86,13 @@ private:
       isHopeless.store(true, std::memory_order_relaxed);
   }
 
-  // A caller's own memory is behind a view, and may change without our knowing.
+  // A view is excluded, since it may refer to caller-owned memory that can change at any time.
   static bool mayBeKept(const Tensor &t) { return (!t.get()->owner && !t.isRef()) || isInFile(t); }
 
   ThreadSlots<Found> slots;
-  mutable std::atomic<uint64_t> age{0}; // how many operands were let go of
+  mutable std::atomic<uint64_t> age{0}; // number of evictions
   mutable std::atomic<bool> isKeeping{false}, isHopeless{false};
-  alignas(64) mutable std::mutex mutex; // guards what follows
+  alignas(64) mutable std::mutex mutex; // guards the members below
   mutable Tensor kept;
   mutable std::shared_ptr<const Form> form;
   mutable int disappointments = 0;

@@ -1,4 +1,4 @@
-// Forms of operands: what threads find together is what the operand holds.
+// KeptForm: forms that threads find concurrently match the operand.
 #include "treadle/kernels/products/KeptForm.h"
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 namespace treadle {
 namespace {
 
-/// The form of an operand of one number: the number.
+/// The form of an operand with one number: the number.
 class Numbers {
 public:
   std::shared_ptr<const float> find(const Tensor &operand) const {
@@ -71,7 +71,7 @@ TEST(KeptForm, NobodyGetsTheFormOfAnother) {
     for (int t = 0; t < 4; ++t)
       threads.emplace_back([&, t] {
         for (int i = 0; i < 300; ++i) {
-          // Some bring operands of their own, which take the place of blocks that were let go of.
+          // Some threads use operands of their own, which may be allocated in evicted blocks.
           Tensor operand = t == 0 && i % 50 > 40 ? number(static_cast<float>(i)) : common;
           for (int k = 0; k < 3; ++k)
             if (std::shared_ptr<const float> found = numbers.find(operand))

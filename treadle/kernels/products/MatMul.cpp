@@ -1,6 +1,5 @@
-// Matrix products: MatMul, the BatchMatMuls, and _FusedMatMul. Floats are packed, and doubles go to
-// Eigen; other types are brought into row-major, untransposed form first, 16-bit floats
-// as float.
+// Matrix products: MatMul, the BatchMatMuls, and _FusedMatMul. Floats are packed, and doubles use
+// Eigen; other types are converted to row-major, untransposed form first, 16-bit floats as float.
 #include "treadle/kernels/products/MatMul.h"
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/RunningTotal.h"
@@ -36,7 +35,7 @@ void multiplyMaps(const Product &p, const T *a, const T *b, int64_t begin, int64
   Eigen::Map<RowMajor<T>>(out, p.m, p.n).noalias() = left * right;
 }
 
-/// Elements [begin, end) of the depth. A long one is halved, as that of floats that are packed is.
+/// Multiplies elements [begin, end) of the depth. A long depth is halved, as for packed floats.
 template <typename T>
 void multiplyByEigen(const Product &p, const T *a, const T *b, int64_t begin, int64_t end, T *out) {
   if (end - begin > longestDepth) {
@@ -54,7 +53,8 @@ void multiplyByEigen(const Product &p, const T *a, const T *b, int64_t begin, in
                        : multiplyMaps<T, RowMajor<T>, RowMajor<T>>(p, a, b, begin, end, out);
 }
 
-/// matrix [rows, columns] times a column; transposed: it lies as [columns, rows].
+/// Computes matrix [rows, columns] times a column. If transposed, the matrix is stored as [columns,
+/// rows].
 template <typename T>
 void multiplyVector(const T *matrix, bool transposed, int64_t rows, int64_t columns, const T *x,
                     T *out) {
@@ -77,7 +77,7 @@ template <typename T> void multiplyPlain(const Product &p, const T *a, const T *
   multiplyByEigen(p, a, b, 0, p.k, out);
 }
 
-// Row by row: the innermost loop runs along rows of b and of the result.
+// Multiplies row by row: the innermost loop runs along rows of b and of the result.
 template <typename T, typename Acc>
 void multiplyByRows(const Product &p, const T *a, const T *b, Acc *out) {
   for (int64_t i = 0; i < p.m; ++i) {
@@ -99,7 +99,8 @@ void multiplyByRows(const Product &p, const T *a, const T *b, Acc *out) {
   }
 }
 
-// A copy as [rows, columns] of what may lie as [columns, rows], each element converted.
+// Returns a copy as [rows, columns] of a matrix that may be stored as [columns, rows], with each
+// element converted.
 template <typename To, typename From>
 std::vector<To> straightened(const From *x, bool transposed, int64_t rows, int64_t columns,
                              bool conjugated) {
@@ -147,7 +148,7 @@ void multiplyComplex(const Product &p, const void *a, const void *b, void *out, 
   multiplyByRows(Product{p.m, p.k, p.n, false, false}, x.data(), y.data(), static_cast<T *>(out));
 }
 
-// Small floats widened to floats.
+// Multiplies small floats, widened to float.
 template <typename A, typename B>
 void multiplyWidened(const Product &p, const void *a, const void *b, void *out, bool) {
   auto x = straightened<float>(static_cast<const A *>(a), p.aTransposed, p.m, p.k, false);
@@ -190,14 +191,14 @@ struct MatMulState {
   MultiplyFn multiply;
   DType out;
   bool transposesA, transposesB;
-  bool conjugates; // a transposed operand is conjugated as well
-  bool broadcasts; // batch dimensions do
+  bool conjugates; // transposed operands are also conjugated
+  bool broadcasts; // the op broadcasts batch dimensions
   std::optional<EpilogueSpec> epilogue = {};
   std::shared_ptr<PackedWeights> weights = std::make_shared<PackedWeights>();
   std::shared_ptr<ProductAhead> ahead = std::make_shared<ProductAhead>();
 };
 
-// The sizes of the product of the last two dimensions.
+// Computes the sizes of the product of the last two dimensions.
 bool findProduct(OpContext &ctx, const MatMulState &s, const Tensor &a, const Tensor &b,
                  Product &p) {
   int64_t aRows = a.dim(a.rank() - 2), aColumns = a.dim(a.rank() - 1);
@@ -215,7 +216,7 @@ bool findProduct(OpContext &ctx, const MatMulState &s, const Tensor &a, const Te
   return false;
 }
 
-// Rows [begin, end) of the product, and what is fused with it.
+// Computes rows [begin, end) of the product, and the epilogue.
 void multiplyPart(const MatMulState &s, const Product &p, const Tensor &a, const Tensor &b,
                   Tensor &out, const Epilogue *epilogue, int64_t begin, int64_t end) {
   Product part = p;
@@ -237,7 +238,8 @@ void multiplyPart(const MatMulState &s, const Product &p, const Tensor &a, const
     epilogue->apply(out.data<double>(), begin, part.m, 0, p.n);
 }
 
-// Whether the right operand are weights, and the product was made with their packed form.
+// Multiplies by the packed form of the right operand if that is a constant (weights). Returns false
+// if it isn't.
 bool multiplyWeights(OpContext &ctx, const Product &p, const Tensor &a, const Tensor &b,
                      Tensor &out, const Epilogue *epilogue) {
   constexpr int64_t leastDepth = 16, leastColumns = 16;
@@ -258,7 +260,7 @@ bool multiplyWeights(OpContext &ctx, const Product &p, const Tensor &a, const Te
   return true;
 }
 
-/// One product, into output 0 with these dimensions.
+/// Computes one product into output 0, which gets the given dimensions.
 void multiplyMatrices(OpContext &ctx, const Product &p, Dims dims, const Epilogue *epilogue) {
   const MatMulState &s = ctx.state<MatMulState>();
   const Tensor a = ctx.input(0), b = ctx.input(1);
@@ -271,7 +273,7 @@ void multiplyMatrices(OpContext &ctx, const Product &p, Dims dims, const Epilogu
     return multiplyFloats(ctx, p, a.data<float>(), b.data<float>(),
                           {out->data<float>(), p.n, epilogue});
   double work = costOfProduct * static_cast<double>(p.k) * static_cast<double>(p.n);
-  // Rows of an a that lies straight can be given to different threads.
+  // Rows of an untransposed `a` can be divided among threads.
   if (s.transposesA || p.m < 8 || p.m * work < 100000)
     return multiplyPart(s, p, a, b, *out, epilogue, 0, p.m);
   ctx.parallelFor((p.m + 7) / 8, work * 8, [&](int64_t begin, int64_t end) {
@@ -297,7 +299,7 @@ void runMatMul(OpContext &ctx) {
     epilogue.finish(ctx, ctx.output(0));
 }
 
-// How the batch dimensions pair up; false, having failed, where they don't.
+// Pairs up the batch dimensions; false, with ctx failed, if they don't broadcast.
 bool planBatches(OpContext &ctx, const MatMulState &s, BroadcastPlan<2> &plan) {
   Dims a = ctx.input(0).dims(), b = ctx.input(1).dims();
   a = a.first(a.size() - 2);
@@ -310,12 +312,12 @@ bool planBatches(OpContext &ctx, const MatMulState &s, BroadcastPlan<2> &plan) {
   return false;
 }
 
-/// Where the operands of one product lie, counted in matrices.
+/// Positions of the operands of one product, counted in matrices.
 struct Pair {
   int64_t a, b;
 };
 
-// The pairs of matrices, in the order of their products.
+// Returns the pairs of matrices in the order of their products.
 std::vector<Pair> pairBatches(const BroadcastPlan<2> &plan, int64_t count) {
   std::vector<Pair> pairs(static_cast<size_t>(count));
   int inner = plan.loops - 1;
@@ -327,7 +329,7 @@ std::vector<Pair> pairBatches(const BroadcastPlan<2> &plan, int64_t count) {
   return pairs;
 }
 
-// All products of the batches that `plan` pairs up.
+// Computes all products of the batches that `plan` pairs up.
 void multiplyBatches(OpContext &ctx, const MatMulState &s, const Product &p,
                      const BroadcastPlan<2> &plan, const Tensor &a, const Tensor &b, Tensor &out) {
   auto *aData = static_cast<const char *>(a.raw());
@@ -362,7 +364,7 @@ void runBatchMatMul(OpContext &ctx) {
   const Dims dims(plan.dims, static_cast<size_t>(rank) + 2);
   int64_t rows = countElements(dims).value_or(0) / std::max<int64_t>(p.n, 1);
   if (b.count() == p.k * p.n && a.count() == rows * p.k && !p.aTransposed) {
-    p.m = rows; // all matrices of the left one under another, by the only one of the right
+    p.m = rows; // stack all matrices of the left operand, and multiply by the only one of the right
     return multiplyMatrices(ctx, p, dims, nullptr);
   }
   Tensor *out = ctx.allocateOutput(0, s.out, dims);
@@ -408,7 +410,8 @@ template <bool broadcasts> Expected<BoundKernel> bindBatchMatMul(const BindConte
 
 const KernelEntry matMulTable[] = {
     {"MatMul", bindMatMul},
-    {"SparseMatMul", bindMatMul}, // its operands are dense, only likely to be full of zeros
+    // its operands are dense tensors that are likely to contain many zeros
+    {"SparseMatMul", bindMatMul},
     {"_FusedMatMul", bindAlsoHalves<bindFusedMatMul>},
     {"BatchMatMul", bindBatchMatMul<false>},
     {"BatchMatMulV2", bindBatchMatMul<true>},

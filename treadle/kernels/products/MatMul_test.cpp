@@ -3,7 +3,7 @@
 namespace treadle {
 namespace {
 
-// Large enough to be packed, if they were floats.
+// As large as float matrices that are packed.
 TEST(MatMul, OperandsOfOtherTypesThanTheProduct) {
   std::vector<int8_t> left(20, 2);
   std::vector<BFloat16> right(20 * 18, BFloat16(.5f)), small(20, BFloat16(2));

@@ -1,5 +1,6 @@
-// The right operand is multiplied panel by panel, each of which stays in a cache while some rows
-// pass; tiles read the rows where they lie. Meanwhile the next panel is fetched.
+// Multiplies by one panel of the right operand after another, each of which stays in a cache while
+// some rows are multiplied by it. Tiles read the rows in place. Meanwhile the next panel is
+// prefetched.
 #include "treadle/kernels/products/PackedProduct.h"
 
 #include "treadle/kernels/products/MatMul.h"
@@ -11,7 +12,7 @@
 #include <cstring>
 #include <utility>
 
-// As in every library's matrix products: a sum is rounded once for each product.
+// Contraction, as in every library's matrix products: one rounding per multiply-add.
 #pragma clang fp contract(fast)
 
 namespace treadle {
@@ -19,16 +20,17 @@ namespace {
 
 constexpr int lanes = tileLanes, tileVectors = mostTileVectors, tileColumns = lanes * tileVectors;
 constexpr int rowsOfTile = tileRows(tileVectors);
-/// So many rows of the left operand that those stay in the second cache, if they are short.
+/// Number of rows of the left operand per block, so that a block of short rows stays in the L2
+/// cache.
 constexpr int64_t rowsPerBlock = 96;
 static_assert(rowsPerBlock % rowsOfTile == 0);
-/// What is read of a panel before the next rows, in elements of the depth: whole partial sums, so
-/// that a result doesn't depend on how its depth is split.
+/// Depth of a panel that is read before the next rows, in elements: a multiple of the partial sums,
+/// so that the result doesn't depend on how the depth is split.
 constexpr int64_t depthOfPanel =
     (400 << 10) / sizeof(float) / tileColumns / elementsOfSum * elementsOfSum;
-/// Enough for a few threads to share the work evenly.
+/// Enough parts for a few threads to share the work evenly.
 constexpr int64_t wantedParts = 8, leastPanels = 4;
-/// ns of work that are shared with workers that look for it, and with them alone.
+/// ns of work that are shared with workers that are spinning, but too short to wake up others.
 constexpr double leastToShare = 6000, mostToShare = 40000;
 
 typedef float Vector __attribute__((vector_size(lanes * sizeof(float))));
@@ -40,20 +42,21 @@ Vector load(const float *from) {
 }
 void store(float *to, Vector value) { std::memcpy(to, &value, sizeof value); }
 
-/// Where a tile's result goes.
+/// The destination of a tile.
 struct TileOut {
   float *at;
   int64_t stride;
-  int columns; // of tileColumns
+  int columns; // number of valid columns, up to tileColumns
 };
 
-/// Inlined, as all that sees the sums of a tile: they stay in registers only where nobody else
-/// could point to them.
+/// Always inlined, like everything that accesses the sums of a tile: they stay in registers only if
+/// nothing else can hold a pointer to them.
 template <int rows, int vectors>
 [[gnu::always_inline]] inline void writeTile(const TileOut &out,
                                              const Vector (&sum)[rows][vectors]) {
   constexpr int width = vectors * lanes;
-  float partial[rows * width]; // to index the sums themselves would keep them in memory
+  // a copy, since indexing the sums themselves would keep them in memory
+  float partial[rows * width];
   bool isWhole = out.columns >= width;
   float *at = isWhole ? out.at : partial;
   int64_t stride = isWhole ? out.stride : width;
@@ -81,14 +84,14 @@ template <int rows, int vectors>
       sum[r][v] += row[r][at] * b[v];
 }
 
-/// Of so few rows, panels are the work; they come from the second cache, two at a time so that each
-/// element of a row serves for longer.
+/// For so few rows, reading panels dominates. They are read from the L2 cache, two at a time so
+/// that each element of a row is reused.
 constexpr int maxStripRows = 2;
 constexpr int64_t prefetchDistance = 8;
 
-/// Part of the depth of panels that lie `depth` rows long one after the other.
+/// A range of the depth of adjacent panels, which have `depth` rows each.
 struct PanelRows {
-  const float *at; // of the first panel, at `begin`
+  const float *at; // row `begin` of the first panel
   int64_t depth, begin, end;
 };
 
@@ -100,7 +103,7 @@ template <int sums, typename Sum> [[gnu::always_inline]] inline void foldSums(Su
           sum[0][p][r][v] += sum[k][p][r][v];
 }
 
-/// The columns of `panels` panels, 1 or 2.
+/// Computes the columns of `panels` panels, 1 or 2.
 template <int rows, int panels>
 [[gnu::always_inline]] inline void multiplyPanels(const float *const (&row)[rows], int64_t step,
                                                   const PanelRows &of, const TileOut &out,
@@ -137,7 +140,7 @@ template <int rows, int panels>
   }
 }
 
-/// `panels` panels one after the other, the last of which has `lastColumns` columns.
+/// Computes the columns of `panels` adjacent panels, the last of which has `lastColumns` columns.
 template <int rows>
 void multiplyStrip(const float *const *left, int64_t step, PanelRows of, int64_t panels,
                    TileOut out, int lastColumns) {
@@ -162,7 +165,7 @@ int64_t PackedMatrix::panelWidth(int64_t i) const {
 
 namespace {
 
-/// Some panels, one after the other, and of them the depth that is multiplied.
+/// A range of adjacent panels, and the range of their depth that is multiplied.
 struct PanelRange {
   const PackedMatrix &matrix;
   int64_t begin, end, depthBegin, depthEnd;
@@ -172,7 +175,7 @@ struct PanelRange {
   }
 };
 
-/// The columns of one or two rows.
+/// Computes the columns of one or two rows.
 void multiplyStrips(std::span<const float *const> rows, const PackedLeft &left,
                     const PanelRange &panels, float *out, int64_t stride) {
   auto multiply = rows.size() == 1 ? multiplyStrip<1> : multiplyStrip<2>;
@@ -185,28 +188,29 @@ void multiplyStrips(std::span<const float *const> rows, const PackedLeft &left,
            panels.columns(panels.end - 1));
 }
 
-/// Rows of a block, as tiles read them, and what of a panel they are multiplied with.
+/// The rows of a block as tiles read them, and the range of a panel's depth that they are
+/// multiplied by.
 struct LeftBlock {
   const float *base;
-  std::span<const int64_t> rows; // from `base`
+  std::span<const int64_t> rows; // offsets from `base`
   std::span<const TilePart> parts;
   int64_t partDepth;
-  int64_t depthBegin; // of the panel
+  int64_t depthBegin; // in the panel
 };
 
-/// Where a block's first row begins, and how far it is to the next.
+/// The first row of a block in the result, and the stride to the next.
 struct BlockOut {
   float *at;
   int64_t stride;
-  bool adds; // to what lies there already
+  bool adds; // whether to add to the existing values
 };
 
-/// Adds to what lies there from the second part of the depth on.
+/// Computes the tiles of a block. From the second range of the depth on, adds to the result.
 void multiplyTiles(const LeftBlock &left, const PanelRange &panels, const BlockOut &out) {
   int64_t toRows[rowsPerBlock], numRows = std::ssize(left.rows);
   for (int64_t r = 0; r < numRows; ++r)
     toRows[r] = r * out.stride;
-  // Tiles of nearly the same number of rows: those of one or two are slow.
+  // Tiles have nearly equal numbers of rows, since those of one or two rows are slow.
   int64_t tiles = (numRows + rowsOfTile - 1) / rowsOfTile;
   int64_t depth = std::ssize(left.parts) * left.partDepth;
   TileWork work{};
@@ -234,9 +238,9 @@ void multiplyTiles(const LeftBlock &left, const PanelRange &panels, const BlockO
   }
 }
 
-/// Copies of a block's rows, side by side. Rows whose elements don't lie so can't be read by tiles;
-/// those that lie whole pages apart have their elements in the same few lines of the first cache,
-/// and displace each other there.
+/// Contiguous copies of a block's rows. Tiles can't read rows whose elements are not contiguous,
+/// and rows at a distance of whole pages map to the same few sets of the L1 cache and evict each
+/// other.
 class RowCopies {
 public:
   static bool areNeeded(std::span<const float *const> rows, const PackedLeft &left,
@@ -246,7 +250,7 @@ public:
                               left.segments.size() == 1 && (rows[1] - rows[0]) % page == 0);
   }
 
-  /// Elements [begin, begin + count) of the depth, at most `most`.
+  /// Copies elements [begin, begin + count) of the depth, at most `most`.
   RowCopies(std::span<const float *const> rows, const PackedLeft &left, int64_t begin,
             int64_t count) {
     for (size_t r = 0; r < rows.size(); ++r)
@@ -309,7 +313,7 @@ void multiplyCopies(std::span<const float *const> rows, const PackedLeft &left,
 void multiplyPart(std::span<const float *const> rows, const PackedLeft &left, PanelRange panels,
                   BlockOut out) {
   if (rows.size() <= maxStripRows && left.segments.size() == 1 && !out.adds) {
-    // Strips are whole panels.
+    // Strips use whole panels.
     int64_t whole = panels.end;
     if (panels.matrix.panelWidth(whole - 1) < tileColumns)
       --whole;
@@ -344,7 +348,7 @@ void multiplyPart(std::span<const float *const> rows, const PackedLeft &left, Pa
   }
 }
 
-/// Some rows by some panels. A depth in several segments is not split.
+/// Multiplies some rows by some panels. A depth of several segments is not split.
 void multiplyBlock(std::span<const float *const> rows, const PackedLeft &left,
                    const PackedMatrix &right, int64_t begin, int64_t end, const PackedResult &out) {
   auto multiply = [&](int64_t depthBegin, int64_t depthEnd, const PackedResult &to) {
@@ -361,7 +365,7 @@ void multiplyBlock(std::span<const float *const> rows, const PackedLeft &left,
 
 void multiplyPacked(OpContext &ctx, int64_t rows, const RowAt &rowAt, const PackedLeft &left,
                     const PackedMatrix &right, const PackedResult &out) {
-  // Blocks of equal size, of whole tiles.
+  // Blocks have equal sizes, in whole tiles.
   int64_t blocks = (rows + rowsPerBlock - 1) / rowsPerBlock;
   int64_t perBlock = (rows + blocks * rowsOfTile - 1) / (blocks * rowsOfTile) * rowsOfTile;
   blocks = (rows + perBlock - 1) / perBlock;
@@ -390,8 +394,8 @@ void multiplyPacked(OpContext &ctx, int64_t rows, const RowAt &rowAt, const Pack
     for (int64_t i = begin; i < end; ++i)
       multiplyOne(i / parts, i % parts);
   };
-  // A step of a loop is too short for waking somebody, but not for who has not gone to sleep since
-  // the step before.
+  // A step of a loop is too short to wake up a sleeping worker, but long enough to share with one
+  // that is still spinning from the previous step.
   ThreadPool *pool = ctx.pool();
   double whole = cost * static_cast<double>(blocks * parts);
   if (pool && pool->numLooking() && whole >= leastToShare && whole < mostToShare)

@@ -1,5 +1,5 @@
-// Products of float matrices whose right operand is packed: laid out anew in the order in which the
-// multiplication reads it. Weights are packed once and kept from call to call.
+// Products of float matrices whose right operand is packed: copied to the order in which the
+// multiplication reads it. Weights are packed once and cached across calls.
 #pragma once
 
 #include "treadle/kernels/products/Epilogue.h"
@@ -13,24 +13,24 @@
 
 namespace treadle {
 
-/// A right operand as it lies: element (i, j) is data[rows[i] + columns[j]].
+/// An unpacked right operand: element (i, j) is data[rows[i] + columns[j]].
 struct PackedSource {
   const float *data;
   std::span<const int64_t> rows, columns;
 };
 
-/// A matrix whose rows are `stride` elements apart, or whose columns are, if it lies transposed.
+/// A matrix with a row stride of `stride` elements; with a column stride if it is transposed.
 struct FloatMatrix {
   const float *data;
   int64_t stride;
   bool isTransposed = false;
 };
 
-/// A matrix in panels of as many columns as registers hold, these row by row. The last panel has as
-/// many registers as it needs; what these have more is zeros.
+/// A matrix stored as panels of as many columns as the registers hold, each panel row-major. The
+/// last panel has as many registers as it needs, padded with zeros.
 class PackedMatrix {
 public:
-  /// Null where there is no memory.
+  /// Returns null if there isn't enough memory.
   static std::shared_ptr<const PackedMatrix> make(OpContext &ctx, const PackedSource &source);
   static std::shared_ptr<const PackedMatrix> make(OpContext &ctx, int64_t rows, int64_t columns,
                                                   const FloatMatrix &source);
@@ -41,9 +41,9 @@ public:
   int64_t columns() const { return width; }
   int64_t panels() const { return (width + panelColumns - 1) / panelColumns; }
   const float *panel(int64_t i) const { return elements.data<float>() + panelColumns * rows * i; }
-  /// How wide a panel is, with its zeros.
+  /// Width of a panel, including padding.
   int64_t panelWidth(int64_t i) const;
-  /// Some rows of a panel.
+  /// Returns rows [row, row + count) of a panel.
   std::span<const char> bytes(int64_t i, int64_t row, int64_t count) const {
     return {reinterpret_cast<const char *>(panel(i) + row * panelWidth(i)),
             static_cast<size_t>(count * panelWidth(i)) * sizeof(float)};
@@ -51,8 +51,8 @@ public:
 
 private:
   PackedMatrix(int64_t rows, int64_t width) : rows(rows), width(width) {}
-  /// Calls fill(row, rows, column, columns, to, width) for some rows of a panel at a time, which
-  /// are `width` elements apart from `to` on.
+  /// Calls fill(row, rows, column, columns, to, width) for ranges of rows of a panel, which are
+  /// written at `to` with a stride of `width` elements.
   template <typename Fill>
   static std::shared_ptr<const PackedMatrix> makeBy(OpContext &ctx, int64_t rows, int64_t columns,
                                                     const Fill &fill);
@@ -61,37 +61,38 @@ private:
   Tensor elements;
 };
 
-/// The left operand: element (r, s * segmentSize + i) is rows[r][segments[s] + i * step]. Of an
-/// ordinary matrix there is one segment; of an image's windows, one for each line of the window.
+/// The left operand: element (r, s * segmentSize + i) is rows[r][segments[s] + i * step]. A plain
+/// matrix has one segment; windows of an image have one for each line of the window.
 struct PackedLeft {
   std::span<const int64_t> segments;
   int64_t segmentSize, step;
 };
 
-/// Where a row of the left operand begins.
+/// Returns the address of a row of the left operand.
 using RowAt = std::function<const float *(int64_t)>;
 
-/// Where the result goes: its rows are `stride` elements apart. The epilogue may be null; with one
-/// the rows lie side by side.
+/// The destination of the result, with a row stride of `stride` elements. The epilogue may be null;
+/// with an epilogue the rows must be contiguous.
 struct PackedResult {
   float *data;
   int64_t stride;
   const Epilogue *epilogue = nullptr;
-  bool adds = false; // to what lies there already
+  bool adds = false; // whether to add to the existing values
 };
 
-/// out[r, c] = sum over the depth of left * right, for `rows` rows, and then the epilogue. Work is
-/// split over the run's threads.
+/// Computes out[r, c] = sum over the depth of left * right for `rows` rows, and then applies the
+/// epilogue. Divides the work among the run's threads.
 void multiplyPacked(OpContext &ctx, int64_t rows, const RowAt &rowAt, const PackedLeft &left,
                     const PackedMatrix &right, const PackedResult &out);
 void multiplyPacked(OpContext &ctx, int64_t rows, const FloatMatrix &left,
                     const PackedMatrix &right, const PackedResult &out);
 
-/// The depth of a product in parts of which each is added to the total of those before. A longer
-/// one is halved, so that the error of the sum hardly grows.
+/// Maximum depth that is summed range by range. A longer one is halved recursively, so that the
+/// error of the sum hardly grows.
 constexpr int64_t longestDepth = int64_t{32} * elementsOfSum;
 
-/// `multiply(begin, end, out)` gives a part of the depth, of `rows` x `columns` elements.
+/// Calls `multiply(begin, end, out)` for ranges of the depth, and adds the results of `rows` x
+/// `columns` elements.
 template <typename Multiply>
 void multiplyByHalves(int64_t begin, int64_t end, int64_t rows, int64_t columns,
                       const PackedResult &out, const Multiply &multiply) {

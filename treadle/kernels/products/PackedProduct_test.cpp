@@ -1,4 +1,4 @@
-// Products with a packed operand, and when operands are kept packed.
+// Products with a packed operand, and the caching of packed operands.
 #include "treadle/kernels/KernelTest.h"
 #include "treadle/kernels/products/PackedProduct.h"
 #include "treadle/runtime/Execution.h"
@@ -50,7 +50,7 @@ TEST(PackedProduct, IsTheSumOfProductsWhateverTheEdges) {
 
 TEST(PackedProduct, ReadsSegmentsOfRows) {
   Execution ctx;
-  // Of a line of 10 the elements 2, 3 and 6, 7.
+  // Uses elements 2, 3 and 6, 7 of each line of 10.
   Tensor a = iota<float>({4, 10}, 0), b = vec<float>({1, 10, 100, 1000});
   auto packed = PackedMatrix::make(ctx, 4, 1, {b.data<float>(), 1});
   const int64_t segments[] = {2, 6};
@@ -61,7 +61,7 @@ TEST(PackedProduct, ReadsSegmentsOfRows) {
     EXPECT_EQ(out[r], 7632.0F + 1111.0F * 10.0F * static_cast<float>(r));
 }
 
-/// Of square matrices.
+/// Packs square matrices.
 struct Finder {
   Execution ctx;
   PackedWeights weights;

@@ -10,27 +10,28 @@
 namespace treadle {
 namespace {
 
-/// Above this a piece has rows enough for a product of its own.
+/// Maximum number of rows of a piece: more rows are fast enough on their own.
 constexpr int64_t maxRowsOfPiece = 12;
-/// So many rows in a batch: as many as a product reads a panel of the right operand for.
+/// Number of rows per batch: as many as share one read of a panel of the right operand.
 constexpr int64_t rowsAhead = 96;
-/// And in a part of a batch: enough for a fast product.
+/// Number of rows per part of a batch: enough for a fast product.
 constexpr int64_t rowsOfPart = 24;
 constexpr int maxDisappointments = 8;
-/// ns of work that are worth waking another thread for.
+/// Minimum work in ns to wake up another thread.
 constexpr double leastForOther = 15000;
 
 const float *beginOfOwner(const Tensor &piece) {
   return static_cast<const float *>(piece.get()->owner->data);
 }
 
-/// How many pieces of this size the owner has from this one on.
+/// Number of pieces of this size in the owner from this one on.
 int64_t piecesFrom(const Tensor &piece) {
   const float *end = beginOfOwner(piece) + piece.get()->owner->count;
   return (end - piece.data<float>()) / piece.count();
 }
 
-// Not a caller's own memory, which may change without our knowing, and not the whole of a tensor.
+// Whether `t` is a small part of another tensor. Caller-owned memory, which can change at any time,
+// doesn't qualify.
 bool isPiece(const Tensor &t) {
   const TensorBlock *owner = t.get()->owner;
   return owner && !owner->isRef && owner->dtype == DType::Float32 && t.rank() == 2 && t.count() &&
@@ -39,10 +40,10 @@ bool isPiece(const Tensor &t) {
 
 } // namespace
 
-/// Products of some pieces that follow each other, in parts that any thread computes.
+/// Products of consecutive pieces, in parts that any thread can compute.
 class ProductAhead::Batch {
 public:
-  /// The pieces are numbered from `first` on, which is at `from`.
+  /// `first` is the number of the first piece, whose elements are at `from`.
   Batch(const Tensor &piece, const float *from, std::shared_ptr<const PackedMatrix> right,
         Tensor products, int64_t first)
       : piece(piece), from(from), right(std::move(right)), products(std::move(products)),
@@ -55,7 +56,7 @@ public:
     return products.data<float>() + (i - first) * products.dim(1) * products.dim(2);
   }
 
-  /// Computes the parts that nobody else does.
+  /// Computes parts until none is left that no thread has taken.
   void help() {
     for (int64_t part; (part = nextPart.fetch_add(1, std::memory_order_relaxed)) < parts;) {
       multiplyPart(part);
@@ -63,14 +64,14 @@ public:
         done.notify_all();
     }
   }
-  /// The same; then all is there.
+  /// Computes the remaining parts, and waits for those of other threads.
   void finish() {
     help();
     for (int64_t n; (n = done.load(std::memory_order_acquire)) < parts;)
       done.wait(n, std::memory_order_acquire);
     letGo();
   }
-  /// What nobody has begun with is left.
+  /// Drops the parts that no thread has begun.
   void cancel() {
     int64_t begun = std::min(nextPart.exchange(parts, std::memory_order_relaxed), parts);
     if (done.load(std::memory_order_acquire) == begun)
@@ -87,16 +88,16 @@ private:
                    {{&zero, 1}, depth, 1}, *right,
                    {products.data<float>() + begin * columns, columns});
   }
-  /// Nothing is kept for longer than it serves: the batch itself may wait for a thread.
+  /// Releases the operands early, since the batch itself may have to wait for a thread.
   void letGo() {
     piece = {};
     right = nullptr;
   }
 
-  Tensor piece; // keeps its owner's elements
+  Tensor piece; // keeps its owner's elements alive
   const float *from;
   std::shared_ptr<const PackedMatrix> right;
-  Tensor products; // one of each piece
+  Tensor products; // one product per piece
   const int64_t first, rows, parts;
   std::atomic<int64_t> nextPart{0}, done{0};
 };
@@ -130,9 +131,10 @@ void ProductAhead::Sequence::end() {
   now = {};
 }
 
-/// A batch that begins with piece `first`, where piece `asked` is `left`; other threads that have
-/// the time compute it from now on. Null if there is no such piece, or no memory. What it consists
-/// of doesn't depend on the threads: sums of few rows are rounded otherwise than those of many.
+/// Creates a batch that begins with piece `first`, where `left` is piece `asked`, and offers it to
+/// another thread if one is free. Returns null if there is no such piece, or not enough memory. The
+/// batch size doesn't depend on the threads, since sums of few rows are rounded differently from
+/// those of many.
 std::shared_ptr<ProductAhead::Batch>
 ProductAhead::Sequence::startBatch(OpContext &ctx, const Tensor &left, int64_t first) const {
   int64_t before = first - now.asked, rows = left.dim(0);
@@ -152,7 +154,7 @@ ProductAhead::Sequence::startBatch(OpContext &ctx, const Tensor &left, int64_t f
   return batch;
 }
 
-/// Whether there is a batch that has the piece that is asked for; false if there is no memory.
+/// Makes sure that a batch contains the requested piece; false if there isn't enough memory.
 bool ProductAhead::Sequence::findBatch(OpContext &ctx, const Tensor &left) {
   if (now.batch && now.batch->has(now.asked))
     return true;

@@ -1,5 +1,6 @@
-// Products of pieces of one tensor that a loop takes one after the other, as a recurrent network
-// does with its inputs: a piece has too few rows for a fast product, many of them have enough.
+// Lookahead products of consecutive slices of one tensor, as a recurrent network's loop takes them
+// from its inputs: a slice has too few rows for a fast product, but many slices together have
+// enough.
 #pragma once
 
 #include "treadle/kernels/products/PackedProduct.h"
@@ -7,33 +8,33 @@
 
 namespace treadle {
 
-/// Multiplies the pieces that follow together with the one that is asked for, and keeps what will
-/// be asked for next. It begins when a piece follows the one of the call before in memory, and
-/// computes at most eight times as many ahead as were asked for so far: some when they are needed,
-/// and those after them meanwhile, where another thread has the time. Thread-safe: each caller of
-/// the graph has a sequence of its own.
+/// Multiplies the requested slice together with the slices that follow it, and caches their
+/// products. It starts when a slice follows that of the previous call in memory, and computes at
+/// most eight times as many slices ahead as were requested so far: some when they are needed, and
+/// those after them concurrently if another thread is free. Thread-safe: each caller of the graph
+/// has a sequence of its own.
 class ProductAhead {
 public:
-  /// Writes left * right to `out` and returns true, if `left`, row-major and straight, is next in a
-  /// sequence; false, having done nothing, if it isn't.
+  /// If `left`, row-major and untransposed, is next in a sequence, writes left * right to `out` and
+  /// returns true. Otherwise returns false without doing anything.
   bool multiply(OpContext &ctx, const Tensor &left,
                 const std::shared_ptr<const PackedMatrix> &right, float *out) const;
 
 private:
   class Batch;
 
-  /// The pieces that one caller asks for.
+  /// The slices that one caller requests.
   class Sequence {
   public:
     bool multiply(OpContext &ctx, const Tensor &left,
                   const std::shared_ptr<const PackedMatrix> &right, float *out);
 
   private:
-    /// Nothing is kept for longer than a sequence lasts.
+    /// State of a running sequence; released when the sequence ends.
     struct State {
-      Tensor last; // its owner's elements stay what they are while this is kept
+      Tensor last; // keeps its owner's elements unchanged
       std::shared_ptr<const PackedMatrix> right;
-      int64_t asked = 0; // pieces, by this sequence
+      int64_t asked = 0; // number of slices requested in this sequence
       std::shared_ptr<Batch> batch, next;
     };
 
@@ -48,7 +49,7 @@ private:
     int disappointments = 0;
   };
 
-  ThreadSlots<Sequence> sequences; // by caller
+  ThreadSlots<Sequence> sequences; // one per caller
 };
 
 } // namespace treadle

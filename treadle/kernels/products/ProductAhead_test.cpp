@@ -1,4 +1,4 @@
-// Products of pieces that come one after the other, and of those that don't.
+// Products of consecutive slices, and of slices in other orders.
 #include "treadle/kernels/KernelTest.h"
 #include "treadle/kernels/products/ProductAhead.h"
 #include "treadle/runtime/Execution.h"
@@ -11,7 +11,7 @@
 namespace treadle {
 namespace {
 
-/// Pieces of a tensor, multiplied by a matrix of small whole numbers: sums are exact.
+/// Slices of a tensor, multiplied by a matrix of small integers: sums are exact.
 struct Pieces {
   Pieces(int64_t count, int64_t rows, int64_t depth = 20, int64_t columns = 18)
       : rows(rows), depth(depth), columns(columns), whole(iota<float>({count, rows, depth}, 0)),
@@ -26,7 +26,7 @@ struct Pieces {
     return whole.view(i * rows * depth, dims);
   }
 
-  /// Whether the product came from the sequence; that it is right is checked.
+  /// Returns whether the product came from the sequence; checks its value.
   bool multiply(const Tensor &piece) {
     std::vector<float> out(static_cast<size_t>(rows * columns));
     if (!ahead.multiply(ctx, piece, right, out.data()))

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <utility>
 
-// As in every library's matrix products: a sum is rounded once for each product.
+// Contraction, as in every library's matrix products: one rounding per multiply-add.
 #pragma clang fp contract(fast)
 
 namespace treadle {
@@ -26,7 +26,7 @@ bool isKeptInRegisters(Activation activation) {
   return activation == None || activation == Relu || activation == Relu6 || activation == LeakyRelu;
 }
 
-/// The sums of a tile. All loops over them are written out: they must be registers.
+/// The sums of a tile. All loops over them are fully unrolled, so that they stay in registers.
 template <int rows, int vectors> struct Sums {
   template <typename Visit> [[gnu::always_inline]] void forEach(const Visit &visit) {
 #pragma unroll
@@ -40,7 +40,7 @@ template <int rows, int vectors> struct Sums {
     forEach([&](Vector &own, int r, int v) { own += treadle::load(to[r] + v * tileLanes); });
   }
 
-  /// Adds the other ones.
+  /// Adds `other` to these sums.
   [[gnu::always_inline]] void add(const Sums &other) {
     forEach([&](Vector &own, int r, int v) { own += other.sum[r][v]; });
   }
@@ -85,7 +85,7 @@ template <int rows, int vectors> struct Sums {
   Vector sum[rows][vectors] = {};
 };
 
-/// What partial sums of a tile add up to, in memory.
+/// The totals of the partial sums of a tile, in memory.
 template <int rows, int vectors> struct Total {
   [[gnu::always_inline]] void take(Sums<rows, vectors> &partial) {
     if (isEmpty)
@@ -100,8 +100,8 @@ template <int rows, int vectors> struct Total {
   bool isEmpty = true;
 };
 
-/// The rows of the left operand, at a part of its depth, and the panel that they are multiplied
-/// with.
+/// The rows of the left operand at one part of its depth, and the panel that they are multiplied
+/// by.
 template <int rows, int vectors> struct PartRows {
   [[gnu::always_inline]] PartRows(const TileWork &work, const TilePart &part)
       : panel(work.panel + part.panel * work.depth * vectors * tileLanes) {
@@ -110,7 +110,7 @@ template <int rows, int vectors> struct PartRows {
       from[r] = work.from + work.fromRows[r] + part.row;
   }
 
-  /// Adds the products of elements [i, end), in order, and asks for lines ahead.
+  /// Adds the products of elements [i, end), in order, and prefetches.
   [[gnu::always_inline]] void addTo(Sums<rows, vectors> &sums, int64_t i, int64_t end,
                                     std::span<const char> &ahead, int64_t aheadLines) {
     for (; i + tileStride <= end; i += tileStride) {
@@ -130,7 +130,7 @@ template <int rows, int vectors> struct PartRows {
   const float *panel;
 };
 
-/// The products of all parts, which together are no longer than a partial sum.
+/// Adds the products of all parts, which together are no longer than a partial sum.
 template <int rows, int vectors>
 [[gnu::always_inline]] inline void addShort(const TileWork &work, float *const (&to)[rows],
                                             Sums<rows, vectors> &sums) {
@@ -141,7 +141,7 @@ template <int rows, int vectors>
     sums.addFrom(to);
 }
 
-/// The same in partial sums, each of which is added to the total.
+/// Same, in partial sums, each of which is added to the total.
 template <int rows, int vectors>
 [[gnu::always_inline]] inline void addLong(const TileWork &work, float *const (&to)[rows],
                                            Sums<rows, vectors> &sums) {
@@ -151,7 +151,7 @@ template <int rows, int vectors>
     total.isEmpty = false;
   }
   std::span<const char> ahead = work.ahead;
-  int64_t room = elementsOfSum; // in the partial sums
+  int64_t room = elementsOfSum; // elements that the partial sum can still take
   for (const TilePart &part : work.parts) {
     PartRows<rows, vectors> at(work, part);
     for (int64_t i = 0, end; i < work.depth; room -= end - i, i = end) {
@@ -204,7 +204,7 @@ allRuns(std::integer_sequence<int, vectors...>) {
 
 constexpr auto runs = allRuns(std::make_integer_sequence<int, mostTileVectors>());
 
-/// A tile whose last vectors have columns that the result lacks.
+/// Runs a tile whose last vectors have columns that the result lacks.
 void runWide(TileWork work) {
   alignas(64) float all[mostTileRows * mostTileVectors * tileLanes] = {};
   alignas(64) float offset[mostTileVectors * tileLanes] = {};

@@ -1,8 +1,8 @@
-// Tiles: what registers hold of a product of floats while it is summed up.
+// Tiles: the part of a product of floats that registers hold while it is summed.
 //
-// A panel has some columns of the right operand side by side, row by row, as many columns as a
-// tile; it is read from its beginning to its end. The rows of the left operand are read where they
-// lie, and may lie anywhere: of a convolution, each is a window of the image.
+// A panel is some columns of the right operand, as many as a tile has, stored row-major; it is read
+// sequentially. The rows of the left operand are read in place and may be anywhere: in a
+// convolution, each is a window of the image.
 #pragma once
 
 #include "treadle/kernels/products/Epilogue.h"
@@ -21,7 +21,8 @@ constexpr int tileLanes = 8, mostTileVectors = 2;
 constexpr int tileLanes = 4, mostTileVectors = 2;
 #endif
 
-/// Rows of a tile of so many vectors: sums, a row of the panel and an element have a register each.
+/// Number of rows of a tile of so many vectors: the sums, a row of the panel and an element have
+/// one register each.
 constexpr int tileRows(int vectors) {
 #if defined(__AVX512F__)
   constexpr int rows[] = {12, 8, 8, 6};
@@ -31,44 +32,44 @@ constexpr int tileRows(int vectors) {
   return rows[vectors - 1];
 }
 constexpr int mostTileRows = 12;
-/// ns that a multiplication takes, about.
+/// Approximate ns per multiplication.
 constexpr double nsPerTileProduct = 0.012;
 constexpr int64_t tileStride = 8, cacheLine = 64;
-/// So many products are added up in a register, and then to the total: the error of a sum grows
-/// with the square root of how many numbers are added to it one after the other.
+/// Number of products that are added in a register before the sum is added to the total: the error
+/// of a sum grows with the square root of the number of sequential additions.
 constexpr int64_t elementsOfSum = 384;
 
-/// A part of each row begins at element `row`; it is multiplied with part `panel` of the panel.
+/// A part of the depth: begins at element `row` of each row, and is multiplied by part `panel` of
+/// the panel.
 struct TilePart {
   int64_t row, panel;
 };
 
-/// One tile's work: to[toRows[r] + c] = activation(sum over p, i of
-/// from[fromRows[r] + parts[p].row + i] * panel[parts[p].panel][i][c] + offset[c]); a part of the
-/// panel is [depth, vectors * tileLanes].
+/// The work of one tile: to[toRows[r] + c] = activation(sum over p, i of from[fromRows[r] +
+/// parts[p].row + i] * panel[parts[p].panel][i][c] + offset[c]). A part of the panel is [depth,
+/// vectors * tileLanes].
 struct TileWork {
   const float *from;
   float *to;
   const int64_t *fromRows, *toRows;
   int rows, vectors;
-  int64_t width; // columns of the panel that the result has
+  int64_t width; // number of columns of the panel that the result has
   std::span<const TilePart> parts;
-  int64_t depth; // elements of a part
+  int64_t depth; // number of elements of a part
   const float *panel;
-  bool adds;             // to what lies there already
-  bool isLast;           // offset and activation follow
-  const float *offset;   // null: none
-  Activation activation; // whose `alpha` is LeakyRelu's
+  bool adds;             // whether to add to the existing values
+  bool isLast;           // whether to apply offset and activation
+  const float *offset;   // null if absent
+  Activation activation; // `alpha` is LeakyRelu's
   float alpha;
-  /// What will be read next is fetched meanwhile: so many lines of the cache every `tileStride`
-  /// elements of a part.
+  /// Memory to prefetch: `aheadLines` cache lines every `tileStride` elements of a part.
   std::span<const char> ahead;
   int64_t aheadLines;
 };
 
 void runTile(const TileWork &work);
 
-/// What is fetched while some tiles of the same depth are multiplied, shared out among them.
+/// Memory to prefetch while some tiles of the same depth are computed, divided among them.
 class FetchedAhead {
 public:
   FetchedAhead(std::span<const char> bytes, int64_t tiles, int64_t depth)

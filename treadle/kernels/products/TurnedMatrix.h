@@ -1,4 +1,4 @@
-// Rows of floats as columns, by registers.
+// Transposition of float matrices in registers.
 #pragma once
 
 #include "treadle/kernels/products/Tile.h"
@@ -8,13 +8,13 @@
 
 namespace treadle {
 
-/// A square of floats, as many rows as each has elements.
+/// A square of floats, with as many rows as each has elements.
 struct Square {
   typedef float Vector __attribute__((vector_size(tileLanes * sizeof(float))));
   Vector rows[tileLanes];
 
-  /// Exchanges halves of rows, then quarters and so on (Eklundh, "A Fast Computer Method for Matrix
-  /// Transposing", 1972).
+  /// Transposes by exchanging halves of rows, then quarters and so on (Eklundh, "A Fast Computer
+  /// Method for Matrix Transposing", 1972).
   [[gnu::always_inline]] void turn() {
     exchange<tileLanes / 2>(std::make_integer_sequence<int, tileLanes>());
   }
@@ -35,8 +35,8 @@ private:
   }
 };
 
-/// to[at(i) + c] = from[c * stride + i], for `width` rows c of `count` elements. What lies between
-/// rows is read, too.
+/// Sets to[at(i) + c] = from[c * stride + i], for `width` rows c of `count` elements. May also read
+/// the elements between rows.
 template <typename At>
 void turnMatrix(const float *from, int64_t stride, int64_t width, int64_t count, float *to,
                 const At &at) {
@@ -56,7 +56,7 @@ void turnMatrix(const float *from, int64_t stride, int64_t width, int64_t count,
       for (int r = 0; r < tileLanes; ++r)
         std::memcpy(to + at(i + r) + c, &square.rows[r], sizeof square.rows[r]);
     }
-  // The last columns, with what follows them in memory, or what comes before.
+  // The last columns, together with the elements that follow them in memory, or that precede them.
   int64_t rowsDone = 0;
   for (; whole < count && rowsDone < wholeRows; rowsDone += tileLanes) {
     int64_t end = rowsDone * stride + (tileLanes - 1) * stride + whole + tileLanes, first = whole;

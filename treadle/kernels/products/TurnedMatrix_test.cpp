@@ -13,7 +13,7 @@ TEST(TurnedMatrix, HasColumnsForRows) {
     for (int64_t count : {1, 3, 9, 16, 25, 35})
       for (int64_t stride : {count, count + 5, 3 * count}) {
         SCOPED_TRACE(testing::Message() << width << " rows of " << count << " every " << stride);
-        // No more memory than the rows reach.
+        // Only as much memory as the rows need.
         std::vector<float> from(static_cast<size_t>(width ? (width - 1) * stride + count : 0));
         std::iota(from.begin(), from.end(), 1.0F);
         std::vector<float> to(static_cast<size_t>(width * count), -1);

@@ -7,16 +7,16 @@
 #include <cstring>
 #include <vector>
 
-// As in every library's matrix products: a sum is rounded once for each product.
+// Contraction, as in every library's matrix products: one rounding per multiply-add.
 #pragma clang fp contract(fast)
 
 namespace treadle {
 namespace {
 
-/// So many products are added up before they are added to the total.
+/// Number of products that are added before the sum is added to the total.
 constexpr int64_t productsOfSum = 192;
 
-/// Rows that are multiplied at a time, and sums of each: as many as registers hold.
+/// Number of rows that are multiplied at a time, and of sums per row: as many as registers hold.
 constexpr int rowsAtOnce = tileLanes == 16 ? 4 : 2, sumsOfRow = 4;
 
 template <typename T> struct Lanes {
@@ -29,7 +29,7 @@ template <typename T> struct Lanes {
   }
 };
 
-/// A few rows from `begin` to `end`, whole vectors of each: sums of sums, lane by lane.
+/// Multiplies whole vectors from `begin` to `end` of a few rows: sums of sums, lane by lane.
 template <typename T, int rows>
 [[gnu::always_inline]] inline void multiplyLanes(const T *const (&row)[rows], const T *x,
                                                  int64_t begin, int64_t end,
