@@ -1,7 +1,7 @@
-// Convolutions of images and volumes, in groups and depthwise, with what is fused with them, and
-// their gradients. Those of floats go by a plan; other floating-point ones of one group are matrix
-// products. All others are one loop over the elements of windows; what happens at each is a row
-// operation on channels.
+// Convolutions of images and volumes, grouped and depthwise, with fused epilogues, and their
+// gradients. Float convolutions use a plan; other floating-point ones with one group are matrix
+// products. All others are one loop over the elements of windows, which applies a row operation on
+// channels to each.
 #include "treadle/kernels/ElementCopy.h"
 #include "treadle/kernels/Widened.h"
 #include "treadle/kernels/Window.h"
@@ -17,13 +17,14 @@
 namespace treadle {
 namespace {
 
-/// Input channel c of group g = c / filterIn goes to the `perGroup` output channels of that group.
-/// The filter is [window, filterIn, out]; a depthwise one [window, in, multiplier] lies the same.
+/// The channels of a convolution. Input channel c of group g = c / filterIn contributes to the
+/// `perGroup` output channels of that group. The filter is [window, filterIn, out]; a depthwise
+/// one, [window, in, multiplier], has the same layout.
 struct Channels {
   int64_t in, filterIn, out, groups, perGroup;
 };
 
-/// Whether each channel has a filter of its own, and one only.
+/// Whether each input channel has a filter of its own and exactly one output channel.
 bool isDepthwise(const Channels &c) { return c.filterIn == 1 && c.perGroup == 1; }
 
 struct ConvolutionState;
@@ -36,10 +37,10 @@ struct ConvolutionState {
   Wanted wanted;
   bool isDepthwise;
   ConvolveFn convolve;
-  bool shapesAreTensors = false; // instead of a shape, a tensor of that shape is given
-  bool outermostFirst = false;   // the filter lies as [out, in, window...]
-  int64_t sampling = 1;          // of so many positions of the result one is wanted
-  bool isPointwise = false;      // the window must be a point
+  bool shapesAreTensors = false; // the shape inputs are tensors of that shape instead
+  bool outermostFirst = false;   // the filter's layout is [out, in, window...]
+  int64_t sampling = 1;          // compute only one of so many positions of the result
+  bool isPointwise = false;      // the window must be of size 1
   std::optional<EpilogueSpec> epilogue = {};
   std::shared_ptr<const ConvolutionPlans> plans = std::make_shared<const ConvolutionPlans>();
   std::shared_ptr<const KeptForm<OrderedFilter>> filters =
@@ -49,7 +50,8 @@ struct ConvolutionState {
 
 // --- the work of one element of a window ---------------------------------------------------------
 
-// The three arrays at their channels 0. The wanted one is written to, the others are read.
+// Applies one window element. The pointers refer to channel 0; the wanted array is updated, the
+// others are read.
 template <typename T, Wanted wanted> void applyTap(const Channels &c, T *in, T *filter, T *out) {
   if (isDepthwise(c)) {
     TREADLE_VECTORISE
@@ -101,7 +103,7 @@ void convolveImages(OpContext &ctx, const Window &w, const Channels &c, int64_t 
   ctx.parallelFor(batch, 0.3 * static_cast<double>(outSize * taps * c.filterIn), images);
 }
 
-/// Whether there is a faster way than by taps; if so, it was taken.
+/// Runs the faster implementation for these shapes if there is one; returns whether there was.
 template <typename T, Wanted wanted>
 bool convolveFast(OpContext &ctx, const Window &w, const Channels &c, int64_t batch, T *in,
                   T *filter, T *out, const Epilogue *epilogue) {
@@ -129,7 +131,7 @@ bool convolveFast(OpContext &ctx, const Window &w, const Channels &c, int64_t ba
   return false;
 }
 
-/// A tensor's elements as C: as they lie, or a copy.
+/// The elements of a tensor as C: in place, or converted to a copy.
 template <typename T, typename C> struct As {
   explicit As(const Tensor &t) {
     if constexpr (std::is_same_v<T, C>) {
@@ -168,8 +170,8 @@ bool goesByStrips(const ConvolutionState &s, const PlacedConvolution &place, con
   return s.wanted == Wanted::Result && isDepthwise(c) && suitsDepthwiseStrips(place);
 }
 
-/// Whether there was a plan for it; `from` is what is multiplied with the filter. The tensor
-/// `filter` has the elements `data`, or they were made of its own.
+/// Runs the plan if there is one; returns whether there was. `from` is multiplied by the filter.
+/// `data` holds the elements of the tensor `filter`, possibly converted.
 bool runPlan(OpContext &ctx, const ConvolutionState &s, const ConvolutionForm &form,
              const float *from, const Tensor &filter, const float *data, float *to,
              const Epilogue *epilogue) {
@@ -196,7 +198,7 @@ bool runPlan(OpContext &ctx, const ConvolutionState &s, const ConvolutionForm &f
   return true;
 }
 
-/// The same for the gradient of a filter.
+/// Same, for the gradient of the filter.
 bool runFilterPlan(OpContext &ctx, const ConvolutionState &s, const ConvolutionForm &form,
                    const float *in, const float *out, float *filter) {
   std::shared_ptr<const ConvolutionPlan> plan = s.plans->find(form);
@@ -205,7 +207,7 @@ bool runFilterPlan(OpContext &ctx, const ConvolutionState &s, const ConvolutionF
   return plan != nullptr;
 }
 
-/// The dimensions of a filter as [window..., in, out].
+/// Converts filter dimensions to [window..., in, out].
 DimVector windowFirst(const ConvolutionState &s, Dims filter) {
   if (!s.outermostFirst || filter.size() < 2)
     return filter;
@@ -215,7 +217,7 @@ DimVector windowFirst(const ConvolutionState &s, Dims filter) {
   return dims;
 }
 
-/// The filter as [window..., in, out].
+/// Returns the filter as [window..., in, out].
 std::optional<Tensor> turned(OpContext &ctx, const ConvolutionState &s, const Tensor &filter) {
   DimVector strides = windowFirst(s, rowMajorStrides(filter.dims())),
             dims = windowFirst(s, filter.dims());
@@ -226,7 +228,7 @@ std::optional<Tensor> turned(OpContext &ctx, const ConvolutionState &s, const Te
   return out;
 }
 
-// `a` and `b` are what is given of (input, filter, result), in this order.
+// `a` and `b` are the two given tensors of (input, filter, result), in this order.
 template <typename T, typename C, Wanted wanted>
 void convolveAs(OpContext &ctx, const ConvolutionState &s, const Window &w, const Channels &c,
                 int64_t batch, const Tensor &a, const Tensor &b, Tensor &out,
@@ -250,7 +252,7 @@ void convolveAs(OpContext &ctx, const ConvolutionState &s, const Window &w, cons
                                        : runPlan(ctx, s, form, y.data, a, x.data, result, nullptr))
           return;
       }
-    if (s.outermostFirst) { // a plan alone can read it so
+    if (s.outermostFirst) { // only a plan can read this layout
       ConvolutionState plain = s;
       plain.outermostFirst = false;
       if constexpr (wanted == Wanted::FilterGradient) {
@@ -309,7 +311,7 @@ bool fail(OpContext &ctx, Error error) {
   return false;
 }
 
-// The window and the channels of a filter [window..., in, out].
+// Reads the window and the channels of a filter [window..., in, out].
 bool readFilter(OpContext &ctx, const ConvolutionState &s, Dims filter, Shapes &shapes) {
   auto rank = filter.size();
   if (static_cast<int>(rank) != s.attrs.spatial + 2)
@@ -327,7 +329,7 @@ bool readFilter(OpContext &ctx, const ConvolutionState &s, Dims filter, Shapes &
   return true;
 }
 
-/// Leaves each so-many-th position of the result.
+/// Keeps only every `step`-th position of the result.
 void sample(Window &w, int spatial, int64_t step) {
   for (auto d = static_cast<size_t>(3 - spatial); d < 3; ++d) {
     w.out[d] = (w.out[d] + step - 1) / step;
@@ -335,7 +337,7 @@ void sample(Window &w, int spatial, int64_t step) {
   }
 }
 
-// Everything about a convolution of that input and that filter.
+// Computes all shapes of a convolution of that input and that filter.
 bool findShapes(OpContext &ctx, const ConvolutionState &s, Dims in, Dims filter, Shapes &shapes) {
   shapes.in = {.spatial = s.attrs.spatial, .channelsFirst = s.attrs.channelsFirst};
   if (!shapes.in.read(in))
@@ -374,7 +376,8 @@ bool checkGradient(OpContext &ctx, const Tensor &gradient, const Shapes &shapes)
                                    dimsText(shapes.out.tensorDims())));
 }
 
-// The shape in input 0 or 1 of a gradient op. Of an input's, the spatial part alone will do.
+// Reads the shape in input 0 or 1 of a gradient op. For the shape of the convolution's input, the
+// spatial dimensions alone are enough.
 std::optional<DimVector> readShape(OpContext &ctx, const ConvolutionState &s, int i) {
   const Tensor &t = ctx.input(i);
   if (s.shapesAreTensors)
@@ -390,7 +393,7 @@ std::optional<DimVector> readShape(OpContext &ctx, const ConvolutionState &s, in
     return dims;
   const Tensor &filter = ctx.input(1), &gradient = ctx.input(2);
   if (filter.rank() != full || gradient.rank() != full)
-    return dims; // an error later
+    return dims; // reported as an error later
   ImageDims all{.spatial = s.attrs.spatial, .channelsFirst = s.attrs.channelsFirst};
   all.batch = gradient.dim(0);
   all.channels = windowFirst(s, filter.dims())[static_cast<size_t>(full) - 2];
@@ -400,8 +403,8 @@ std::optional<DimVector> readShape(OpContext &ctx, const ConvolutionState &s, in
 
 // --- the ops -------------------------------------------------------------------------------------
 
-// What is fused with a convolution, its summand with the channels last; `epilogue` stays empty
-// where nothing is. False, having failed.
+// Reads the arguments of the epilogue, with the addend in channels-last layout; `epilogue` stays
+// empty if the op has none. Returns false, with ctx failed, on errors.
 bool readEpilogue(OpContext &ctx, const ConvolutionState &s, const Shapes &shapes, DType dtype,
                   std::optional<Epilogue> &epilogue) {
   if (!s.epilogue)
@@ -417,7 +420,7 @@ bool readEpilogue(OpContext &ctx, const ConvolutionState &s, const Shapes &shape
   return last.has_value();
 }
 
-// Whether the result may be computed where its summand lies.
+// Whether the result may overwrite the addend.
 bool canAddInPlace(OpContext &ctx, const ConvolutionState &s, const Shapes &shapes, DType dtype,
                    const std::optional<Epilogue> &epilogue) {
   if (dtype != DType::Float32 || !epilogue || !epilogue->summand() ||
@@ -494,7 +497,7 @@ void runFilterGradient(OpContext &ctx) {
 
 constexpr KernelFn runs[] = {runForward, runInputGradient, runFilterGradient};
 
-// Conv says the number of dimensions by its strides.
+// For the op Conv, the length of `strides` determines the number of dimensions.
 int spatialDims(const BindContext &node, int spatial) {
   if (spatial)
     return spatial;
@@ -527,7 +530,7 @@ Expected<BoundKernel> bindConvolution(const BindContext &node) {
   DType dtype = node.outputTypes[0];
   visitType(dtype, FloatTypes(), [&]<typename T>() { s.convolve = convolve<T, Computed<T>>; });
   if (dtype == DType::Int32)
-    s.convolve = convolve<uint32_t, uint32_t>; // wraps around
+    s.convolve = convolve<uint32_t, uint32_t>; // integers wrap around
   if (!s.convolve)
     return unsupportedDType(node, dtype);
   return expensive(boundWith(runs[static_cast<int>(wanted)], s));

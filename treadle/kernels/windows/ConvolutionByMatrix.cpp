@@ -7,17 +7,18 @@
 namespace treadle {
 namespace {
 
-/// Some columns of a matrix, or all.
+/// A range of columns of a matrix.
 template <typename T> using Columns = Eigen::Map<RowMajor<T>, 0, Eigen::OuterStride<>>;
 template <typename T> using ConstColumns = Eigen::Map<const RowMajor<T>, 0, Eigen::OuterStride<>>;
 
-// Eigen packs the filter anew for each product: as many rows as keep that below a twentieth of the
-// work, and the patches of 4,000 elements still in a cache of 4 MB.
+// Rows per tile: Eigen packs the filter for each product, which must stay below a twentieth of the
+// work, while patches of 4,000 elements still fit a cache of 4 MB.
 constexpr int64_t rowsPerTile = 256;
-// Columns that one thread takes, where there is but one tile.
+// Columns per thread if there is only one tile.
 constexpr int64_t columnsPerPart = 64;
 
-/// Positions of results as rows, and the patches of the input that they are made of.
+/// The matrix of patches (im2col): one row for each position of the result, with the elements of
+/// its window in the input.
 template <typename T> class Patches {
 public:
   explicit Patches(const PlacedConvolution &c)
@@ -28,14 +29,14 @@ public:
   int64_t rows() const { return c.batch * perImage; }
   int64_t tiles() const { return (rows() + rowsPerTile - 1) / rowsPerTile; }
 
-  /// Whether the input is its own matrix of patches.
+  /// Whether the input is its own patch matrix.
   bool isInput() const {
     return depth == c.inChannels && c.window.stride == Volume{1, 1, 1} &&
            c.window.in == c.window.out && c.window.padBefore == Volume{0, 0, 0};
   }
 
-  /// Calls `visit(patch, image, count)` for runs of elements that lie side by side both in the
-  /// patches of rows [begin, end) and in the input; `image` is negative for runs of padding.
+  /// Calls `visit(patch, image, count)` for runs of elements that are contiguous both in patch rows
+  /// [begin, end) and in the input; `image` is negative for runs of padding.
   template <typename Visit> void forEachRun(int64_t begin, int64_t end, Visit visit) const {
     int64_t at = 0;
     for (int64_t row = begin; row < end; ++row) {
@@ -55,7 +56,7 @@ public:
   int64_t perImage, inPerImage, depth;
 
 private:
-  // One row of the window: its columns lie side by side unless they are dilated.
+  // Visits one row of the window: its columns are contiguous unless they are dilated.
   template <typename Visit>
   void visitRow(int64_t image, const Volume &first, int64_t i, int64_t j, int64_t at,
                 Visit visit) const {
@@ -113,8 +114,8 @@ private:
   std::unique_ptr<T[]> storage;
 };
 
-/// out[first..., columns] = patches * filter, for the rows from `first` and the columns from
-/// `column`.
+/// Computes out[first..., columns] = patches * filter, for rows from `first` and columns from
+/// `column` on.
 template <typename T>
 void multiply(const Patches<T> &patches, const T *tile, int64_t first, int64_t rows,
               const T *filter, T *out, int64_t column, int64_t columns, const Epilogue *epilogue) {
@@ -155,7 +156,7 @@ void convolveByMatrix(OpContext &ctx, const PlacedConvolution &c, const T *in, c
   });
 }
 
-// Patches overlap within an image, so that one image is one thread's.
+// Patches overlap within an image, so each image is processed by one thread.
 template <typename T>
 void inputGradientByMatrix(OpContext &ctx, const PlacedConvolution &c, T *in, const T *filter,
                            const T *out) {

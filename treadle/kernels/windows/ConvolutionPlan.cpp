@@ -19,7 +19,7 @@ std::span<const char> weightsOf(const OrderedFilter &filter) {
 
 namespace {
 
-/// Windows of one point, one after the other, are those of one long line.
+/// Merges dimensions: adjacent windows of size 1 are the windows of one long line.
 PlacedConvolution straightened(PlacedConvolution c) {
   Window &w = c.window;
   if (w.size != Volume{1, 1, 1} || w.stride != Volume{1, 1, 1} || w.in != w.out ||
@@ -30,14 +30,14 @@ PlacedConvolution straightened(PlacedConvolution c) {
   return c;
 }
 
-/// Whether there is something to compute, of something.
+/// Whether neither operands nor result are empty.
 bool hasElements(const PlacedConvolution &c) {
   auto isEmpty = [](const Volume &size) { return std::ranges::min(size) < 1; };
   return c.batch > 0 && c.inChannels > 0 && c.outChannels > 0 && !isEmpty(c.window.in) &&
          !isEmpty(c.window.out) && !isEmpty(c.window.size);
 }
 
-/// Whether its images and its filter can be counted, and its windows all reach the image.
+/// Whether images and filter have a representable size, and all windows overlap the image.
 bool isOrdinary(const PlacedConvolution &c) {
   constexpr int64_t mostBytes = std::numeric_limits<int32_t>::max(), mostOfOne = 1 << 20;
   const Window &w = c.window;
@@ -72,7 +72,7 @@ double ConvolutionForm::products() const {
 }
 
 double ConvolutionForm::cost() const {
-  // Where each channel has a filter of its own, it is the elements' way from and to memory.
+  // For depthwise convolutions, memory traffic dominates.
   constexpr double nsPerLoneProduct = 0.06;
   return products() *
          (groups == place.inChannels && groups > 1 ? nsPerLoneProduct : nsPerTileProduct);

@@ -1,4 +1,4 @@
-// Convolutions of floats by a plan, which is made once for each size.
+// Convolutions of floats by plans, each of which is made once per size.
 #pragma once
 
 #include "treadle/kernels/windows/ConvolutionByMatrix.h"
@@ -15,54 +15,55 @@ namespace treadle {
 /// Which of input, filter and result is computed from the other two.
 enum class Wanted : uint8_t { Result, InputGradient, FilterGradient };
 
-/// What is known of a convolution before its elements are. Channels are last in images; the filter
-/// is [window..., inChannels / groups, outChannels], or, outermost first, [outChannels,
-/// inChannels / groups, window...].
+/// The parameters of a convolution that are known before its elements. Images are channels-last;
+/// the filter is [window..., inChannels / groups, outChannels], or, if `outermostFirst`,
+/// [outChannels, inChannels / groups, window...].
 struct ConvolutionForm {
   PlacedConvolution place;
   int64_t groups = 1;
   Wanted wanted = Wanted::Result;
   bool outermostFirst = false;
-  bool hasOffset = false;                   // one number a channel is added to the result,
-  bool adds = false;                        // then what lay there before,
-  Activation activation = Activation::None; // is applied at last
+  bool hasOffset = false;                   // add an offset per channel,
+  bool adds = false;                        // then add to the existing values,
+  Activation activation = Activation::None; // applied last
   float alpha = 0;                          // LeakyRelu's
-  int parts = 1;                            // at most, each a thread's
+  int parts = 1;                            // maximum, one per thread
 
   bool operator==(const ConvolutionForm &) const = default;
   double products() const;
-  /// Nanoseconds on one thread, about.
+  /// Approximate nanoseconds on one thread.
   double cost() const;
-  /// So many parts as are worth handing over.
+  /// Number of parts that are worth handing to other threads.
   int partsFor(int threads) const;
 };
 
-/// A filter in the order in which a plan reads it.
+/// A filter in the layout of a plan.
 class OrderedFilter;
 
-/// How a convolution of a form is computed: a gradient of a filter by `runFilterGradient`, all else
-/// by `order` and `run`. Immutable.
+/// The implementation of a convolution of a given form: the gradient of a filter by
+/// `runFilterGradient`, all others by `order` and `run`. Immutable.
 class ConvolutionPlan {
 public:
   virtual ~ConvolutionPlan() = default;
 
-  /// Null where there is no fast code for it.
+  /// Returns null if no plan supports the form.
   static std::shared_ptr<const ConvolutionPlan> make(const ConvolutionForm &form);
 
-  /// Whether the plan reads a filter in this order; of plans of one filter most do.
+  /// Whether the plan can read a filter in this layout. Most plans of one filter share a layout.
   virtual bool reads(const OrderedFilter &) const { return false; }
-  /// `filter`, its output channels multiplied by `factor` unless that is null. Null, having failed.
+  /// Returns `filter` in the layout of the plan, with its output channels multiplied by `factor`
+  /// unless that is null. Returns null, with ctx failed, if there isn't enough memory.
   virtual std::shared_ptr<const OrderedFilter> order(OpContext &, const float * /*filter*/,
                                                      const float * /*factor*/) const {
     return nullptr;
   }
 
-  /// Whether it can compute of these elements what a sum over windows gives; some plans multiply by
-  /// zeros, which only numbers that are finite stand.
+  /// Whether the plan computes the exact sum over windows for these elements. Some plans multiply
+  /// by zeros, so they take only finite numbers.
   virtual bool takes(const float * /*from*/) const { return true; }
   virtual bool takesAll() const { return true; }
-  /// Computes the result, or the input's gradient. `offset` is null where the form has none. `next`
-  /// is what will be read afterwards.
+  /// Computes the result, or the input's gradient. `offset` is null if the form has none. `next` is
+  /// memory to prefetch for the next computation.
   virtual void run(OpContext &, const float * /*from*/, const OrderedFilter & /*filter*/,
                    const float * /*offset*/, float * /*to*/, std::span<const char> /*next*/) const {
   }
@@ -71,17 +72,16 @@ public:
                                  float * /*filter*/) const {}
 };
 
-/// The factor that an ordered filter was multiplied by.
+/// Returns the factor that an ordered filter was multiplied by.
 std::span<const float> factorOf(const OrderedFilter &filter);
-/// Where it begins, if it is read from there on.
+/// Returns the elements of an ordered filter, for prefetching from its beginning.
 std::span<const char> weightsOf(const OrderedFilter &filter);
 
-/// The plans of one node. Thread-safe: a thread that asks for what it asked for before takes no
-/// lock.
+/// The plans of one node. Thread-safe: a thread that repeats its last lookup takes no lock.
 class ConvolutionPlans {
 public:
-  /// Null where there is none. That depends on the form alone, so that all calls give the same
-  /// bits.
+  /// Returns null if there is no plan. That depends only on the form, so that all calls give
+  /// bitwise equal results.
   std::shared_ptr<const ConvolutionPlan> find(const ConvolutionForm &form) const;
 
 private:
@@ -91,9 +91,9 @@ private:
   };
   Known findKnown(const ConvolutionForm &form) const;
 
-  ThreadSlots<std::optional<Known>> slots; // what each thread found last
-  mutable std::mutex mutex;                // guards what follows
-  mutable std::vector<Known> known;        // the last one that was used comes first
+  ThreadSlots<std::optional<Known>> slots; // last lookup of each thread
+  mutable std::mutex mutex;                // guards the member below
+  mutable std::vector<Known> known;        // most recently used first
 };
 
 } // namespace treadle

@@ -1,4 +1,4 @@
-// Plans against sums over windows as they are written down, in double, of random convolutions.
+// Plans against the definition of convolution in double, for random convolutions.
 #include "treadle/kernels/KernelTest.h"
 #include "treadle/kernels/windows/ConvolutionPlan.h"
 #include "treadle/runtime/Execution.h"
@@ -64,7 +64,7 @@ ConvolutionForm randomForm(Random &random) {
   return form;
 }
 
-/// What each element of each window contributes to.
+/// Visits all products of elements of input, filter and result.
 template <typename Visit> void forEachProduct(const ConvolutionForm &form, Visit visit) {
   const PlacedConvolution &c = form.place;
   int64_t perGroup = c.outChannels / form.groups, depth = c.inChannels / form.groups;
@@ -171,7 +171,7 @@ TEST(ConvolutionPlan, GivesTheSumsOverWindows) {
   EXPECT_GT(planned, total / 2);
 }
 
-// More positions than are summed up at a time: in one line, and in many.
+// More positions than are summed at a time: in one line, and in many.
 TEST(ConvolutionPlan, GradientsOfFiltersOfLargeImages) {
   Random random(7);
   ConvolutionForm form;
@@ -189,7 +189,7 @@ TEST(ConvolutionPlan, GradientsOfFiltersOfLargeImages) {
     }
 }
 
-// All calls give the same bits.
+// All calls give bitwise equal results.
 TEST(ConvolutionPlan, OfASmallOneIsMadeTheFirstTime) {
   ConvolutionForm form;
   form.place = {{{1, 5, 5}, {1, 5, 5}, {1, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 1, 1}}, 1, 16, 16};
@@ -199,7 +199,7 @@ TEST(ConvolutionPlan, OfASmallOneIsMadeTheFirstTime) {
   EXPECT_EQ(plans.find(form), plan);
 }
 
-// Groups that are taken together are multiplied by zeros where they don't meet.
+// Merged groups multiply by zeros outside their own channels.
 TEST(ConvolutionPlan, OfFewChannelsAGroupTakesFiniteNumbersAlone) {
   ConvolutionForm form;
   form.place = {{{1, 8, 8}, {1, 8, 8}, {1, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 1, 1}}, 1, 8, 8};

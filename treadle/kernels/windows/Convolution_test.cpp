@@ -23,7 +23,7 @@ TEST(Convolution, ValidAndSame) {
   Tensor valid = run1("Conv2D", {image, ones}, DType::Float32, window({1, 1, 1, 1}, "VALID"));
   EXPECT_EQ(dimsText(valid.dims()), "[1,2,2,1]");
   EXPECT_EQ(values<float>(valid), (Floats{12, 16, 24, 28}));
-  // SAME puts the odd row and column of zeros at the end.
+  // SAME puts the odd row and column of padding at the end.
   EXPECT_EQ(
       values<float>(run1("Conv2D", {image, ones}, DType::Float32, window({1, 2, 2, 1}, "SAME"))),
       (Floats{12, 9, 15, 9}));
@@ -54,12 +54,13 @@ TEST(Convolution, DepthwiseWithAMultiplier) {
             (Floats{1, 2, 6, 8}));
 }
 
-// [rows, columns, in, out] as [out, in, rows, columns].
+// Converts [rows, columns, in, out] to [out, in, rows, columns].
 Tensor outermostFirst(const Tensor &filter) {
   return run1("Transpose", {filter, vec<int32_t>({3, 2, 0, 1})}, filter.dtype());
 }
 
-// Of float by a plan, once it is the second of its size, and before that as of double.
+// Floats use a plan from the second call with the same size on, and before that the same code as
+// doubles.
 template <typename T> void compareFilterFormats() {
   DType dtype = dtypeOf<T>;
   AttrMap plain = window({1, 1, 2, 1}, "SAME"), turned = plain;
@@ -82,7 +83,7 @@ TEST(Convolution, FiltersMayHaveTheirOutputsFirst) {
   compareFilterFormats<double>();
 }
 
-// <conv(x, f), g> is linear in x and in f: both gradients must give the same number with them.
+// <conv(x, f), g> is linear in x and in f: with both gradients it must give the same number.
 TEST(Convolution, GradientsAreAdjoint) {
   AttrMap attrs = window({1, 2, 1, 1}, "SAME");
   Tensor x = iota<double>({2, 4, 3, 2}, -7), f = iota<double>({2, 3, 2, 3}, 3);
@@ -122,7 +123,7 @@ TEST(Pooling, MaximaAndMeans) {
   EXPECT_EQ(values<float>(run1("MaxPool", {image}, DType::Float32,
                                window({1, 1, 1, 1}, "VALID", {1, 2, 2, 1}))),
             (Floats{5, 6, 8, 9}));
-  // Outside the image there is nothing to count.
+  // Padding isn't counted.
   EXPECT_EQ(values<float>(run1("AvgPool", {image}, DType::Float32,
                                window({1, 2, 2, 1}, "SAME", {1, 2, 2, 1}))),
             (Floats{3, 4.5, 7.5, 9}));
@@ -130,7 +131,7 @@ TEST(Pooling, MaximaAndMeans) {
   EXPECT_EQ(
       values<float>(run1("MaxPoolV2", {image, size, size}, DType::Float32, window({}, "VALID"))),
       (Floats{9}));
-  // What lies far outside isn't gone through.
+  // Positions far outside are skipped.
   Tensor huge = vec<int32_t>({1, 2'000'000'000, 2'000'000'000, 1});
   EXPECT_EQ(
       values<float>(run1("MaxPoolV2", {image, huge, size}, DType::Float32, window({}, "SAME"))),
@@ -192,7 +193,8 @@ TEST(Pooling, ArgmaxIsTheFirstOfEquals) {
   EXPECT_EQ(values<int64_t>(out[1]), (Longs{1}));
 }
 
-// TensorFlow's pools pass over NaN. PyTorch's take the last one, and places have no channels.
+// TensorFlow's pools ignore NaN. PyTorch's take the last NaN, and their indices don't count
+// channels.
 TEST(Pooling, OwnPoolsTakeNaN) {
   constexpr float nan = std::numeric_limits<float>::quiet_NaN(), low = -INFINITY;
   Tensor x = tensor<float>({1, 1, 4, 2}, {1, low, nan, low, nan, low, 7, low});
@@ -220,7 +222,7 @@ TEST(Pooling, OwnPoolsHaveHoles) {
   EXPECT_EQ(values<int64_t>(out[1]), (Longs{2, 1, 2, 1, 2}));
 }
 
-// As many channels as fill a register and some more, windows that overlap, and equal numbers.
+// Channels that fill a register and some more, overlapping windows, and equal numbers.
 TEST(Pooling, PlacesOfMaximaOfManyChannelsAreWhereTheyAre) {
   AttrMap attrs = window({1, 2, 2, 1}, "SAME", {1, 3, 3, 1});
   attrs.set("include_batch_in_index", true);
@@ -261,15 +263,14 @@ TEST(Pooling, GradientsOfGradientsAreTakenAtTheMaxima) {
             "InvalidArgumentError");
 }
 
-// --- against the definition
-// ------------------------------------------------------------------------
+// --- against the definition ----------------------------------------------------------------------
 
 struct Case {
   int64_t batch, rows, columns, in, out, window, stride, dilation;
   const char *padding;
 };
 
-/// A convolution of images by its definition, with a callback for each product.
+/// Convolves images by the definition, with a callback for each product.
 template <typename Visit> void forEachProduct(const Case &c, Visit visit) {
   int64_t reach = (c.window - 1) * c.dilation + 1;
   bool isSame = std::string_view(c.padding) == "SAME";
@@ -293,7 +294,7 @@ template <typename Visit> void forEachProduct(const Case &c, Visit visit) {
           }
 }
 
-// Small integers: sums are exact in any order.
+// Small integers, so that sums are exact in any order.
 Tensor smallIntegers(std::vector<int64_t> dims, int64_t seed) {
   Tensor t = *Tensor::make(DType::Float32, dims);
   for (int64_t i = 0; i < t.count(); ++i)

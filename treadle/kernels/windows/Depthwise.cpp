@@ -7,7 +7,7 @@
 #include <cstring>
 #include <limits>
 
-// As in every library's convolutions: a sum is rounded once for each product.
+// Contraction, as in every library's convolutions: one rounding per multiply-add.
 #pragma clang fp contract(fast)
 
 namespace treadle {
@@ -22,7 +22,7 @@ constexpr int stripLanes = 8;
 #else
 constexpr int stripLanes = 4;
 #endif
-/// Positions of a strip, whose sums are registers.
+/// Size of a strip: positions whose sums are kept in registers.
 constexpr int stripRows = 2, stripColumns = 4;
 
 typedef float Vector __attribute__((vector_size(stripLanes * sizeof(float))));
@@ -33,10 +33,10 @@ Vector load(const float *from) {
   return value;
 }
 
-/// What is done with sums while they are registers: x * factor + offset, then within the bounds.
+/// The operation on sums before they are stored: x * factor + offset, clamped.
 struct Finish {
-  const float *factor = nullptr, *offset = nullptr; // null: none
-  bool isBounded = false;                           // from below by 0, from above by `most`
+  const float *factor = nullptr, *offset = nullptr; // null if absent
+  bool isBounded = false;                           // clamped to [0, most]
   float most = std::numeric_limits<float>::infinity();
 
   [[gnu::always_inline]] Vector operator()(Vector x, int64_t channel) const {
@@ -54,16 +54,16 @@ struct Finish {
 
 struct Strips {
   const PlacedConvolution &c;
-  const float *in, *filter; // of an image
+  const float *in, *filter; // one image
   float *out;
   Finish finish;
 
   int64_t rowsIn() const { return c.window.in[1]; }
   int64_t columnsIn() const { return c.window.in[2]; }
 
-  /// The sums at rows [row, row + rows) and columns [column, column + columns), of as many channels
-  /// as a register has. Where all windows lie inside from left to right, nothing is looked at
-  /// twice.
+  /// Computes the sums at rows [row, row + rows) and columns [column, column + columns), for as
+  /// many channels as a register holds. `isInside`: all windows lie inside the input horizontally,
+  /// so that columns need no checks.
   template <int size, int step, bool isInside>
   void compute(int64_t row, int rows, int64_t column, int columns, int64_t channel) const {
     constexpr int height = (stripRows - 1) * step + size, width = (stripColumns - 1) * step + size;
@@ -99,10 +99,10 @@ struct Strips {
         }
   }
 
-  /// So many rows of the result.
+  /// Computes `rows` rows of the result.
   template <int size, int step> void computeRows(int64_t row, int rows) const {
-    // Elements of one channel that are so far apart share few places of the first cache: there, all
-    // channels of a strip come first.
+    // Elements of one channel at this distance map to few sets of the L1 cache; then all channels
+    // of a strip are computed before the next strip.
     constexpr int64_t crowded = 512;
     int64_t together = c.inChannels % crowded == 0 ? c.inChannels : stripLanes;
     for (int64_t first = 0; first < c.inChannels; first += together)
@@ -112,7 +112,8 @@ struct Strips {
                         left + (stripColumns - 1) * step + size <= columnsIn();
         auto columns = static_cast<int>(std::min<int64_t>(stripColumns, end - column));
         for (int64_t i = first; i < std::min(first + together, c.inChannels); i += stripLanes) {
-          int64_t channel = std::min(i, c.inChannels - stripLanes); // the last ones once more
+          // the last vector may overlap the one before
+          int64_t channel = std::min(i, c.inChannels - stripLanes);
           if (isInside)
             compute<size, step, true>(row, rows, column, columns, channel);
           else
@@ -124,7 +125,7 @@ struct Strips {
 
 using ComputeRows = void (Strips::*)(int64_t row, int rows) const;
 
-/// Null where there is none.
+/// Returns null if there is no code for the window.
 ComputeRows codeFor(const Window &w) {
   constexpr ComputeRows all[][2] = {
       {&Strips::computeRows<3, 1>, &Strips::computeRows<3, 2>},
@@ -138,7 +139,7 @@ ComputeRows codeFor(const Window &w) {
   return all[w.size[1] / 2 - 1][w.stride[1] - 1];
 }
 
-/// What registers can do of an epilogue: all or nothing.
+/// Reads an epilogue that can be applied in registers; false if it has other steps.
 bool readFinish(const Epilogue &epilogue, Finish &finish) {
   using enum Activation;
   Activation last = epilogue.lastActivation();
@@ -161,7 +162,7 @@ void convolveByStrips(OpContext &ctx, const PlacedConvolution &c, const float *i
     epilogue = nullptr;
   ComputeRows computeRows = codeFor(w);
   int64_t pairs = (w.out[1] + stripRows - 1) / stripRows;
-  constexpr double nsPerProduct = 0.045; // where elements come from memory
+  constexpr double nsPerProduct = 0.045; // for elements that come from memory
   double cost = nsPerProduct *
                 static_cast<double>(stripRows * w.out[2] * c.inChannels * w.size[1] * w.size[2]);
   ctx.parallelFor(c.batch * pairs, cost, [&](int64_t begin, int64_t end) {
@@ -179,12 +180,12 @@ void convolveByStrips(OpContext &ctx, const PlacedConvolution &c, const float *i
 
 // --- any window ----------------------------------------------------------------------------------
 
-/// Positions whose sums share what is read of a depthwise filter.
+/// Number of positions that share the reads of a depthwise filter.
 constexpr int together = 4;
 
-/// The elements of the window that lie inside, along one dimension.
+/// The elements of the window that lie inside the input, along one dimension.
 struct Inside {
-  int64_t begin, end, first; // first: where the window begins in the input
+  int64_t begin, end, first; // first: position of the window in the input
 
   Inside(const Window &w, int d, int64_t o) : first(o * w.stride[d] - w.padBefore[d]) {
     begin = first < 0 ? (-first + w.dilation[d] - 1) / w.dilation[d] : 0;
@@ -194,7 +195,7 @@ struct Inside {
   }
 };
 
-/// So many elements as one register of 64 bytes, or two of 32; or one element.
+/// A vector as one register of 64 bytes, or two of 32; or a single element.
 template <typename T, int lanes> struct Lanes {
   typedef T Type __attribute__((vector_size(lanes * sizeof(T))));
 };
@@ -202,12 +203,12 @@ template <typename T> struct Lanes<T, 1> {
   using Type = T;
 };
 
-/// Channels [0, vectors * lanes) of `outputs` positions of a depthwise result that lie side by
-/// side, `at` of the first; the windows of all have the same elements inside.
+/// Computes channels [0, vectors * lanes) of `outputs` adjacent positions of a depthwise result,
+/// the first of which is at `at`. The windows of all of them have the same elements inside.
 template <int outputs, int vectors, int lanes, typename T>
 void sumWindows(const Window &w, const Inside (&at)[3], int64_t channels, const T *in,
                 const T *filter, T *out) {
-  // As in every library's convolutions: a sum is rounded once for each product.
+  // Contraction, as in every library's convolutions: one rounding per multiply-add.
 #pragma clang fp contract(fast)
   using Vector = typename Lanes<T, lanes>::Type;
   auto load = [](const T *from) {
@@ -238,7 +239,7 @@ void sumWindows(const Window &w, const Inside (&at)[3], int64_t channels, const 
       std::memcpy(out + o * channels + v * lanes, &sum[o][v], sizeof(Vector));
 }
 
-/// All channels of so many positions.
+/// Computes all channels of `outputs` positions.
 template <int outputs, typename T>
 void sumChannels(const Window &w, const Inside (&at)[3], int64_t channels, const T *in,
                  const T *filter, T *out) {
@@ -301,7 +302,7 @@ void convolveDepthwise(OpContext &ctx, const PlacedConvolution &c, const double 
 
 // --- lines ---------------------------------------------------------------------------------------
 
-/// The dimension along which the image is a line.
+/// Returns the dimension along which the image is a line.
 static size_t dimensionOfLine(const Window &w) {
   return static_cast<size_t>(std::ranges::max_element(w.in) - w.in.begin());
 }

@@ -1,19 +1,19 @@
-// The gradient of a depthwise convolution's input is a convolution with the filter turned round,
-// where windows don't step; else each position gathers from the windows that reach it. That of its
-// filter is a sum over positions for each element of the window: some elements of a line of it are
-// summed up in registers at a time.
+// The gradient of a depthwise convolution's input is a convolution with the reversed filter if
+// strides are 1; otherwise each position gathers from the windows that contain it. The gradient of
+// the filter is a sum over positions for each window element; some elements of a window line are
+// summed in registers at a time.
 #include "treadle/kernels/windows/Depthwise.h"
 
 #include <algorithm>
 #include <cstring>
 
-// As in every library's convolutions: a sum is rounded once for each product.
+// Contraction, as in every library's convolutions: one rounding per multiply-add.
 #pragma clang fp contract(fast)
 
 namespace treadle {
 namespace {
 
-/// So many elements as one register of 64 bytes, or several smaller ones.
+/// Number of elements in one register of 64 bytes, or in several smaller ones.
 template <typename T> constexpr int64_t registerLanes = 64 / sizeof(T);
 
 template <typename T, int64_t lanes> struct Lanes {
@@ -26,7 +26,7 @@ template <typename T, int64_t lanes> struct Lanes {
 };
 
 /// Calls `visit(lanes, vectors, channel)` for blocks of vectors that cover all channels; the last
-/// of them may cover some once more.
+/// block may overlap the one before.
 template <typename T, int most, typename Visit>
 void forEachVector(int64_t channels, const Visit &visit) {
   auto cover = [&]<int64_t lanes>() {
@@ -46,12 +46,12 @@ void forEachVector(int64_t channels, const Visit &visit) {
 
 // --- the input's ---------------------------------------------------------------------------------
 
-/// An element of the window, and the position of the result whose window reaches from there.
+/// A window element, and the position of the result whose window has it at a given input position.
 struct Reach {
   int64_t tap, position;
 };
 
-/// For each position along dimension `d` of the input.
+/// Returns the windows that contain each position along dimension `d` of the input.
 std::vector<std::vector<Reach>> reachesAlong(const Window &w, size_t d) {
   std::vector<std::vector<Reach>> all(static_cast<size_t>(w.in[d]));
   for (int64_t position = 0; position < w.out[d]; ++position)
@@ -104,7 +104,7 @@ void inputGradientByReaches(OpContext &ctx, const PlacedConvolution &c, T *in, c
   });
 }
 
-/// The convolution that gives it, by the filter turned round.
+/// Returns the convolution with the reversed filter that computes the gradient.
 PlacedConvolution turnedRound(const PlacedConvolution &c) {
   PlacedConvolution turned = c;
   std::swap(turned.window.in, turned.window.out);
@@ -141,20 +141,22 @@ struct Range {
   int64_t begin, end;
 };
 
-/// The positions of the result along dimension `d` whose windows have their element `tap` inside.
+/// Returns the positions of the result along dimension `d` whose windows have element `tap` inside
+/// the input.
 Range rangeOf(const Window &w, size_t d, int64_t tap) {
-  int64_t first = tap * w.dilation[d] - w.padBefore[d], step = w.stride[d]; // of position 0
+  int64_t first = tap * w.dilation[d] - w.padBefore[d], step = w.stride[d]; // at position 0
   int64_t begin = first < 0 ? (-first + step - 1) / step : 0;
   int64_t end = first < w.in[d] ? (w.in[d] - 1 - first) / step + 1 : 0;
   begin = std::min(begin, w.out[d]);
   return {begin, std::clamp(end, begin, w.out[d])};
 }
 
-/// Of some channels, the sums for `taps` elements of a line of the window, side by side.
+/// The sums for `taps` adjacent elements of a window line, for some channels.
 template <typename T, int64_t lanes, int vectors, int64_t taps> struct LineSums {
   using Vector = Lanes<T, lanes>;
 
-  /// Adds the positions of a range: of the input, at the first element; of the result.
+  /// Adds the positions in `range` for elements [first, first + count). `in` points to the input at
+  /// the first element, `out` to the result.
   template <int64_t first, int64_t count>
   [[gnu::always_inline]] void add(const PlacedConvolution &c, const T *in, const T *out,
                                   const Range &range) {
@@ -162,7 +164,8 @@ template <typename T, int64_t lanes, int vectors, int64_t taps> struct LineSums 
     int64_t step = w.stride[2] * c.inChannels, toTap = w.dilation[2] * c.inChannels;
     in += range.begin * step;
     out += range.begin * c.inChannels;
-    typename Vector::Type own[count][vectors] = {}; // many positions would drown in one sum
+    // a sum of its own, since adding single positions to a large sum loses precision
+    typename Vector::Type own[count][vectors] = {};
     for (int64_t i = range.begin; i < range.end; ++i, in += step, out += c.inChannels)
 #pragma unroll
       for (int v = 0; v < vectors; ++v) {
@@ -176,7 +179,7 @@ template <typename T, int64_t lanes, int vectors, int64_t taps> struct LineSums 
         sum[first + t][v] += own[t][v];
   }
 
-  /// Those of one element that don't have all elements inside.
+  /// Adds the positions for which only some of the elements lie inside the input.
   template <int64_t t = 0>
   void addEnds(const PlacedConvolution &c, const T *in, const T *out, const Range (&ranges)[taps],
                const Range &common) {
@@ -190,7 +193,8 @@ template <typename T, int64_t lanes, int vectors, int64_t taps> struct LineSums 
   typename Vector::Type sum[taps][vectors] = {};
 };
 
-/// Elements [tap, tap + taps) of a line of the window, for some channels from `channel` on.
+/// Computes elements [tap, tap + taps) of a window line, for the channels of a vector block at
+/// `channel`.
 template <typename T, int64_t lanes, int vectors, int64_t taps>
 void gradientOfTaps(const PlacedConvolution &c, int64_t plane, int64_t line, int64_t tap,
                     int64_t channel, const T *in, const T *out, T *filter) {
@@ -221,7 +225,7 @@ void gradientOfTaps(const PlacedConvolution &c, int64_t plane, int64_t line, int
     std::memcpy(filter + t * c.inChannels, sums.sum[t], sizeof sums.sum[t]);
 }
 
-/// A line of the window.
+/// Computes one line of the window.
 template <typename T, int64_t lanes, int vectors>
 void gradientOfLine(const PlacedConvolution &c, int64_t plane, int64_t line, int64_t channel,
                     const T *in, const T *out, T *filter) {
@@ -247,7 +251,7 @@ void filterGradient(OpContext &ctx, const PlacedConvolution &c, const T *in, T *
     int64_t count = block + 1 < blocks ? together : c.inChannels - channel;
     for (; count >= together; count -= together, channel += together)
       gradientOfLine<T, lanes, vectorsTogether>(c, plane, line, channel, in, out, filter);
-    // What is left, with channels before it if there are any.
+    // The remaining channels, with some preceding ones to fill a vector if possible.
     int64_t first = std::max(std::min(channel, c.inChannels - lanes), int64_t{0});
     if (count > 0)
       forEachVector<T, 1>(c.inChannels - first, [&]<int64_t width, int vectors>(int64_t at) {

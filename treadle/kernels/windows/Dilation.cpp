@@ -1,5 +1,5 @@
-// Dilation2D: the maximum of sums of an image and a filter under a sliding window (grey-scale
-// morphology), and its gradients, which go to where the maximum is.
+// Dilation2D: the maximum of sums of an image and a filter under a sliding window (grayscale
+// morphology), and its gradients, which flow to the position of the maximum.
 #include "treadle/kernels/Window.h"
 #include "treadle/kernels/elementwise/Wrapping.h"
 
@@ -10,7 +10,7 @@
 namespace treadle {
 namespace {
 
-/// A dilation in its place: [batch, rows, columns, channels] in and out.
+/// The geometry of a dilation: [batch, rows, columns, channels] in and out.
 struct Place {
   Window window;
   int64_t batch, channels;
@@ -36,9 +36,9 @@ std::optional<Place> placeDilation(OpContext &ctx) {
   return place;
 }
 
-/// The largest sum of each element of the result, and what it is of: elements of the input and of
-/// the filter. Where a window covers nothing, or only what is lowest, these are where it begins (-1
-/// if that is outside) and the filter's first, as in TensorFlow.
+/// The largest sum for each element of the result, and the elements of input and filter that it is
+/// the sum of. If a window covers nothing, or only lowest values, these are the position where the
+/// window begins (-1 if that is outside) and the first element of the filter, as in TensorFlow.
 template <typename T> struct Maxima {
   std::vector<T> values;
   std::vector<int64_t> in, filter;

@@ -1,5 +1,5 @@
-// Pooling by a ratio that is no whole number: windows of two sizes in a random order (B. Graham,
-// "Fractional max-pooling", 2014), and the gradients.
+// Pooling by a non-integer ratio: windows of two sizes in a random order (B. Graham, "Fractional
+// max-pooling", 2014), and the gradients.
 #include "treadle/kernels/ElementCopy.h"
 #include "treadle/kernels/elementwise/Conversion.h"
 #include "treadle/kernels/elementwise/Wrapping.h"
@@ -16,17 +16,17 @@ namespace treadle {
 namespace {
 
 struct Options {
-  std::vector<float> ratios; // of each dimension
+  std::vector<float> ratios; // one per dimension
   bool isPseudoRandom, overlaps;
   bool isFixed; // the same windows in every run
   NodeStream stream;
 };
 
-using Sequence = std::vector<int64_t>; // where windows begin, and the end of the last
+using Sequence = std::vector<int64_t>; // where windows begin, and the end of the last one
 
 // --- windows -------------------------------------------------------------------------------------
 
-// Windows that begin at multiples of the ratio, moved by one random number.
+// Returns windows that begin at multiples of the ratio, shifted by one random number.
 Sequence spacedSizes(int64_t in, int64_t out, RandomDraws &draws) {
   double ratio = static_cast<double>(in) / static_cast<double>(out);
   int64_t quotient = in / out;
@@ -69,7 +69,7 @@ uint64_t blocksFor(int64_t out, const Options &options) {
   return RandomDraws::blocksFor(options.isPseudoRandom ? 2 : static_cast<uint64_t>(out));
 }
 
-/// The windows of a pooling: window `i` of an axis is [starts[i], end(i)).
+/// The windows of a pooling op: window `i` of an axis is [starts[i], end(i)).
 struct Windows {
   Sequence rows, columns;
   ImageShape in, out;
@@ -78,7 +78,8 @@ struct Windows {
   static int64_t end(const Sequence &starts, int64_t i, int64_t size, bool overlaps) {
     return std::min(starts[static_cast<size_t>(i) + 1] + overlaps, size);
   }
-  /// Calls `visit(inPixel, outPixel, pixels in the window)`: where the channels of each begin.
+  /// Calls `visit(inPixel, outPixel, pixels in the window)`. Pixels are given by the offset of
+  /// their first channel.
   template <typename Visit> void forEach(Visit &&visit) const {
     for (int64_t n = 0; n < out.batch; ++n)
       for (int64_t r = 0; r < out.height; ++r)
@@ -164,7 +165,7 @@ template <template <typename> class Pool> Expected<BoundKernel> bindPool(const B
   Options options{node.attrs.getOr("pooling_ratio", std::vector<float>()),
                   node.attrs.getOr("pseudo_random", false), node.attrs.getOr("overlapping", false),
                   node.attrs.getOr("deterministic", false), NodeStream::of(node)};
-  auto isRatio = [](float ratio) { return ratio >= 1; }; // NaN is none
+  auto isRatio = [](float ratio) { return ratio >= 1; }; // false for NaN
   if (options.ratios.size() != 4 || !std::ranges::all_of(options.ratios, isRatio))
     return Unexpected(
         invalidArgument("attribute 'pooling_ratio' must be four numbers of at least 1"));
@@ -187,7 +188,8 @@ std::optional<ImageShape> shapeOf(Dims dims) {
   return ImageShape{dims[0], dims[1], dims[2], dims[3]};
 }
 
-/// The windows that inputs `first` and `first + 1` describe, between those shapes.
+/// Reads the windows from inputs `first` and `first + 1`, for an input and a result of these
+/// shapes.
 std::optional<Windows> readWindows(OpContext &ctx, int first, Dims inDims, Dims outDims) {
   auto in = shapeOf(inDims), out = shapeOf(outDims);
   bool isRight = in && out && in->batch == out->batch && in->channels == out->channels;
@@ -242,7 +244,7 @@ template <typename T> struct MaxPoolGrad {
   }
 };
 
-// Inputs: the input's shape, the result's gradient, the two sequences.
+// Inputs: the shape of the input, the gradient of the result, the two sequences.
 template <typename T> struct AvgPoolGrad {
   static void run(OpContext &ctx) {
     const Tensor &shape = ctx.input(0), slopes = ctx.input(1);

@@ -17,7 +17,7 @@ std::vector<Tensor> pool(const char *op, Tensor image, const AttrMap &attrs) {
   return runAll(op, {image}, {image.dtype(), DType::Int64, DType::Int64}, attrs);
 }
 
-// Windows as TensorFlow draws them for these seeds.
+// Windows that TensorFlow draws for these seeds.
 TEST(FractionalPooling, DrawsWindowsFromItsSeeds) {
   Tensor image = iota<float>({1, 13, 1, 1}, 0);
   std::vector<Tensor> shuffled = pool("FractionalMaxPool", image, pooling(false));
@@ -26,7 +26,7 @@ TEST(FractionalPooling, DrawsWindowsFromItsSeeds) {
   std::vector<Tensor> spaced = pool("FractionalMaxPool", image, pooling(true));
   ASSERT_EQ(spaced.size(), 3u);
   EXPECT_EQ(values<int64_t>(spaced[1]), (std::vector<int64_t>{0, 2, 3, 5, 7, 8, 10, 11, 13}));
-  for (int64_t i = 0; i < 8; ++i) // counting up, the last of a window is its maximum
+  for (int64_t i = 0; i < 8; ++i) // values increase, so the last element of a window is its maximum
     EXPECT_EQ(spaced[0].data<float>()[i], static_cast<float>(spaced[1].data<int64_t>()[i + 1] - 1));
 }
 

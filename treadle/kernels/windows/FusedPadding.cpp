@@ -1,6 +1,6 @@
-// FusedPadConv2D and FusedResizeAndPadConv2D, which TensorFlow's graph transforms made: a mirrored
-// border, perhaps of a resized image, and a convolution. They run as these ops one after another,
-// for each image of a batch (TensorFlow's own get those after the first wrong).
+// FusedPadConv2D and FusedResizeAndPadConv2D, which TensorFlow's graph transforms create: mirror
+// padding, possibly of a resized image, and a convolution. They run as these ops one by one, for
+// each image of a batch (TensorFlow's own kernels are wrong for all images after the first).
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/arrays/Families.h"
 #include "treadle/kernels/images/Families.h"
@@ -12,7 +12,7 @@
 namespace treadle {
 namespace {
 
-/// A kernel that is bound to attributes of its own.
+/// A kernel bound with attributes of its own.
 struct Step {
   std::string op;
   AttrMap attrs;
@@ -30,7 +30,7 @@ std::optional<Tensor> runStep(OpContext &ctx, const Step &step, std::vector<Tens
   return out ? std::optional(std::move(out->at(0))) : std::nullopt;
 }
 
-// Inputs: the input, perhaps its new size, the paddings, the filter.
+// Inputs: the input, its new size (if resized), the paddings, the filter.
 void runFused(OpContext &ctx) {
   const auto &fused = ctx.state<Fused>();
   int paddings = fused.resize ? 2 : 1;
@@ -51,7 +51,7 @@ template <bool resizes> Expected<BoundKernel> bindFused(const BindContext &node)
     return unsupportedDType(node, dtype);
   Fused fused{{}, {"MirrorPad", {}}, {"Conv2D", {}}};
   if (resizes) {
-    // Bilinear resizing gives floats, whatever it is given.
+    // Bilinear resizing gives floats for any input dtype.
     if (dtype != DType::Float32)
       return unsupportedDType(node, dtype);
     fused.resize.emplace(Step{"ResizeBilinear", {}});

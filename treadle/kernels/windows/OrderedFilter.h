@@ -1,4 +1,4 @@
-// A filter in the order in which a plan reads it.
+// A filter in the layout of a plan.
 #pragma once
 
 #include "treadle/tensor/Tensor.h"

@@ -1,4 +1,4 @@
-// Maxima and means under a sliding window, and their gradients.
+// Max and average pooling, and their gradients.
 #include "treadle/kernels/ElementCopy.h"
 #include "treadle/kernels/RunningTotal.h"
 #include "treadle/kernels/Window.h"
@@ -15,11 +15,11 @@ struct PoolState {
   Volume window = {1, 1, 1};
   int64_t channelWindow = 1;
   bool hasSizeInputs = false; // the last two inputs are the window and the strides
-  bool includesBatch = false; // argmax counts through the whole batch
+  bool includesBatch = false; // argmax indices count through the whole batch
   DType indexType = DType::Int64;
 };
 
-/// One pooling: the input, the result, and the window between them.
+/// The geometry of a pooling: the input, the result, and the window between them.
 struct Pool {
   ImageDims in, out;
   Window window;
@@ -29,7 +29,7 @@ struct Pool {
   int64_t outSize() const { return out.positions() * out.channels; }
 };
 
-// The window and the strides that an op has as inputs.
+// Reads the window and the strides from the inputs of the op.
 bool readSizes(OpContext &ctx, PoolState &s) {
   int n = ctx.numInputs();
   DimVector size = readIndices(ctx.input(n - 2)), strides = readIndices(ctx.input(n - 1));
@@ -44,7 +44,7 @@ bool readSizes(OpContext &ctx, PoolState &s) {
   return true;
 }
 
-// Explicit padding as large as the window would make windows of nothing.
+// Explicit padding as large as the window would make windows that cover nothing.
 bool checkPadding(OpContext &ctx, const PoolState &s) {
   for (int d = 0; d < 3; ++d) {
     int64_t pad = std::max(s.attrs.padBefore[d], s.attrs.padAfter[d]),
@@ -89,13 +89,13 @@ bool findPool(OpContext &ctx, PoolState s, Dims in, Pool &pool) {
   return true;
 }
 
-// A tensor in a pool's layout, with its channels last.
+// Allocates a channels-last tensor for a pool's input or result.
 std::optional<Tensor> makeImage(OpContext &ctx, DType dtype, ImageDims dims) {
   dims.channelsFirst = false;
   return ctx.check(Tensor::make(dtype, dims.tensorDims()));
 }
 
-// Calls `visit(inElement, outElement, position)` for each element under each window of image `n`.
+// Calls `visit(inElement, outElement, position)` for each element of each window of image `n`.
 template <typename Visit> void forEachElement(const Pool &pool, int64_t n, Visit &&visit) {
   int64_t channels = pool.in.channels, outChannels = pool.out.channels;
   forEachTap(pool.window, [&](int64_t o, int64_t i, int64_t) {
@@ -109,7 +109,7 @@ template <typename Visit> void forEachElement(const Pool &pool, int64_t n, Visit
   });
 }
 
-// How many elements of the input each window covers.
+// Returns the number of input elements that each window covers.
 std::vector<int32_t> coveredElements(const Pool &pool) {
   std::vector<int32_t> covered(static_cast<size_t>(pool.out.positions()));
   forEachTap(pool.window, [&](int64_t o, int64_t, int64_t) {
@@ -125,8 +125,8 @@ template <typename T> constexpr T lowestOf() {
                                               : std::numeric_limits<T>::lowest();
 }
 
-// Calls `compute(line, in, out)` for each line of windows, by the run's threads: the windows of one
-// line of the result, and where their image and the line begin, in elements.
+// Calls `compute(line, in, out)` for each line of the result, on the run's threads: the pool that
+// computes the line, and the offsets of its image in the input and of the line in the result.
 template <typename Compute>
 void forEachLine(OpContext &ctx, const Pool &pool, const Compute &compute) {
   const Window &w = pool.window;
@@ -144,7 +144,7 @@ void forEachLine(OpContext &ctx, const Pool &pool, const Compute &compute) {
   });
 }
 
-/// How a maximum is chosen: TensorFlow passes over NaN, and PyTorch takes the last one.
+/// The treatment of NaN in maxima: TensorFlow ignores NaN, PyTorch takes the last one.
 enum class OfNaN : uint8_t { Skipped, Taken };
 
 template <OfNaN ofNaN, typename T> bool isTaken(T x, T best) {
@@ -170,7 +170,7 @@ template <OfNaN ofNaN> struct MaxPoolOf {
 template <typename T> using MaxPoolKernel = MaxPoolOf<OfNaN::Skipped>::Kernel<T>;
 template <typename T> using MaxPoolOfNaNKernel = MaxPoolOf<OfNaN::Taken>::Kernel<T>;
 
-/// Few numbers are added up as they are.
+/// Few numbers are added without a compensated total.
 template <typename T> struct PlainTotal {
   void add(T x) { sum += x; }
   T value() const { return sum; }
@@ -225,7 +225,8 @@ template <template <typename> class Kernel> struct ForwardOf {
   };
 };
 
-// Where the maxima of a line of windows are, in positions of the image; the first of equal ones.
+// Returns the position of the maximum of each window of a line within the image; the first of equal
+// ones.
 template <typename Place, OfNaN ofNaN, typename T>
 std::vector<Place> findMaximaOfLine(const Pool &line, const T *x) {
   int64_t channels = line.in.channels;
@@ -245,8 +246,8 @@ std::vector<Place> findMaximaOfLine(const Pool &line, const T *x) {
   return at;
 }
 
-// Calls `take(out, image, in)` for each element of the result: where its image begins in the input,
-// and which of the image's elements is its maximum, the first of equal ones. Several threads do.
+// Calls `take(out, image, in)` for each element of the result, from several threads: the offset of
+// its image in the input, and the offset of its maximum within the image, the first of equal ones.
 template <typename Place, OfNaN ofNaN, typename T, typename Take>
 void forEachMaximumIn(OpContext &ctx, const Pool &pool, const T *x, const Take &take) {
   forEachLine(ctx, pool, [&](const Pool &line, int64_t image, int64_t first) {
@@ -259,7 +260,7 @@ void forEachMaximumIn(OpContext &ctx, const Pool &pool, const T *x, const Take &
   });
 }
 
-// Vectors hold as many numbers of 32 bits as floats.
+// 32-bit positions if possible, since vectors hold as many of them as floats.
 template <OfNaN ofNaN = OfNaN::Skipped, typename T, typename Take>
 void forEachMaximum(OpContext &ctx, const Pool &pool, const T *x, const Take &take) {
   if (pool.in.positions() <= std::numeric_limits<int32_t>::max())
@@ -268,7 +269,7 @@ void forEachMaximum(OpContext &ctx, const Pool &pool, const T *x, const Take &ta
     forEachMaximumIn<int64_t, ofNaN>(ctx, pool, x, take);
 }
 
-// Where the maxima are, in elements of the whole input; the first of equal ones.
+// Returns the offsets of the maxima in the whole input; the first of equal ones.
 template <typename T>
 std::vector<int64_t> findMaxima(OpContext &ctx, const Pool &pool, const T *x) {
   std::vector<int64_t> at(static_cast<size_t>(pool.out.batch * pool.outSize()), -1);
@@ -285,7 +286,7 @@ std::vector<int64_t> findMaxima(OpContext &ctx, const Pool &pool, const T *x) {
   return at;
 }
 
-// Here each channel is by itself whatever the window says.
+// This op pools each channel separately, whatever its window says.
 PoolState withoutChannelWindow(PoolState s) {
   s.channelWindow = s.attrs.channelStride = 1;
   return s;
@@ -316,7 +317,7 @@ template <typename T> struct MaxPoolWithArgmaxKernel {
   }
 };
 
-// Places count within the image, whatever its channels.
+// Positions count within the image, without channels.
 template <typename T> struct MaxPoolOfNaNWithPlacesKernel {
   static void run(OpContext &ctx) {
     const Tensor in = ctx.input(0);
@@ -347,7 +348,7 @@ bool checkSame(OpContext &ctx, const char *what, const Tensor &t, const ImageDim
   return false;
 }
 
-// Inputs: the input, the result, the result's gradient.
+// Inputs: the input, the result, the gradient of the result.
 template <typename T> struct MaxPoolGradKernel {
   static void run(OpContext &ctx) {
     const Tensor in = ctx.input(0), gradient = ctx.input(2);
@@ -371,7 +372,8 @@ template <typename T> struct MaxPoolGradKernel {
   }
 };
 
-// Inputs: the input, the result, the gradient's gradient, of which each maximum's is taken.
+// Inputs: the input, the result, the second-order gradient, of which the values at the maxima are
+// taken.
 template <typename T> struct MaxPoolGradGradKernel {
   static void run(OpContext &ctx) {
     const Tensor in = ctx.input(0), gradient = ctx.input(2);
@@ -391,8 +393,8 @@ template <typename T> struct MaxPoolGradGradKernel {
   }
 };
 
-/// The element of the input that argmax element `o` means. None, and the op has failed, if it is
-/// outside.
+/// Returns the offset in the input that argmax element `o` refers to; nullopt, with ctx failed, if
+/// it is out of range.
 std::optional<int64_t> placeOf(OpContext &ctx, const PoolState &s, const Pool &pool,
                                const Tensor &where, int64_t o) {
   int64_t first = s.includesBatch ? 0 : o / pool.outSize() * pool.inSize();
@@ -404,7 +406,7 @@ std::optional<int64_t> placeOf(OpContext &ctx, const PoolState &s, const Pool &p
   return std::nullopt;
 }
 
-// Inputs: the input, the result's gradient, where the maxima were.
+// Inputs: the input, the gradient of the result, argmax.
 template <typename T> struct MaxPoolGradWithArgmaxKernel {
   static void run(OpContext &ctx) {
     const PoolState &s = ctx.state<PoolState>();
@@ -424,7 +426,7 @@ template <typename T> struct MaxPoolGradWithArgmaxKernel {
   }
 };
 
-// Inputs: the input, the gradient's gradient, where the maxima were, at which it is taken.
+// Inputs: the input, the second-order gradient, argmax, which selects values of the gradient.
 template <typename T> struct MaxPoolGradGradWithArgmaxKernel {
   static void run(OpContext &ctx) {
     const PoolState &s = ctx.state<PoolState>();
@@ -442,7 +444,7 @@ template <typename T> struct MaxPoolGradGradWithArgmaxKernel {
   }
 };
 
-// Inputs: the shape of the input, the result's gradient.
+// Inputs: the shape of the input, the gradient of the result.
 template <typename T> struct AvgPoolGradKernel {
   static void run(OpContext &ctx) {
     const Tensor gradient = ctx.input(1);
@@ -488,7 +490,7 @@ Expected<BoundKernel> bindPool(const BindContext &node) {
   return withState(bindForType<Kernel, Types>(node, node.outputTypes[0]), s);
 }
 
-/// Of images, or of volumes, as long as `ksize` is.
+/// Binds for images or for volumes, depending on the length of `ksize`.
 template <template <typename> class Kernel>
 Expected<BoundKernel> bindAnyPool(const BindContext &node) {
   bool ofVolumes = node.attrs.getOr("ksize", std::vector<int64_t>()).size() == 5;

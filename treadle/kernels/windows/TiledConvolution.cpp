@@ -1,10 +1,10 @@
-// Positions of the result are put into classes: all windows of a class reach the image with the
-// same elements. So a tile, which has positions of one class, reads no padding, and the way from a
-// row's beginning to one of its parts is the same for all rows. Gradients of inputs with strides
-// are no other case: there, a class has each so-many-th position.
+// Positions of the result are divided into classes: the windows of all positions of a class have
+// the same elements inside the image. A tile has positions of one class, so it reads no padding,
+// and the offset from the beginning of a row to each of its parts is the same for all rows.
+// Gradients of inputs with strides need no special case: there, a class has every n-th position.
 //
-// Weights of a net are rarely in a cache when they are wanted. While one panel of them is
-// multiplied the next one is fetched.
+// The weights of a network are rarely in the cache when they are needed, so the next panel is
+// prefetched while one is multiplied.
 #include "treadle/kernels/windows/TiledConvolution.h"
 #include "treadle/kernels/products/Tile.h"
 #include "treadle/kernels/products/TurnedMatrix.h"
@@ -15,10 +15,10 @@
 namespace treadle {
 namespace {
 
-/// What is read of a panel before the next positions: it stays in the second cache, with what is
-/// fetched meanwhile.
+/// Bytes of a panel that are read before the next positions: they stay in the L2 cache, together
+/// with the prefetched data.
 constexpr int64_t panelBytes = 400 << 10;
-/// The same of an image, and so many positions at least.
+/// Same, for an image, and bounds on the number of positions.
 constexpr int64_t imageBytes = 192 << 10, fewestPositions = 96, mostPositions = 1024;
 constexpr size_t mostClasses = 64;
 
@@ -26,16 +26,16 @@ int64_t positionsOf(const Volume &v) { return v[0] * v[1] * v[2]; }
 
 /// The positions of a result along one dimension whose windows have the same elements inside.
 struct AxisClass {
-  std::vector<int64_t> taps;  // elements of the window
-  std::vector<int64_t> steps; // from what the first is multiplied with to what each one is
+  std::vector<int64_t> taps;  // window elements
+  std::vector<int64_t> steps; // offset of each element's source from that of the first
   struct Place {
-    int64_t to, from; // in the result; what the first element is multiplied with
+    int64_t to, from; // position in the result; source of the first element
   };
   std::vector<Place> places;
 };
 
-/// Where element `tap` of the window of a position finds what it is multiplied with, along
-/// dimension `d`; negative: nowhere.
+/// Returns the source of element `tap` of the window of a position along dimension `d`, i.e. the
+/// position that it is multiplied by; negative if there is none.
 int64_t sourceOf(const ConvolutionForm &form, size_t d, int64_t position, int64_t tap) {
   const Window &w = form.place.window;
   if (form.wanted == Wanted::Result) {
@@ -46,7 +46,7 @@ int64_t sourceOf(const ConvolutionForm &form, size_t d, int64_t position, int64_
   return at % w.stride[d] == 0 && at / w.stride[d] < w.out[d] ? at / w.stride[d] : -1;
 }
 
-/// None where there would be many.
+/// Returns an empty list if there would be too many classes.
 std::vector<AxisClass> classesOf(const ConvolutionForm &form, size_t d) {
   const Window &w = form.place.window;
   std::vector<AxisClass> classes;
@@ -72,17 +72,17 @@ std::vector<AxisClass> classesOf(const ConvolutionForm &form, size_t d) {
   return classes;
 }
 
-/// Of all images of the batch.
+/// A class of positions in all images of the batch.
 struct PositionClass {
   std::array<const AxisClass *, 3> axes;
-  std::vector<TilePart> parts; // by element of the window
+  std::vector<TilePart> parts; // one per window element
   int64_t count, firstTile, tiles;
 
   int64_t begin(int64_t tile) const { return count * (tile - firstTile) / tiles; }
 };
 
-/// How the elements of a filter lie, and how many there are. Groups of few channels are taken
-/// together as one, with zeros where they don't meet: as many as a register has channels.
+/// The layout and sizes of a filter. Groups with few channels are merged into one group, padded
+/// with zeros outside their own channels, up to as many channels as a register holds.
 struct FilterShape {
   explicit FilterShape(const ConvolutionForm &form)
       : groups(form.groups), taps(positionsOf(form.place.window.size)) {
@@ -105,11 +105,11 @@ struct FilterShape {
   }
 
   int64_t groups, taps, merged = 1;
-  int64_t depth, channels; // of a group: what is summed over, and what isn't
+  int64_t depth, channels; // of a group: summed over, and not summed over
   int64_t tapStride, depthStride, channelStride, groupStride;
 };
 
-/// How a group's channels are divided into panels, as evenly as can be.
+/// The division of a group's channels into panels, as evenly as possible.
 struct Panels {
   Panels(const FilterShape &filter, int64_t multiple) : filter(filter) {
     allVectors = (filter.channels + tileLanes - 1) / tileLanes;
@@ -129,7 +129,7 @@ struct Panels {
     return std::min(firstChannel(panel + 1), filter.channels) - firstChannel(panel);
   }
   int64_t depth() const { return filter.taps * filter.depth; }
-  /// Where a panel of a group lies, in elements.
+  /// Returns the offset of a panel of a group, in elements.
   int64_t at(int64_t group, int64_t panel) const {
     return (group * allVectors + firstVector(panel)) * tileLanes * depth();
   }
@@ -137,8 +137,8 @@ struct Panels {
   int64_t all() const { return filter.groups * count; }
 
   const FilterShape &filter;
-  int64_t allVectors, count; // of a group
-  int64_t widest;            // vectors of a panel, were there no multiple
+  int64_t allVectors, count; // per group
+  int64_t widest;            // vectors per panel, without rounding to the multiple
 };
 
 class TiledConvolution final : public ConvolutionPlan {
@@ -154,9 +154,9 @@ public:
           add({&a, &b, &c});
   }
 
-  /// Windows that reach the padding in many ways would make long lists.
+  /// If windows overlap the padding in many ways, there would be too many small classes.
   bool isWorthIt() const {
-    constexpr size_t fewClasses = 25; // of a window of 5 x 5
+    constexpr size_t fewClasses = 25; // as for a window of 5 x 5
     constexpr int64_t rowsOfMany = 3;
     int64_t positions = form.place.batch * positionsOf(resultSize());
     return tiles > 0 && (classes.size() <= fewClasses || tiles * rowsOfMany <= positions);
@@ -173,7 +173,7 @@ public:
     int64_t count = form.place.batch * positionsOf(sourceSize()) * filter.depth * filter.groups;
     float sum = 0;
     for (int64_t i = 0; i < count; ++i)
-      sum += from[i] * 0; // NaN for what isn't finite
+      sum += from[i] * 0; // NaN if a value isn't finite
     return sum == 0;
   }
 
@@ -201,7 +201,7 @@ public:
   void run(OpContext &ctx, const float *from, const OrderedFilter &ordered, const float *offset,
            float *to, std::span<const char> next) const override {
     const Call call{from, to, ordered.panels.data<float>(), offset, next};
-    // Where the filter is more than the image, each thread reads its own part of the filter.
+    // If the filter is larger than the image, each thread reads its own part of the filter.
     bool isByPanels = weighsMore() && panels.all() >= form.parts;
     int64_t units = isByPanels ? panels.all() : tiles;
     ctx.parallelFor(units, form.cost() / static_cast<double>(units),
@@ -214,7 +214,7 @@ public:
   }
 
 private:
-  /// What a call reads and writes.
+  /// The operands and the result of a call.
   struct Call {
     const float *from;
     float *to;
@@ -222,7 +222,7 @@ private:
     std::span<const char> next;
   };
 
-  /// Tiles [begin, end): how many rows each has, and where these begin.
+  /// Tiles [begin, end): the number of rows of each, and the offsets of these rows.
   struct TileBlock {
     int64_t begin, end;
     std::array<int64_t, mostPositions> from, to;
@@ -232,8 +232,8 @@ private:
     std::span<const uint8_t> rows() const { return {sizes.data(), count}; }
   };
 
-  /// The part of a panel for elements [firstTap, endTap) of the window, and what is fetched while
-  /// tiles are multiplied with it.
+  /// The part of a panel for window elements [firstTap, endTap), and the memory to prefetch while
+  /// tiles are multiplied by it.
   struct PanelPart {
     int64_t group, panel, firstTap, endTap;
     std::span<const char> ahead;
@@ -246,7 +246,7 @@ private:
   const Volume &resultSize() const {
     return isResult() ? form.place.window.out : form.place.window.in;
   }
-  /// Whether the filter has more elements than the image that it is multiplied with.
+  /// Whether the filter has more elements than the image that it is multiplied by.
   bool weighsMore() const {
     return filter.taps * filter.channels > form.place.batch * positionsOf(sourceSize());
   }
@@ -269,7 +269,7 @@ private:
     classes.push_back(std::move(own));
   }
 
-  /// Writes a panel of a group, and zeros where it has columns without channels.
+  /// Writes a panel of a group, padded with zero columns.
   void fill(float *to, const float *elements, const float *factor, int64_t group,
             int64_t panel) const {
     int64_t columns = int64_t{panels.vectors(panel)} * tileLanes, width = panels.width(panel);
@@ -300,7 +300,7 @@ private:
         at[row * columns + c] *= by[c];
   }
 
-  /// Each group in its own rows and columns.
+  /// Writes merged groups, each in its own rows and columns.
   void fillMerged(float *at, const float *first, int64_t columns) const {
     int64_t depth = filter.depth / filter.merged, channels = filter.channels / filter.merged;
     for (int64_t row = 0; row < panels.depth(); ++row, at += columns) {
@@ -312,21 +312,21 @@ private:
     }
   }
 
-  /// Channels lie side by side.
+  /// Writes rows from a filter with contiguous channels.
   void fillRows(float *at, const float *first, int64_t columns, int64_t width) const {
     for (int64_t tap = 0; tap < filter.taps; ++tap)
       for (int64_t i = 0; i < filter.depth; ++i, at += columns)
         std::copy_n(first + tap * filter.tapStride + i * filter.depthStride, width, at);
   }
 
-  /// Windows lie side by side, and of these the channels.
+  /// Writes rows from a filter with contiguous windows for each channel.
   void fillFromPieces(float *at, const float *first, int64_t columns, int64_t width) const {
     for (int64_t i = 0; i < filter.depth; ++i)
       turnMatrix(first + i * filter.depthStride, filter.channelStride, width, filter.taps, at,
                  [&](int64_t tap) { return (tap * filter.depth + i) * columns; });
   }
 
-  /// Some tiles by some panels, block by block.
+  /// Multiplies some tiles by some panels, block by block.
   void compute(const Call &call, int64_t tile, int64_t endTile, int64_t panel,
                int64_t endPanel) const {
     int64_t positions = std::clamp(imageBytes / 4 / filter.depth, fewestPositions, mostPositions);
@@ -342,8 +342,8 @@ private:
     }
   }
 
-  /// All parts of a panel, as many at a time as stay in a cache. Panels up to `endPanel` follow,
-  /// and then what is `after` them.
+  /// Multiplies by all parts of a panel, as many at a time as stay in the cache. Panels up to
+  /// `endPanel` follow, and then `after`, which is prefetched last.
   void multiply(const Call &call, const TileBlock &tiles, int64_t group, int64_t panel,
                 int64_t endPanel, std::span<const char> after) const {
     auto bytesAt = [&](int64_t i) {
@@ -351,7 +351,7 @@ private:
                                             panels.at(i / panels.count, i % panels.count));
     };
     int64_t tapBytes = filter.depth * panels.vectors(panel) * tileLanes * 4;
-    // A sum is rounded where a part ends, which therefore depends on the filter alone.
+    // Sums are rounded at part boundaries, so these must depend only on the filter.
     int64_t taps = std::clamp<int64_t>(panelBytes / (filter.depth * panels.widest * tileLanes * 4),
                                        1, filter.taps);
     PanelPart part{group, panel, 0, 0, {}};
@@ -405,7 +405,7 @@ private:
     return {first, std::ranges::lower_bound(c.parts, part.endTap, {}, &TilePart::panel)};
   }
 
-  /// Where the rows of the tiles are read and written.
+  /// Computes the offsets of the tiles' rows in the source and in the result.
   void placeRows(TileBlock &tiles) const {
     size_t row = 0;
     tiles.count = 0;
@@ -449,7 +449,7 @@ private:
   const Panels panels;
   const int rowsPerTile;
   std::array<std::vector<AxisClass>, 3> axes;
-  std::vector<PositionClass> classes; // by their first tiles
+  std::vector<PositionClass> classes; // ordered by their first tiles
   int64_t tiles = 0;
 };
 

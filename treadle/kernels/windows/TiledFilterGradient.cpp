@@ -1,9 +1,9 @@
-// The gradient of one element of a filter, for one channel of the input and all of the result, is a
-// sum over positions: of the input that the element meets there, times the result's gradient. So it
-// is a product of matrices, whose left rows are those of the image if each channel's positions lie
-// side by side: a copy of the image is laid out so, with zeros where windows reach beyond it, and
-// serves all elements of the window. Where windows step over columns, those that one element meets
-// are put side by side.
+// The gradient of one filter element, for one input channel and all result channels, is a sum over
+// positions of the result: the input value under the element, times the result's gradient. So it is
+// a matrix product, whose left rows can be read from the image in place if the positions of each
+// channel are contiguous. A copy of the image in that layout, with zeros for the padding, serves
+// all elements of the window. If windows have strides along columns, the columns that one element
+// reads are made contiguous.
 #include "treadle/kernels/windows/TiledFilterGradient.h"
 #include "treadle/kernels/products/Tile.h"
 #include "treadle/kernels/products/TurnedMatrix.h"
@@ -13,16 +13,16 @@
 namespace treadle {
 namespace {
 
-/// So many positions of the result are summed up before the next rows: their panel stays in the
-/// second cache.
+/// Number of positions that are summed before the next rows: their panel stays in the L2 cache.
 constexpr int64_t mostPositions = 512;
-/// Below so many rows a tile reads more than it computes.
+/// Minimum number of rows: with fewer, a tile reads more than it computes.
 constexpr int64_t fewestRows = 3;
-/// So many rows, with the columns of a panel, stay in the second cache.
+/// Maximum number of rows that stay in the L2 cache together with the columns of a panel.
 constexpr int64_t mostRowsOfUnit = 1024;
-constexpr double nsPerElement = 0.5; // laid out anew
+constexpr double nsPerElement = 0.5; // of the transposed copy
 
-/// A copy of the images: [channels, batch, planes, lines, steps, columns of a step].
+/// A transposed, padded copy of the images: [channels, batch, planes, lines, steps, columns of a
+/// step].
 struct TurnedImages {
   TurnedImages(const PlacedConvolution &place) : window(place.window) {
     const Window &w = window;
@@ -45,12 +45,12 @@ struct TurnedImages {
     return (plane * size[1] + row) * line + column % step * columns + column / step;
   }
 
-  /// So many columns of a step are written at a time.
+  /// Number of columns of a step that are written at a time.
   static constexpr int64_t mostOfPiece = 256;
   int64_t piecesOfLine() const { return (columns + mostOfPiece - 1) / mostOfPiece; }
   int64_t pieces() const { return channel / line * piecesOfLine(); }
 
-  /// Writes a piece of a line, of `channels` channels, from images with their channels last.
+  /// Writes a piece of a line for `channels` channels, from channels-last images.
   void turn(const float *from, int64_t piece, int64_t channels, float *to) const {
     const Window &w = window;
     int64_t firstColumn = piece % piecesOfLine() * mostOfPiece, i = piece / piecesOfLine();
@@ -66,7 +66,7 @@ struct TurnedImages {
     for (int64_t step = 0; step < w.stride[2]; ++step, to += columns) {
       if (!isMet[2][static_cast<size_t>(step)])
         continue;
-      int64_t begin = firstColumn, end = firstColumn; // of what lies inside
+      int64_t begin = firstColumn, end = firstColumn; // of the columns inside the image
       if (isInside) {
         begin = std::clamp(countBelow(w.padBefore[2] - step), firstColumn, lastColumn);
         end = std::clamp(countBelow(w.padBefore[2] + w.in[2] - step), begin, lastColumn);
@@ -82,15 +82,15 @@ struct TurnedImages {
     }
   }
 
-  /// How many multiples of the step lie in [0, bound).
+  /// Returns the number of multiples of the step in [0, bound).
   int64_t countBelow(int64_t bound) const {
     return bound <= 0 ? 0 : (bound + window.stride[2] - 1) / window.stride[2];
   }
 
   const Window &window;
-  Volume size; // with what windows reach beyond the image
+  Volume size; // including padding
   int64_t columns, line, image, channel;
-  std::array<std::vector<bool>, 3> isMet; // planes, lines and steps that windows look at
+  std::array<std::vector<bool>, 3> isMet; // planes, lines and steps that windows read
 };
 
 class TiledFilterGradient final : public ConvolutionPlan {
@@ -122,7 +122,7 @@ public:
 
   bool isWorthIt() const {
     constexpr int64_t fewestOfGroup = 4;
-    constexpr int64_t mostPadding = 16 << 20; // zeros that fill up panels
+    constexpr int64_t mostPadding = 16 << 20; // zeros that pad panels
     return (form.groups == 1 || channels >= fewestOfGroup) && rows() >= fewestRows &&
            (panels * columns() - channels) * form.groups * positions() <= mostPadding;
   }
@@ -162,11 +162,11 @@ private:
   const Volume &outSize() const { return form.place.window.out; }
   int64_t lines() const { return form.place.batch * outSize()[0] * outSize()[1]; }
   int64_t positions() const { return lines() * outSize()[2]; }
-  /// The first channel of a panel of a group.
+  /// Returns the first channel of a panel within its group.
   int64_t firstChannel(int64_t panel) const { return panel % panels * columns(); }
   int64_t width(int64_t panel) const { return std::min(columns(), channels - firstChannel(panel)); }
 
-  /// Writes positions [begin, end) of a panel, [positions, columns].
+  /// Packs positions [begin, end) of a panel, [positions, columns].
   void pack(const float *out, int64_t panel, int64_t begin, int64_t end, float *to) const {
     const float *from = out + panel / panels * channels + firstChannel(panel);
     to += (panel * positions() + begin) * columns();
@@ -176,7 +176,7 @@ private:
     }
   }
 
-  /// Some rows of the filter, some of its columns.
+  /// Computes one unit: some rows and some columns of the filter.
   void compute(int64_t unit, const float *image, const float *gradient, float *sums,
                float *filter) const {
     int64_t panel = unit / parts, part = unit % parts, group = panel / panels;
@@ -211,8 +211,8 @@ private:
                  [&](int64_t c) { return c * rows(); });
   }
 
-  /// Calls `visit(parts, first, length)` for all positions of the result, so many at a time as a
-  /// panel may have; each part has `length` of them.
+  /// Calls `visit(parts, first, length)` for all positions of the result, at most as many at a time
+  /// as a panel may have; each part has `length` positions.
   template <typename Visit> void forEachBlock(const Visit &visit) const {
     const Volume &size = outSize(), &stride = form.place.window.stride;
     std::array<TilePart, mostPositions> parts;
@@ -235,9 +235,9 @@ private:
 
   const ConvolutionForm form;
   const TurnedImages images;
-  const int64_t channels, depth;         // of a group: of the result, of the input
-  std::vector<int64_t> fromRows, toRows; // by channel of the input, then element of the window
-  int64_t panels, tiles;                 // of a group
+  const int64_t channels, depth;         // per group: of the result, of the input
+  std::vector<int64_t> fromRows, toRows; // by input channel, then window element
+  int64_t panels, tiles;                 // per group
   int64_t parts;                         // of the rows
   int vectors;
 };
@@ -245,7 +245,7 @@ private:
 } // namespace
 
 std::shared_ptr<const ConvolutionPlan> makeTiledFilterGradient(const ConvolutionForm &form) {
-  // Of the copy of the images, and of elements along one dimension.
+  // Limits for the copy of the images, and for elements along one dimension.
   constexpr int64_t mostElements = int64_t{1} << 30, mostOfOne = 1 << 22;
   const PlacedConvolution &c = form.place;
   const Window &w = c.window;

@@ -1,6 +1,6 @@
-// XlaConv and XlaConvV2: convolutions whose dimensions come in any order, with holes in input and
-// filter, in groups of the features or of the batch. The operands are brought to channels last, and
-// holes in the input and padding that cuts off are made by copying.
+// XlaConv and XlaConvV2: convolutions with dimensions in any order, with dilated inputs and
+// filters, and with feature groups or batch groups. The operands are converted to channels-last
+// layout; input dilation and negative padding are applied by copying.
 #include "treadle/kernels/ElementCopy.h"
 #include "treadle/kernels/arrays/DimensionNumbers.h"
 #include "treadle/kernels/arrays/Rearrange.h"
@@ -16,8 +16,8 @@
 namespace treadle {
 namespace {
 
-/// Where the dimensions of an operand are: of the input batch, space, features; of the filter
-/// space, input features, output features.
+/// The order of an operand's dimensions: batch, spatial, feature for the input; spatial, input
+/// feature, output feature for the filter.
 using Order = std::vector<int64_t>;
 
 struct XlaConvolution {
@@ -27,13 +27,14 @@ struct XlaConvolution {
   std::shared_ptr<const ConvolutionPlans> plans = std::make_shared<const ConvolutionPlans>();
 };
 
-/// What the node's inputs say of each spatial dimension, and how many groups there are.
+/// The parameters of each spatial dimension from the node's inputs, and the number of groups.
 struct Placement {
   std::vector<int64_t> strides, low, high, inputDilation, filterDilation;
   int64_t groups;
 };
 
-/// Channels are last: [batch, in...] with [window..., channels / groups, result's].
+/// The operands in channels-last layout: [batch, in...] with [window..., channels / groups, result
+/// channels].
 struct Operands {
   Tensor x, filter;
 };
@@ -42,7 +43,7 @@ struct Operands {
 
 constexpr int64_t mostSpacing = int64_t{1} << 31;
 
-/// Numbers of input `i`: one for each spatial dimension, or none where all are 1.
+/// Reads the numbers of input `i`: one per spatial dimension; none if all are 1.
 Expected<std::vector<int64_t>> spacings(OpContext &ctx, int i, size_t rank, std::string_view name) {
   std::vector<int64_t> list = rearrange::numbers(ctx.input(i));
   if (list.empty())
@@ -106,7 +107,7 @@ Expected<Tensor> inOrder(const Tensor &x, const Order &order, DType dtype, std::
   return castTo(TREADLE_TRY(rearrange::permuted(x, order)), dtype);
 }
 
-/// Makes holes, and padding that cuts off; padding that a window can have is left to it.
+/// Applies input dilation and negative padding; padding that a window supports stays in `place`.
 Expected<Tensor> padded(const Tensor &x, Placement &place) {
   auto isOne = [](int64_t n) { return n == 1; };
   auto isAdded = [](int64_t n) { return n >= 0; };
@@ -130,7 +131,7 @@ Expected<Tensor> padded(const Tensor &x, Placement &place) {
   return out;
 }
 
-/// Parts of the batch that get filters of their own become groups of channels.
+/// Converts batch groups to channel groups.
 Expected<Tensor> batchToChannels(const Tensor &x, int64_t groups) {
   if (groups == 1)
     return x;
@@ -218,7 +219,7 @@ void convolveByTaps(OpContext &ctx, const PlacedConvolution &c, int64_t groups, 
   });
 }
 
-/// Whether there was a plan for it.
+/// Runs the plan if there is one; returns whether there was.
 bool convolveByPlan(OpContext &ctx, const XlaConvolution &s, const PlacedConvolution &c,
                     int64_t groups, const float *in, const float *filter, float *out) {
   ConvolutionForm form{.place = c, .groups = groups};
@@ -276,12 +277,12 @@ void runConvolution(OpContext &ctx) {
     ctx.setOutput(0, std::move(*out));
 }
 
-/// Integers wrap around, which only unsigned ones may.
+/// Returns the unsigned type for integers, so that they wrap around.
 DType wrapping(DType dtype) {
   return dtype == DType::Int32 ? DType::UInt32 : dtype == DType::Int64 ? DType::UInt64 : dtype;
 }
 
-/// The message ConvolutionDimensionNumbers, whose fields are numbered from 3 on.
+/// Reads the message ConvolutionDimensionNumbers, whose fields are numbered from 3 on.
 bool readOrders(std::string_view bytes, XlaConvolution &s) {
   std::vector<int64_t> fields[12], *places[12];
   for (size_t i = 0; i < 12; ++i)
@@ -289,7 +290,7 @@ bool readOrders(std::string_view bytes, XlaConvolution &s) {
   if (!readDimensionNumbers(bytes, places))
     return false;
   auto order = [&](std::initializer_list<size_t> numbers) {
-    Order list; // a number that isn't stated is 0
+    Order list; // unstated numbers are 0
     for (size_t number : numbers) {
       const std::vector<int64_t> &field = fields[number - 1];
       bool isSpatial = number == 6 || number > 10;
