@@ -45,7 +45,7 @@ std::optional<Tensors> ElementFunction::callWhole(OpContext &ctx, const Plan &pl
   for (Tensor &result : results) {
     if (std::ranges::equal(result.dims(), dims))
       continue;
-    // Of arguments that are one element each, or none.
+    // All arguments have one element, or there are none.
     auto whole = ctx.check(result.count() == product(dims) ? result.withDims(dims)
                                                            : rearrange::filled(result, dims));
     if (!whole)

@@ -1,4 +1,4 @@
-// Internal to the folder: functions of scalars that ops call for all elements of tensors.
+// Internal to the folder: scalar functions that ops apply to all elements of tensors.
 #pragma once
 
 #include "treadle/runtime/FunctionOps.h"
@@ -8,19 +8,19 @@ namespace treadle {
 
 using Tensors = std::vector<Tensor>;
 
-/// A function of scalars. One that is made of elementwise ops is called with whole tensors, any
-/// other with scalars, for each element.
+/// A scalar function. A function of elementwise ops only is called with whole tensors, any other
+/// once per element with scalars.
 struct ElementFunction {
   Caller caller;
   Callee callee;
   bool isElementwise;
 
-  /// The function that the attribute `attr` names; `results` are the types of what it gives.
+  /// Returns the function that the attribute `attr` names; `results` are its result types.
   static Expected<ElementFunction> of(const NodeSpec &spec, std::string_view attr,
                                       std::vector<ValueType> results, FunctionLibrary *library);
 
-  /// The function for all elements; arguments are of the shape `dims`, or of one element. Nothing,
-  /// having failed.
+  /// Applies the function to all elements. The arguments have the shape `dims` or one element.
+  /// Returns nullopt, with ctx failed, on errors.
   std::optional<Tensors> call(OpContext &ctx, Tensors args, Dims dims, size_t numResults) const;
 
 private:

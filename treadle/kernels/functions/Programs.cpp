@@ -1,11 +1,11 @@
-// XlaCallModule: what is left of these nodes where no function could be made of their program.
+// XlaCallModule nodes whose program couldn't be converted to a function.
 #include "treadle/kernels/functions/Families.h"
 
 namespace treadle {
 namespace {
 
-/// A session has made functions of all programs that can be read, and noted what is wrong with
-/// others (NodeSpec::problem).
+/// The session converts all valid programs to functions, and records the errors of the others
+/// (NodeSpec::problem).
 Expected<BoundKernel> bindProgram(const BindContext &) {
   return Unexpected(invalidArgument("its program: no function was made of it"));
 }

@@ -1,6 +1,6 @@
-// Functions over rows. BatchFunction calls one with whole batches: TensorFlow joins what concurrent
-// runs pass to it; here each run is a batch of its own, filled up to a size that is allowed.
-// MapDefun calls one with each row.
+// Functions over rows. BatchFunction calls its function with whole batches: TensorFlow merges the
+// inputs of concurrent runs into one batch; here each run is a batch of its own, padded to an
+// allowed size. MapDefun calls its function once per row.
 #include "treadle/runtime/FunctionOps.h"
 #include "treadle/tensor/Resource.h"
 
@@ -10,7 +10,7 @@
 namespace treadle {
 namespace {
 
-/// to[at...] = from[begin, begin + count), of one dtype.
+/// Copies to[at...] = from[begin, begin + count), of one dtype.
 void copyElements(Tensor &to, int64_t at, const Tensor &from, int64_t begin, int64_t count) {
   auto copy = [&]<typename T>() { std::copy_n(from.data<T>() + begin, count, to.data<T>() + at); };
   switch (from.dtype()) {
@@ -30,7 +30,8 @@ void copyElements(Tensor &to, int64_t at, const Tensor &from, int64_t begin, int
 
 std::vector<int64_t> dimsOf(const Tensor &t) { return {t.dims().begin(), t.dims().end()}; }
 
-/// The number of rows of the first `count` inputs, if it is one.
+/// Returns the number of rows that the first `count` inputs have in common; an error if they
+/// differ.
 Expected<int64_t> commonRows(OpContext &ctx, int count) {
   for (int i = 0; i < count; ++i) {
     const Tensor &t = ctx.input(i);
@@ -44,7 +45,7 @@ Expected<int64_t> commonRows(OpContext &ctx, int count) {
 
 // --- BatchFunction -----------------------------------------------------------------------------
 
-/// `t` with its first row again and again until there are `rows`; zeros where it has none.
+/// Pads `t` to `rows` rows by repeating its first row; with zeros if it has no rows.
 Expected<Tensor> filledUp(const Tensor &t, int64_t rows) {
   std::vector<int64_t> dims = dimsOf(t);
   dims[0] = rows;
@@ -61,8 +62,8 @@ Expected<Tensor> filledUp(const Tensor &t, int64_t rows) {
 }
 
 struct FillState {
-  std::vector<int64_t> allowed; // sizes, rising
-  int64_t largest;              // that a run may pass; 0: any
+  std::vector<int64_t> allowed; // batch sizes, ascending
+  int64_t largest;              // of a run's batch; 0: unlimited
 };
 
 void fillBatch(OpContext &ctx) {
@@ -81,7 +82,7 @@ void fillBatch(OpContext &ctx) {
   }
 }
 
-// Inputs: what was passed, what it was filled up to, and the function's results.
+// Inputs: the original tensors, the padded ones, and the function's results.
 void cutBatch(OpContext &ctx) {
   const Tensor &passed = ctx.input(0), &whole = ctx.input(1);
   if (passed.rank() == 0 || whole.rank() == 0 || passed.dim(0) > whole.dim(0))
@@ -107,19 +108,19 @@ void cutBatch(OpContext &ctx) {
 struct MapState {
   Caller caller;
   Callee function;
-  int rowInputs; // inputs that are given row by row; what comes after is given whole
+  int rowInputs; // number of inputs passed row by row; the others are passed whole
   std::vector<PartialShape> shapes;
   std::vector<ValueType> outputTypes;
 };
 
-/// Puts row `row` into output `i`, which the first one makes.
+/// Writes row `row` of output `i`, which the first row allocates.
 Expected<void> putRow(OpContext &ctx, int i, const Tensor &value, int64_t row, int64_t rows) {
   const auto &shapes = ctx.state<MapState>().shapes;
   std::vector<int64_t> dims = dimsOf(value);
   bool isDeclared = i >= std::ssize(shapes) || shapes[i].accepts(dims);
   dims.insert(dims.begin(), rows);
   if (row == 0 && isDeclared && !ctx.allocateOutput(i, value.dtype(), dims))
-    return {}; // having failed
+    return {}; // ctx has failed
   Tensor &out = ctx.output(i);
   if (!isDeclared || !std::ranges::equal(out.dims(), dims))
     return Unexpected(invalidArgument(

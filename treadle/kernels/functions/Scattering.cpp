@@ -1,5 +1,5 @@
-// XlaScatter and XlaSelectAndScatter: elements that go to computed places, combined with what is
-// there by a function.
+// XlaScatter and XlaSelectAndScatter: elements are written to computed positions, combined with the
+// existing ones by a function.
 #include "treadle/kernels/arrays/DimensionNumbers.h"
 #include "treadle/kernels/arrays/Rearrange.h"
 #include "treadle/kernels/functions/ElementFunction.h"
@@ -14,7 +14,7 @@ using namespace rearrange;
 
 namespace {
 
-/// Goes through all indices of a shape in order.
+/// Iterates over all indices of a shape in row-major order.
 class Counter {
 public:
   explicit Counter(std::vector<int64_t> dims)
@@ -36,7 +36,7 @@ private:
   bool isOver;
 };
 
-/// The elements `from[places[i]]`, or with `puts` the other way round.
+/// Gathers the elements `from[places[i]]`, or scatters them if `puts`.
 void movePlaces(const Tensor &t, void *elements, std::span<const int64_t> places, bool puts) {
   auto move = [&]<typename T>(T) {
     auto *there = static_cast<T *>(const_cast<void *>(t.raw())), *here = static_cast<T *>(elements);
@@ -67,8 +67,9 @@ Expected<Tensor> taken(const Tensor &t, std::span<const int64_t> places) {
   return out;
 }
 
-/// target[to[i]] = f(target[to[i]], source[from[i]]), in order where places stand several times:
-/// what stands once or for the first time goes at once, then the second times, and so on.
+/// Computes target[to[i]] = f(target[to[i]], source[from[i]]), in order for repeated positions:
+/// first the first occurrences of all positions with one call, then the second occurrences, and so
+/// on.
 bool combineAt(OpContext &ctx, const ElementFunction &f, Tensor &target,
                std::span<const int64_t> to, const Tensor &source, std::span<const int64_t> from) {
   std::vector<std::vector<size_t>> rounds;
@@ -105,7 +106,7 @@ template <typename T> T plus(T a, T b) {
     return a + b;
 }
 
-/// The same for sums, without calls; false if the dtype isn't there.
+/// Same for sums, without calls; false if the dtype isn't supported.
 bool addAt(Tensor &target, std::span<const int64_t> to, const Tensor &source,
            std::span<const int64_t> from) {
   auto add = [&]<typename T>(T) {
@@ -142,16 +143,17 @@ struct ScatterNumbers {
 struct ScatterState {
   ElementFunction function;
   ScatterNumbers numbers;
-  Combination combination; // Sum, Second: the function needn't be called
+  Combination combination; // for Sum and Second the function needn't be called
 };
 
 bool contains(const std::vector<int64_t> &list, int64_t value) {
   return std::ranges::find(list, value) != list.end();
 }
 
-/// The indices with their vectors last, which may be left out where they have one element.
+/// The indices with the index vectors in the last dimension, which may be omitted if they have one
+/// element.
 struct IndexVectors {
-  std::vector<int64_t> dims; // without the vectors
+  std::vector<int64_t> dims; // without the index vectors
   std::vector<int64_t> strides;
   int64_t vectorStride = 0, vectorSize = 1;
 
@@ -190,7 +192,7 @@ Expected<void> checkScatter(const ScatterNumbers &n, const Tensor &x, const Inde
   return {};
 }
 
-/// For each element of the updates that has a place: that place, and where the element is.
+/// For each in-range element of the updates: its position in the operand and in the updates.
 struct Places {
   std::vector<int64_t> to, from;
 };
@@ -230,7 +232,7 @@ Expected<Places> placesOf(const ScatterNumbers &n, const Tensor &x, const Tensor
       int64_t dim = n.indicesBatching[k];
       start[n.inputBatching[k]] = at[static_cast<size_t>(dim - (dim > vectorDim))];
     }
-    // A window that isn't inside as a whole is left out.
+    // Windows that aren't completely inside are skipped.
     int64_t toBase = 0;
     bool isInside = true;
     for (int d = 0; d < x.rank(); ++d) {
@@ -282,10 +284,10 @@ struct SelectAndScatterState {
   ElementFunction select, scatter;
 };
 
-/// For each window the element that `select` prefers over the others.
+/// For each window, the element that `select` prefers to the others.
 struct Choices {
   std::vector<int64_t> dims;
-  std::vector<int64_t> places; // in the operand; -1 for a window that is all padding
+  std::vector<int64_t> places; // in the operand; -1 for a window that covers only padding
   std::vector<int64_t> offsets;
 };
 

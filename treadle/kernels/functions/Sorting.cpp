@@ -1,8 +1,8 @@
-// XlaVariadicSort: rows sorted by a comparator; XlaSort and XlaKeyValueSort: by their elements.
-// Runs of 1, 2, 4, ... elements are merged; where an element goes in a merge is found by bisection,
-// for all elements of all runs at once, so that the comparator is called with whole tensors a
-// logarithmic number of times. It is stable. Where the library knows which keys the comparator
-// compares, these become whole numbers that are in the same order, and are sorted without it.
+// XlaVariadicSort sorts rows by a comparator; XlaSort and XlaKeyValueSort by the elements. A stable
+// merge sort: runs of 1, 2, 4, ... elements are merged, and the position of each element in a merge
+// is found by binary search, for all elements of all runs at once, so that the comparator is called
+// with whole tensors a logarithmic number of times. If the keys that the comparator compares are
+// known, they are mapped to integers of the same order, which are sorted without calls.
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/arrays/Rearrange.h"
 #include "treadle/kernels/functions/ElementFunction.h"
@@ -21,7 +21,7 @@ using namespace rearrange;
 
 namespace {
 
-/// `t` (one dimension) in another order.
+/// Returns the elements of `t` (one dimension) in another order.
 Expected<Tensor> reordered(const Tensor &t, const std::vector<int64_t> &order) {
   Tensor out = TREADLE_TRY(Tensor::make(t.dtype(), {std::ssize(order)}));
   auto take = [&]<typename T>(T) {
@@ -52,7 +52,7 @@ Expected<Tensor> reordered(const Tensor &t, const std::vector<int64_t> &order) {
   return out;
 }
 
-/// Sorts rows of `length` elements that lie one after another in each of `columns`.
+/// Sorts adjacent rows of `length` elements in each of `columns`.
 class Sorter {
 public:
   Sorter(OpContext &ctx, const ElementFunction &less, Tensors columns, int64_t length)
@@ -67,7 +67,7 @@ public:
   }
 
 private:
-  /// One element's search in the run beside its own.
+  /// The binary search of one element in the adjacent run.
   struct Search {
     int64_t element, low, high;
     bool isLeft; // the element's run is the left one of the two
@@ -90,7 +90,7 @@ private:
     std::vector<int64_t> order(total);
     std::iota(order.begin(), order.end(), 0);
     for (size_t i = 0; i < searches.size(); ++i) {
-      // Elements of the other run that come first move it up (or, from the right, down).
+      // Elements of the other run that precede it move it up (or, from the right, down).
       const Search &s = searches[i];
       int64_t other = open[i].low;
       int64_t before = s.low - other;
@@ -107,8 +107,8 @@ private:
     return true;
   }
 
-  /// A left element goes before those of the right run that aren't less than it; a right one after
-  /// those of the left run that it isn't less than.
+  /// An element of the left run goes before those of the right run that aren't less than it; one of
+  /// the right run goes after those of the left run that it isn't less than.
   bool bisect(std::vector<Search> &searches) {
     std::vector<size_t> active(searches.size());
     std::iota(active.begin(), active.end(), 0);
@@ -153,13 +153,13 @@ private:
 // --- sorting by keys ---------------------------------------------------------------------------
 
 struct SortState {
-  std::optional<ElementFunction> less; // none: the first column's total order
+  std::optional<ElementFunction> less; // none: total order of the first column
   std::optional<ElementFunction>
-      keys;                       // of the rows, strongest first; none: the comparator is called
-  std::vector<bool> isDescending; // for each key
+      keys;                       // of the rows, most significant first; none: call the comparator
+  std::vector<bool> isDescending; // per key
 };
 
-/// Bits of a float in the order of the numbers.
+/// Maps the bits of a float to an integer of the same order.
 template <typename Bits> uint64_t floatCode(Bits bits, Bits nan, bool isTotal) {
   constexpr Bits sign = Bits(1) << (8 * sizeof(Bits) - 1);
   if (!isTotal) {
@@ -176,7 +176,7 @@ template <typename Bits> uint64_t signedCode(Bits bits) {
   return static_cast<Bits>(bits ^ (Bits(1) << (8 * sizeof(Bits) - 1)));
 }
 
-/// Whole numbers in the order of the elements; nothing for types that have no order here.
+/// Maps the elements to integers of the same order; nullopt for unsupported types.
 std::optional<std::vector<uint64_t>> codesOf(const Tensor &t, bool isTotal) {
   std::vector<uint64_t> codes(static_cast<size_t>(t.count()));
   auto fill = [&]<typename Bits>(Bits, auto code) {
@@ -185,7 +185,7 @@ std::optional<std::vector<uint64_t>> codesOf(const Tensor &t, bool isTotal) {
       codes[i] = code(from[i]);
     return std::move(codes);
   };
-  // A NaN is what is beyond infinity.
+  // Bit patterns beyond infinity are NaN.
   auto real = [&]<typename Bits>(Bits infinity) {
     return fill(Bits{}, [=](Bits bits) { return floatCode(bits, infinity, isTotal); });
   };
@@ -224,9 +224,9 @@ std::optional<std::vector<uint64_t>> codesOf(const Tensor &t, bool isTotal) {
   }
 }
 
-using Codes = std::vector<std::vector<uint64_t>>; // of each key, strongest first
+using Codes = std::vector<std::vector<uint64_t>>; // per key, most significant first
 
-/// Orders a short row.
+/// Sorts a short row by comparisons.
 void orderByComparing(const Codes &codes, std::span<int64_t> row) {
   std::ranges::sort(row, [&](int64_t a, int64_t b) {
     for (const std::vector<uint64_t> &code : codes)
@@ -236,8 +236,8 @@ void orderByComparing(const Codes &codes, std::span<int64_t> row) {
   });
 }
 
-/// Orders rows by the bytes of their codes, the least significant first. Each pass keeps the order
-/// of the one before; bytes that all elements have alike need none.
+/// Radix sort of rows by the bytes of their codes, least significant first. Each pass is stable;
+/// bytes that are the same in all elements are skipped.
 class RadixSorter {
 public:
   explicit RadixSorter(size_t length) : items(length), next(length) {}
@@ -281,10 +281,9 @@ private:
   std::vector<Item> items, next;
 };
 
-/// The order of the elements of each row, by the codes of all keys. Equal elements stay as they
-/// are.
+/// Returns the order of the elements of each row by the codes of all keys. Stable.
 std::vector<int64_t> orderBy(const Codes &codes, int64_t length) {
-  constexpr int64_t longestCompared = 96; // beyond which counting bytes pays
+  constexpr int64_t longestCompared = 96; // beyond which counting bytes pays off
   std::vector<int64_t> order(codes[0].size());
   std::iota(order.begin(), order.end(), 0);
   RadixSorter radix(length > longestCompared ? static_cast<size_t>(length) : 0);
@@ -298,7 +297,7 @@ std::vector<int64_t> orderBy(const Codes &codes, int64_t length) {
   return order;
 }
 
-/// What rows are ordered by; nothing, having failed.
+/// Returns the sort keys; nullopt, with ctx failed, on errors.
 std::optional<Tensors> keysOf(OpContext &ctx, const SortState &state, const Tensors &columns) {
   if (!state.keys)
     return Tensors{columns[0]};
@@ -309,7 +308,7 @@ std::optional<Tensors> keysOf(OpContext &ctx, const SortState &state, const Tens
   return state.keys->call(ctx, std::move(rows), Dims(&count, 1), state.isDescending.size());
 }
 
-/// Sorts by keys; false where the comparator has to be called, or the op has failed.
+/// Sorts by keys; false if the comparator must be called, or ctx has failed.
 bool sortByKeys(OpContext &ctx, const SortState &state, Tensors &columns, int64_t length) {
   std::optional<Tensors> keys = keysOf(ctx, state, columns);
   if (!keys)
@@ -333,7 +332,7 @@ bool sortByKeys(OpContext &ctx, const SortState &state, Tensors &columns, int64_
   return true;
 }
 
-/// The columns in order; nothing, having failed.
+/// Returns the sorted columns; nullopt, with ctx failed, on errors.
 std::optional<Tensors> sorted(OpContext &ctx, Tensors columns, int64_t length) {
   const auto &state = ctx.state<SortState>();
   if ((state.keys || !state.less) && columns[0].count() > 0) {
@@ -343,7 +342,7 @@ std::optional<Tensors> sorted(OpContext &ctx, Tensors columns, int64_t length) {
       return std::nullopt;
   }
   if (!state.less)
-    return columns; // of no elements
+    return columns; // no elements
   return Sorter(ctx, *state.less, std::move(columns), length).run();
 }
 
@@ -358,7 +357,7 @@ void runSort(OpContext &ctx) {
     axis += first.rank();
   if (axis < 0 || axis >= first.rank())
     return ctx.fail(invalidArgument("dimension ", axis, " is not in [0, ", first.rank(), ")"));
-  // The axis last, so that rows lie together.
+  // Moves the axis to the end, so that rows are contiguous.
   std::vector<int64_t> order, back(first.rank());
   for (int64_t d = 0; d < first.rank(); ++d)
     if (d != axis)
@@ -389,7 +388,7 @@ void runSort(OpContext &ctx) {
   }
 }
 
-/// Rows in the total order of the first input.
+/// Sorts rows in the total order of the first input.
 Expected<BoundKernel> bindSort(const BindContext &node) {
   DType dtype = node.inputTypes[0];
   if (Expected<Tensor> none = Tensor::make(dtype, {0}); !none || !codesOf(*none, true))

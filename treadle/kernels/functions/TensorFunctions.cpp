@@ -1,6 +1,6 @@
-// Ops whose functions say what to do with two elements: reductions, windows, scatters, sorts, as
-// XLA has them. A function that is made of elementwise ops is called with whole
-// tensors, a logarithmic number of times; any other with scalars, for each element.
+// Ops whose functions combine two elements: XLA's reductions, windows, scatters and sorts. A
+// function of elementwise ops only is called with whole tensors, a logarithmic number of times; any
+// other once per element with scalars.
 #include "treadle/kernels/functions/TensorFunctions.h"
 #include "treadle/kernels/arrays/Rearrange.h"
 #include "treadle/kernels/functions/ElementFunction.h"
@@ -26,7 +26,7 @@ struct ReduceState {
   std::vector<int64_t> dimensions;
 };
 
-/// The rows of each tensor ([n, ...]) combined in order, adjacent ones first, until one is left.
+/// Combines adjacent rows of each tensor ([n, ...]) in order, until one row is left.
 bool reduceRows(OpContext &ctx, const ElementFunction &f, Tensors &rows) {
   size_t k = rows.size();
   while (rows[0].dim(0) > 1) {
@@ -34,7 +34,7 @@ bool reduceRows(OpContext &ctx, const ElementFunction &f, Tensors &rows) {
     Tensors args(2 * k);
     for (size_t i = 0; i < k; ++i)
       for (int side = 0; side < 2; ++side) {
-        // Rows 0, 2, 4, ... and 1, 3, 5, ...
+        // The even rows (0, 2, 4, ...) and the odd rows (1, 3, 5, ...).
         auto half = ctx.check(along(rows[i], 0, side, pairs, 2));
         if (!half)
           return false;
@@ -105,11 +105,11 @@ void runReduce(OpContext &ctx) {
 
 // --- windows -----------------------------------------------------------------------------------
 
-/// Combines, at every place of `axis`, the `size` elements from there on that are `step` apart:
-/// runs of 1, 2, 4, ... elements are made once and joined.
+/// Combines the `size` elements at distance `step` from each position of `axis`: runs of 1, 2, 4,
+/// ... elements are computed once and joined.
 std::optional<Tensor> slide(OpContext &ctx, const ElementFunction &f, const Tensor &x, int axis,
                             int64_t size, int64_t step) {
-  Tensor run = x, joined; // `run` covers `length` elements from each place
+  Tensor run = x, joined; // `run` covers `length` elements from each position
   int64_t length = 1, covered = 0;
   auto combine = [&](const Tensor &a, const Tensor &b, int64_t shift) -> std::optional<Tensor> {
     int64_t count = std::min(a.dim(axis), b.dim(axis) - shift);
@@ -145,8 +145,8 @@ std::optional<Tensor> slide(OpContext &ctx, const ElementFunction &f, const Tens
   }
 }
 
-/// Combines the places of a small window one after another, in the order of their numbers: as few
-/// calls as sliding, and sums as others round them.
+/// Combines the elements of a small window one after another, in row-major order: as few calls as
+/// sliding windows, and the same rounding as in other implementations.
 void reduceSmallWindow(OpContext &ctx, const Tensor &x, std::span<const int64_t> window,
                        std::span<const int64_t> stride, std::span<const int64_t> dilation,
                        int64_t places) {

@@ -1,4 +1,4 @@
-// Internal to the folder: ops of XLA whose functions say what to do with two elements.
+// Internal to the folder: XLA ops whose functions combine two elements.
 #pragma once
 
 #include "treadle/runtime/Plan.h"

@@ -1,4 +1,4 @@
-// Counts of small integers: Bincount and its dense, sparse and ragged forms; and Bucketize.
+// Counts of small integers: Bincount with its dense, sparse and ragged forms, and Bucketize.
 #include "treadle/kernels/reductions/SegmentRows.h"
 
 #include <algorithm>
@@ -8,11 +8,11 @@ namespace treadle {
 namespace {
 
 struct BincountState {
-  bool isBinary; // only whether a number occurs
+  bool isBinary; // 1 if a number occurs, instead of its count
 };
 
-/// Adds to `bins` for each value; values beyond the last bin are left out. Weights may be null:
-/// ones.
+/// Adds the weight of each value to its bin, and ignores values beyond the last bin. Null weights
+/// count as ones.
 template <typename T> struct Bins {
   T *counts;
   int64_t size;
@@ -26,7 +26,7 @@ template <typename T> struct Bins {
   }
 };
 
-// Weights go with the values, or there are none.
+// Checks that there is one weight per value, or none at all.
 bool checkWeights(OpContext &ctx, const Tensor &values, const Tensor &weights) {
   if (weights.count() == 0 || std::ranges::equal(weights.dims(), values.dims()))
     return true;
@@ -60,7 +60,8 @@ bool readSize(OpContext &ctx, int i, int64_t &size) {
   return false;
 }
 
-// Checks what all have in common, and makes the bins: a vector, or one for each of `rows`.
+// Checks the inputs that all variants share, and allocates the bins: a vector, or one for each of
+// `rows`.
 template <typename T>
 bool makeBins(OpContext &ctx, int first, int64_t rows, bool isVector, Bins<T> &bins) {
   const Tensor values = ctx.input(first), weights = ctx.input(ctx.numInputs() - 1);
@@ -82,7 +83,8 @@ template <typename T> const T *weightAt(const Tensor &weights, int64_t i) {
   return weights.count() ? weights.data<T>() + i : nullptr;
 }
 
-// Inputs: values, size, weights. Bincount counts all, DenseBincount each row of a matrix.
+// Inputs: values, size, weights. Bincount counts all values, DenseBincount those of each row of a
+// matrix.
 template <bool countsRows> struct DenseOf {
   template <typename T> struct Kernel {
     static void run(OpContext &ctx) {

@@ -1,4 +1,4 @@
-// Running sums, products and log-sums along an axis.
+// Cumulative sums, products and log-sum-exps along an axis.
 #include "treadle/kernels/ElementCopy.h"
 #include "treadle/kernels/RunningTotal.h"
 #include "treadle/kernels/elementwise/Elementwise.h"
@@ -10,7 +10,7 @@ namespace treadle {
 namespace {
 
 struct CumulativeState {
-  bool isExclusive; // element i gets what comes before it
+  bool isExclusive; // element i excludes itself
   bool isReverse;
 };
 
@@ -21,7 +21,7 @@ template <typename T> struct RunningSum {
   RunningTotal<T> total;
 };
 
-/// Floats of up to 32 bits are multiplied as doubles: each product rounds the result.
+/// Floats of up to 32 bits are multiplied as doubles, since each product is rounded.
 template <typename T> struct RunningProduct {
   using Wide = std::conditional_t<isRealFloat<T>, double, T>;
 
@@ -33,7 +33,7 @@ template <typename T> struct RunningProduct {
   Wide product{1};
 };
 
-/// log(sum of exp(x)), as the largest x and the sum of exp(x - largest).
+/// log(sum of exp(x)), kept as the largest x and the sum of exp(x - largest).
 template <typename T> struct RunningLogSum {
   using C = Computed<T>;
 
@@ -61,12 +61,12 @@ template <typename T> struct RunningLogSum {
   RunningTotal<C> sum;
 };
 
-/// The tensor as [outer, length, inner], with `length` the axis.
+/// The shape of the tensor as [outer, length, inner], where `length` is the axis.
 struct Axis {
   int64_t outer, length, inner;
 };
 
-/// Along the axis, `width` neighbours at a time.
+/// Accumulates along the axis, `width` adjacent elements at a time.
 template <typename Op, typename T>
 void accumulateSome(const T *x, T *out, int64_t length, int64_t step, int64_t width,
                     bool isExclusive, Op *running) {
@@ -85,7 +85,7 @@ void accumulateSome(const T *x, T *out, int64_t length, int64_t step, int64_t wi
 
 template <typename Op, typename T>
 void accumulate(const T *x, T *out, const Axis &axis, const CumulativeState &s) {
-  constexpr int64_t most = (16 << 10) / sizeof(Op); // half of a small first-level cache
+  constexpr int64_t most = (16 << 10) / sizeof(Op); // half of a small L1 cache
   int64_t step = s.isReverse ? -axis.inner : axis.inner;
   for (int64_t o = 0; o < axis.outer; ++o) {
     int64_t at = o * axis.length * axis.inner + (s.isReverse ? (axis.length - 1) * axis.inner : 0);

@@ -1,4 +1,4 @@
-// What debuggers want to know of a tensor: how many elements are odd, and where they range.
+// Tensor statistics for debuggers: numbers of NaN, infinite and other elements, and ranges.
 
 #include <algorithm>
 #include <array>
@@ -12,7 +12,7 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 using DebuggedTypes = Join<RealTypes, TypeList<bool>>;
 
-/// How many elements there are of each kind. What is at a bound or beyond counts as infinite.
+/// The number of elements of each kind. Values at or beyond a bound count as infinite.
 struct Census {
   int64_t nans = 0, lows = 0, negative = 0, zeros = 0, positive = 0, highs = 0;
 
@@ -49,7 +49,7 @@ struct Bounds {
   float lower, upper;
 };
 
-/// Smallest, largest, mean and variance of the finite elements.
+/// Returns the minimum, maximum, mean and variance of the finite elements.
 template <typename T> std::array<double, 4> rangeOf(const Tensor &t) {
   double min = infinity, max = -infinity, sum = 0, count = 0, squares = 0;
   auto forEachFinite = [&](auto visit) {
@@ -76,7 +76,7 @@ template <typename T> struct Summarize {
     auto [lower, upper] = ctx.state<Bounds>();
     Census c = censusOf<T>(in, lower, upper);
     auto [min, max, mean, variance] = rangeOf<T>(in);
-    std::vector<double> summary{1}; // has a value
+    std::vector<double> summary{1}; // the tensor has a value
     for (int64_t count : {in.count(), c.nans, c.lows, c.negative, c.zeros, c.positive, c.highs})
       summary.push_back(static_cast<double>(count));
     summary.insert(summary.end(), {min, max, mean, variance, static_cast<double>(in.dtype()),
@@ -99,7 +99,7 @@ Expected<BoundKernel> bindSummarize(const BindContext &node) {
 
 // --- DebugNumericSummaryV2 ---------------------------------------------------------------------
 
-/// What is told of a tensor whose number is `id`.
+/// Computes the debug output of a tensor with identifier `id`.
 using Tell = std::vector<double> (*)(const Tensor &, const Census &, double id);
 
 double number(int64_t value) { return static_cast<double>(value); }
@@ -112,7 +112,7 @@ std::vector<double> concise(const Tensor &t, const Census &c, double id) {
 }
 std::vector<double> full(const Tensor &t, const Census &c, double id) {
   return {id,
-          -1, // the device
+          -1, // device id
           static_cast<double>(t.dtype()),
           number(t.rank()),
           number(t.count()),
@@ -123,7 +123,7 @@ std::vector<double> full(const Tensor &t, const Census &c, double id) {
           number(c.zeros),
           number(c.positive)};
 }
-// Of the dimensions the last six.
+// Reports the last six dimensions.
 std::vector<double> shape(const Tensor &t, const Census &, double id) {
   constexpr size_t room = 6;
   std::vector<double> told{id, static_cast<double>(t.dtype()), number(t.rank()), number(t.count())};

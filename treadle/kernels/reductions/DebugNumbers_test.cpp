@@ -1,4 +1,4 @@
-// Tests of what debuggers are told; values are TensorFlow's.
+// Debug outputs of tensors; the expected values are TensorFlow's.
 #include "treadle/kernels/KernelTest.h"
 
 #include <cmath>

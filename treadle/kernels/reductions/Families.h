@@ -1,24 +1,23 @@
-// Many elements become few: sums and extremes over axes and over segments, running ones, counts,
-// the largest, tests of numbers.
+// Reductions: over axes and segments, cumulative ones, counts, top-k, and numeric checks.
 #include "treadle/runtime/Kernel.h"
 
-/// Counts of small integers: Bincount and its dense, sparse and ragged forms; and Bucketize.
+/// Counts of small integers: Bincount with its dense, sparse and ragged forms, and Bucketize.
 TREADLE_FAMILY(bincountKernels)
-/// Running sums, products and log-sums along an axis.
+/// Cumulative sums, products and log-sum-exps along an axis.
 TREADLE_FAMILY(cumulativeKernels)
-/// What debuggers want to know of a tensor: how many elements are odd, and where they range.
+/// Tensor statistics for debuggers: numbers of NaN, infinite and other elements, and ranges.
 TREADLE_FAMILY(debugNumberKernels)
-/// CheckNumerics, and counts and places: histograms of values, and flat indices as coordinates.
+/// CheckNumerics, histograms of values, and the conversion of flat indices to coordinates.
 TREADLE_FAMILY(numericCheckKernels)
 /// Reductions over axes.
 TREADLE_FAMILY(reductionKernels)
-/// ArgMax, ArgMin and own ones: where along an axis the first extreme element is.
+/// ArgMax, ArgMin, _ArgMax and _ArgMin: the index of the first extreme element along an axis.
 TREADLE_FAMILY(reductionArgKernels)
-/// Sums, products and extremes of the rows of a tensor that share a segment id: SegmentX with
-/// sorted ids, UnsortedSegmentX with ids in any order and of any rank.
+/// Sums, products and extremes of the rows that share a segment id: SegmentX with sorted ids,
+/// UnsortedSegmentX with ids in any order and of any rank.
 TREADLE_FAMILY(segmentKernels)
-/// Elements of rows by their order: the nth, approximately the largest (which are the largest
-/// here), the nearest points; and the falling sequence that is nearest to a row.
+/// Selection by order within rows: the nth element, approximate top-k (exact here), the nearest
+/// points; and isotonic regression.
 TREADLE_FAMILY(selectionKernels)
 /// The largest elements of rows, and whether a target is among them.
 TREADLE_FAMILY(topKKernels)

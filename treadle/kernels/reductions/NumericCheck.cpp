@@ -1,4 +1,4 @@
-// CheckNumerics, and counts and places: histograms of values, and flat indices as coordinates.
+// CheckNumerics, histograms of values, and the conversion of flat indices to coordinates.
 #include "treadle/kernels/ElementCopy.h"
 #include "treadle/kernels/elementwise/Elementwise.h"
 
@@ -12,7 +12,7 @@ namespace {
 
 struct CheckState {
   std::string message;
-  bool tellsSigns; // of infinities
+  bool tellsSigns; // distinguishes the signs of infinities
 };
 
 struct Odd {
@@ -81,7 +81,7 @@ bool checkUnravelled(OpContext &ctx, const DimVector &dims) {
   return true;
 }
 
-// Inputs: indices, a scalar or a vector, and the dimensions that they count through.
+// Inputs: indices (a scalar or a vector), and the dimensions of the shape.
 template <typename T> struct UnravelIndex {
   static void run(OpContext &ctx) {
     const Tensor indices = ctx.input(0);
@@ -132,11 +132,11 @@ bool checkHistogram(OpContext &ctx, int64_t &bins) {
   return false;
 }
 
-// Inputs: values, their range, the number of bins. What is outside falls into the outer bins.
+// Inputs: values, their range, the number of bins. Values out of range fall into the outer bins.
 template <typename T> struct Histogram {
   static int64_t binOf(T value, T low, double step, int64_t bins) {
     double at = std::floor((static_cast<double>(value) - static_cast<double>(low)) / step);
-    // Written so that NaN falls into the first bin.
+    // The comparison puts NaN into the first bin.
     return at > 0 ? static_cast<int64_t>(std::min(at, static_cast<double>(bins - 1))) : 0;
   }
 

@@ -1,5 +1,5 @@
 // Reductions over axes. The dimensions are merged into groups that are alternately kept and
-// reduced; the input is then read once, in order, a run of the innermost group at a time.
+// reduced; the input is then read once, in order, one run of the innermost group at a time.
 #include "treadle/kernels/elementwise/Elementwise.h"
 
 #include <algorithm>
@@ -11,20 +11,20 @@ namespace {
 
 // --- what is reduced ---------------------------------------------------------------------------
 
-/// Runs of neighbouring dimensions, outermost first, every second one reduced.
+/// The groups: adjacent dimensions merged, outermost first, every second one reduced.
 struct Groups {
   static constexpr int maxRank = 254;
   int rank = 0;   // of the result
   int groups = 0; // at least 1
   bool isReduced[maxRank];
   int64_t size[maxRank];
-  int64_t outStride[maxRank]; // of the result, per step of a group; 0 where it is reduced
+  int64_t outStride[maxRank]; // of the result, per step of a group; 0 if reduced
   int64_t dims[maxRank];      // of the result
   int64_t reducedCount = 1;
-  bool isWhole = true; // nothing is reduced
+  bool isWhole = true; // no dimension is reduced
 };
 
-// Marks the axes; false, having failed, where one is out of range or said twice.
+// Marks the axes to reduce; false, with ctx failed, if one is out of range or repeated.
 template <typename Index>
 bool markAxes(OpContext &ctx, const Tensor &axes, int rank, bool *reduced) {
   for (Index axis : axes.values<Index>()) {
@@ -81,18 +81,18 @@ bool findGroups(OpContext &ctx, bool keepDims, Groups &g) {
 
 // --- how ---------------------------------------------------------------------------------------
 
-/// The loops of one reduction of one dtype.
+/// The loops of one reduction for one dtype.
 struct ReduceLoops {
-  uint16_t size;            // bytes of an element
-  uint16_t accumulatorSize; // bytes of an accumulator
-  bool isIdentity;          // one element is its own result
-  bool inPlace;             // accumulators are the result's elements
+  uint16_t size;            // bytes per element
+  uint16_t accumulatorSize; // bytes per accumulator
+  bool isIdentity;          // the reduction of one element is that element
+  bool inPlace;             // accumulators are stored in the result
   void (*start)(void *accumulators, int64_t n);
-  /// Adds `n` elements to one accumulator.
+  /// Reduces `n` elements into one accumulator.
   void (*row)(const void *in, int64_t n, void *accumulator);
-  /// Adds `n` elements to as many accumulators.
+  /// Reduces `n` elements into `n` accumulators.
   void (*rows)(const void *in, int64_t n, void *accumulators);
-  /// Merges `n` accumulators with as many others.
+  /// Merges `n` accumulators with `n` others.
   void (*merge)(void *accumulators, const void *others, int64_t n);
   void (*finish)(const void *accumulators, void *out, int64_t n, int64_t count);
 };
@@ -104,8 +104,8 @@ template <typename Op, typename T> struct Loops {
 
   static void start(void *acc, int64_t n) { std::fill_n(accumulators(acc), n, Op::start(T())); }
 
-  /// Partial results side by side are vectorised, and lose less than one. Thirty-two of them are as
-  /// many as keep the adders busy; a short row has sixteen.
+  /// Several partial results are vectorized, and lose less precision than one. Thirty-two keep the
+  /// adders busy; short rows use sixteen.
   static Acc fold(const T *x, int64_t n) { return n < 128 ? fold<16>(x, n) : fold<32>(x, n); }
 
   template <int lanes> static Acc fold(const T *x, int64_t n) {
@@ -166,7 +166,7 @@ template <typename Op, typename T> struct Loops {
       rows,      merge,       finish};
 };
 
-/// One pass through the input.
+/// One pass over the input.
 class Pass {
 public:
   Pass(const ReduceLoops &loops, const Groups &g) : loops(loops), g(g) {
@@ -177,9 +177,9 @@ public:
     }
   }
 
-  /// Steps [begin, end) of the group `level`, from `in` on, which is moved past them. Many steps
-  /// are halved: the error of a sum grows with the square root of how many numbers are added to it
-  /// one after the other.
+  /// Reduces steps [begin, end) of the group `level` from `in` on, and advances `in`. Many steps
+  /// are halved recursively: the error of a sum grows with the square root of the number of
+  /// sequential additions.
   void reduce(int level, const char *&in, char *acc, int64_t begin, int64_t end) const {
     constexpr int64_t leaf = 128;
     bool isInnermost = level == g.groups - 1;
@@ -203,7 +203,7 @@ public:
   }
 
 private:
-  /// Accumulators of nothing; null where there is no memory.
+  /// Accumulators with the initial value; null if there isn't enough memory.
   struct Accumulators {
     Accumulators(const ReduceLoops &loops, int64_t n) {
       int64_t bytes = n * loops.accumulatorSize;
@@ -226,7 +226,7 @@ private:
 
   const ReduceLoops &loops;
   const Groups &g;
-  int64_t below[Groups::maxRank]; // accumulators that a step of the group adds to
+  int64_t below[Groups::maxRank]; // number of accumulators per step of the group
 };
 
 struct ReduceState {
@@ -238,7 +238,7 @@ void accumulate(OpContext &ctx, const ReduceLoops &loops, const Groups &g, const
                 int64_t inCount, char *acc) {
   int64_t inner = g.size[0] ? inCount / g.size[0] : 0;
   Pass pass(loops, g);
-  // Steps of a kept outermost group are independent.
+  // The steps of a kept outermost group are independent.
   if (!g.isReduced[0] && inCount > 1 << 16) {
     ctx.parallelFor(g.size[0], static_cast<double>(inner) * 0.3, [&](int64_t begin, int64_t end) {
       const char *at = in + begin * inner * loops.size;
@@ -326,7 +326,7 @@ struct MeanReduction {
   }
 };
 
-// Where any element isn't a number, the result isn't.
+// NaN if any element is NaN.
 struct MaxReduction {
   static constexpr bool isIdentity = true;
   template <typename T> static Floaty<T> start(T) {
@@ -359,7 +359,7 @@ struct NormReduction : SumReduction {
     return static_cast<A>(Widened<Wrapping<A>>(a) + Widened<Wrapping<A>>(b));
   }
   template <typename T, typename A> static T finish(A a, int64_t) {
-    if constexpr (std::is_integral_v<T>) // a sum that wrapped around may be negative
+    if constexpr (std::is_integral_v<T>) // a wrapped-around sum may be negative
       return a < 0 ? T(0) : static_cast<T>(std::sqrt(static_cast<double>(a)));
     else
       return T(std::sqrt(a));

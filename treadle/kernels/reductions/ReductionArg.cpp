@@ -1,5 +1,5 @@
-// Where along an axis the first extreme element is: ArgMax and ArgMin of TensorFlow, which skip
-// NaN, and _ArgMax and _ArgMin of PyTorch, where the first NaN is the extreme one.
+// The index of the first extreme element along an axis: TensorFlow's ArgMax and ArgMin, which skip
+// NaN, and PyTorch's _ArgMax and _ArgMin, which return the first NaN if there is one.
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/elementwise/Elementwise.h"
 
@@ -20,7 +20,7 @@ struct Smaller {
   template <typename C> static C infinity() { return std::numeric_limits<C>::infinity(); }
 };
 
-/// Nothing is beaten by the type's own finite extreme.
+/// NaN never beats the best element so far. The search starts with the worst finite value.
 template <typename Order> struct NaNSkipped {
   static constexpr bool findsNaN = false;
   template <typename T> static Computed<T> start() {
@@ -41,7 +41,8 @@ template <typename Order> struct NaNFirst {
   }
 };
 
-/// The first of `n` elements for which `holds`, or `n`: vectors of them are tested at once.
+/// Returns the index of the first of `n` elements for which `holds`, or `n`. Tests vectors of
+/// elements at once.
 template <typename T, typename Predicate>
 int64_t findFirst(const T *x, int64_t n, Predicate holds) {
   constexpr int64_t width = 32;
@@ -73,7 +74,7 @@ template <typename T, typename Order, template <typename> typename Rule> struct 
     return at;
   }
 
-  /// The extreme element of a block that isn't NaN, and whether another one is.
+  /// Returns the extreme element of a block, ignoring NaN, and whether the block has a NaN.
   static std::pair<C, bool> ofBlock(const T *x, int64_t n) {
     constexpr int lanes = 32;
     C best[lanes];
@@ -97,7 +98,7 @@ template <typename T, typename Order, template <typename> typename Rule> struct 
     return {best[0], anyNaN != 0};
   }
 
-  /// Finds the block with the extreme element, and then its place.
+  /// Finds the block with the extreme element, and then its index.
   static int64_t inRow(const T *x, int64_t n) {
     constexpr int64_t block = 512;
     if (n < 32)
@@ -117,7 +118,7 @@ template <typename T, typename Order, template <typename> typename Rule> struct 
     return at < 0 ? 0 : at + findFirst(x + at, n - at, [&](C own) { return own == best; });
   }
 
-  /// Of `width` neighbouring columns.
+  /// Searches `width` adjacent columns.
   template <typename Index>
   static void inColumns(const T *x, int64_t length, int64_t inner, int64_t width, int64_t *out) {
     C best[mostColumns];

@@ -33,7 +33,7 @@ TEST(ReductionArg, OwnOnesFindTheFirstNaN) {
   EXPECT_EQ(placesIn("_ArgMax", {-0.0F, 0.0F}), Places{0});
 }
 
-// Long rows are searched in blocks, and columns side by side.
+// Long rows are searched in blocks, adjacent columns together.
 TEST(ReductionArg, LongRowsAndManyColumns) {
   constexpr int64_t rows = 700, columns = 300;
   std::vector<float> x(rows * columns);

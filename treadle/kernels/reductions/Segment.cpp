@@ -1,5 +1,5 @@
-// Sums, products and extremes of the rows of a tensor that share a segment id: SegmentX with sorted
-// ids, UnsortedSegmentX with ids in any order and of any rank.
+// Sums, products and extremes of the rows that share a segment id: SegmentX with sorted ids,
+// UnsortedSegmentX with ids in any order and of any rank.
 #include "treadle/kernels/reductions/SegmentRows.h"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace treadle {
 namespace {
 
-// The dimensions of `data` after the first `skip`, below a new outermost one.
+// Returns the dimensions of `data` without the first `skip`, preceded by the number of segments.
 std::vector<int64_t> dimsOfSegments(const Tensor &data, int skip, int64_t segments) {
   std::vector<int64_t> dims = {segments};
   dims.insert(dims.end(), data.dims().begin() + skip, data.dims().end());
@@ -68,7 +68,7 @@ void runSorted(OpContext &ctx) {
 
 // --- ids in any order --------------------------------------------------------------------------
 
-// Reads an integer scalar of either size; false, having failed, for anything else.
+// Reads an int32 or int64 scalar; false, with ctx failed, for anything else.
 bool readCount(OpContext &ctx, const Tensor &t, int64_t &value) {
   if (!t.isScalar()) {
     ctx.fail(invalidArgument("num_segments must be a scalar, but has shape ", dimsText(t.dims())));
@@ -98,7 +98,7 @@ bool checkUnsorted(OpContext &ctx, const Tensor &data, const Tensor &segmentIds,
   return true;
 }
 
-// Rows with negative ids belong nowhere.
+// Rows with negative ids are dropped.
 void runUnsorted(OpContext &ctx) {
   const SegmentRows &rows = ctx.state<SegmentRows>();
   const Tensor data = ctx.input(0), segmentIds = ctx.input(1);

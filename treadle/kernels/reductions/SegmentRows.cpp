@@ -14,7 +14,7 @@ template <typename T> struct SumOf {
 template <typename T> struct ProductOf {
   static T combine(T a, T b) { return static_cast<T>(Widened<T>(a) * Widened<T>(b)); }
 };
-// NaN stays, wherever it comes.
+// NaN propagates from either side.
 template <typename T> struct MaximumOf {
   static T combine(T a, T b) { return a < b || b != b ? b : a; }
 };
@@ -42,7 +42,7 @@ template <typename T> void divideRow(void *into, int64_t n, double by) {
   for (int64_t i = 0; i < n; ++i) {
     if constexpr (isComplexType<T>)
       a[i] /= static_cast<typename T::value_type>(by);
-    else if constexpr (std::is_unsigned_v<T>) // as 64 bits: the number of rows may not fit a T
+    else if constexpr (std::is_unsigned_v<T>) // as 64 bits: the number of rows may exceed T
       a[i] = static_cast<T>(a[i] / static_cast<uint64_t>(by));
     else if constexpr (std::is_integral_v<T>)
       a[i] = static_cast<T>(a[i] / static_cast<int64_t>(by));
@@ -72,7 +72,7 @@ template <typename T> bool fillLimits(SegmentKind kind, bool fillsWithLimits, Se
   }
 }
 
-// Signed integers share the sums and products of their unsigned twins.
+// Signed integers share the sums and products of the unsigned types.
 template <typename T> bool rowsOf(SegmentKind kind, bool fillsWithLimits, SegmentRows &rows) {
   using W = Wrapping<T>;
   rows.size = sizeof(T);

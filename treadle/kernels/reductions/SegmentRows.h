@@ -1,4 +1,4 @@
-// What segment ops do to rows of elements, per operation and dtype; the ops themselves don't know
+// Row operations of the segment ops, per operation and dtype. The ops themselves are independent of
 // element types. Used by the sorted, the unsorted and the sparse segment ops.
 #pragma once
 
@@ -11,29 +11,29 @@ namespace treadle {
 
 enum class SegmentKind : uint8_t { Sum, Prod, Max, Min, Mean, SqrtN };
 
-/// `into[i]` combined with `from[i]`, for `n` elements.
+/// Combines `into[i]` with `from[i]`, for `n` elements.
 using CombineRow = void (*)(void *into, const void *from, int64_t n);
-/// The value of a segment that no row belongs to.
+/// Fills in the value of an empty segment.
 using FillRow = void (*)(void *into, int64_t n);
-/// `into[i] / by`; integers are truncated.
+/// Computes `into[i] / by`; integers are truncated.
 using DivideRow = void (*)(void *into, int64_t n, double by);
-/// `into[i] += from[i] * factor`.
+/// Computes `into[i] += from[i] * factor`.
 using AddScaledRow = void (*)(void *into, const void *from, int64_t n, double factor);
 
 struct SegmentRows {
   SegmentKind kind;
-  size_t size; // of an element
+  size_t size; // bytes per element
   CombineRow combine;
   FillRow fill;
   DivideRow divide;
   AddScaledRow addScaled; // floats only
 };
 
-/// False where there is no kernel for the dtype. `fillsWithLimits`: an empty segment's maximum is
-/// the lowest value, as unsorted ops have it, not 0.
+/// Sets `rows`; returns false if the dtype isn't supported. `fillsWithLimits`: the maximum of an
+/// empty segment is the lowest value, as in the unsorted ops, instead of 0.
 bool segmentRowsFor(SegmentKind kind, DType dtype, bool fillsWithLimits, SegmentRows &rows);
 
-/// Segment ids or indices, of any integer type.
+/// Segment ids or indices of any integer type.
 class IdList {
 public:
   explicit IdList(const Tensor &t) : data(t.raw()), dtype(t.dtype()) {}
@@ -61,8 +61,7 @@ private:
   DType dtype;
 };
 
-/// How many segments `n` sorted ids have: more than any memory, where the last id is the largest
-/// integer.
+/// Returns the number of segments of `n` sorted ids: one more than the last id, saturated.
 inline int64_t segmentsOf(const IdList &ids, int64_t n) {
   return n ? std::min(ids[n - 1], std::numeric_limits<int64_t>::max() - 1) + 1 : 0;
 }

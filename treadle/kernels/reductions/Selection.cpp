@@ -1,5 +1,5 @@
-// Elements of rows by their order: the nth, approximately the largest (which are the largest here),
-// the nearest points; and the falling sequence that is nearest to a row.
+// Selection by order within rows: the nth element, approximate top-k (exact here), the nearest
+// points; and isotonic regression.
 #include "treadle/kernels/ElementCopy.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace treadle {
 namespace {
 
-// What is no number comes last, so that there is an order.
+// Orders NaN last, so that the order is total.
 template <typename T> bool isBefore(T a, T b) { return a < b || (a == a && b != b); }
 
 // --- NthElement ----------------------------------------------------------------------------------
@@ -102,8 +102,8 @@ Expected<BoundKernel> bindApproxTopK(const BindContext &node) {
 
 // --- NearestNeighbors ----------------------------------------------------------------------------
 
-// Inputs: points, centres and how many of these are wanted. Outputs: the nearest centres' indices
-// and squared distances.
+// Inputs: points, centers and the number of wanted centers. Outputs: the indices of the nearest
+// centers and the squared distances.
 void nearestNeighbors(OpContext &ctx) {
   const Tensor points = ctx.input(0), centers = ctx.input(1), number = ctx.input(2);
   if (points.rank() != 2 || centers.rank() != 2 || points.dim(1) != centers.dim(1))
@@ -140,7 +140,7 @@ void nearestNeighbors(OpContext &ctx) {
 
 // --- IsotonicRegression --------------------------------------------------------------------------
 
-// By pooling: neighbours that rise are replaced by their mean, until nothing rises.
+// Pool adjacent violators: replaces adjacent increasing values by their mean, until none increase.
 template <typename T, typename Out> void pool(const T *in, int64_t n, Out *out, int32_t *segments) {
   struct Pool {
     double sum;

@@ -10,13 +10,13 @@ namespace treadle {
 namespace {
 
 struct TopKState {
-  int64_t k; // where it is no input
+  int64_t k; // if it isn't an input
   bool isSorted;
   DType indexType;
 };
 
-/// Which of two elements comes first. TensorFlow has NaN last. In PyTorch NaN is the largest
-/// number: it comes first among the largest, and last among the smallest.
+/// The order of elements. TensorFlow orders NaN last. PyTorch treats NaN as the largest number: it
+/// comes first among the largest, and last among the smallest.
 struct LargestFirst {
   template <typename T> static bool precedes(T a, T b) { return a > b || (a == a && b != b); }
 };
@@ -28,7 +28,7 @@ struct SmallestFirst {
 };
 
 template <typename Order, typename T> struct TopKKernel {
-  // Equal elements keep their order.
+  // Orders by value; equal elements keep their order.
   static auto orderOf(const T *x) {
     return [x](int64_t a, int64_t b) {
       if (Order::precedes(x[a], x[b]))
@@ -46,8 +46,8 @@ template <typename Order, typename T> struct TopKKernel {
     std::partial_sort(order.begin(), order.begin() + k, order.end(), isBefore);
   }
 
-  // A heap of the best so far, the last of them in front: most elements are not among them. Where
-  // no order is asked for, TensorFlow gives that of its heap.
+  // Keeps a heap of the best elements so far with the worst at its root, since most elements are
+  // worse. If the result needn't be sorted, its order is that of TensorFlow's heap.
   static void keepBest(const T *x, int64_t n, int64_t k, bool isSorted,
                        std::vector<int64_t> &order) {
     auto isBefore = orderOf(x);
@@ -122,7 +122,8 @@ Expected<BoundKernel> bindOwnTopK(const BindContext &node) {
 
 // --- InTopK --------------------------------------------------------------------------------------
 
-// True if fewer than k predictions are above the target's, and all that were looked at are finite.
+// Whether fewer than k predictions are larger than the target's, and all predictions compared are
+// finite.
 bool isInTop(const float *x, int64_t n, int64_t target, int64_t k) {
   if (target < 0 || target >= n || !std::isfinite(x[target]))
     return false;

@@ -16,7 +16,7 @@ TEST(TopK, LargestFirstAndEqualOnesInOrder) {
   EXPECT_EQ(values<int32_t>(out[1]), (Ints{1, 2, 3, 0, 1, 2}));
 }
 
-// As TensorFlow's.
+// The order that TensorFlow's heap gives.
 TEST(TopK, UnsortedIsTheOrderOfAHeap) {
   AttrMap unsorted;
   unsorted.set("sorted", false);
@@ -43,7 +43,7 @@ TEST(TopK, FewOfManyAreTheSameAsAllSorted) {
     EXPECT_EQ(values<int32_t>(few[1])[i], values<int32_t>(all[1])[i]);
 }
 
-// As PyTorch: the first of the largest, and the last of the smallest.
+// As in PyTorch: NaN comes first among the largest, and last among the smallest.
 TEST(TopK, OwnOneHasNaNAsTheLargest) {
   constexpr float nan = std::numeric_limits<float>::quiet_NaN();
   Tensor x = vec<float>({2, nan, INFINITY, 2, nan, -1});
