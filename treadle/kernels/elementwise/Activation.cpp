@@ -7,7 +7,7 @@
 namespace treadle {
 namespace {
 
-// A feature that is no number stays none: comparisons are written so that it passes.
+// Comparisons are written so that NaN passes through.
 struct ReluOp {
   template <typename T> static T apply(T x) { return x < T(0) ? T(0) : x; }
 };

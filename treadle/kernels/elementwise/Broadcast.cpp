@@ -1,4 +1,4 @@
-// Plans of broadcasts.
+// Broadcast plans.
 #include "treadle/kernels/elementwise/Broadcast.h"
 
 #include <algorithm>
@@ -6,8 +6,8 @@
 namespace treadle {
 namespace {
 
-// Which operands repeat along result dimension `d`, as bits; the result's size there. False if the
-// sizes conflict.
+// Returns, as bits, which operands repeat along result dimension `d`, and the result's size there.
+// Returns false if the sizes conflict.
 template <int N>
 bool dimensionOf(const std::array<Dims, N> &operands, int rank, int d, int64_t &size,
                  unsigned &repeats) {

@@ -1,5 +1,5 @@
-// How the elements of several operands pair up under broadcasting: dimensions are aligned at the
-// right, and a dimension of 1 repeats.
+// Broadcasting of several operands: dimensions are aligned at the right, and dimensions of size 1
+// repeat.
 #pragma once
 
 #include "treadle/tensor/Tensor.h"
@@ -8,21 +8,21 @@
 
 namespace treadle {
 
-/// The result's shape, and the operands' strides along as few loops as possible: neighbouring
-/// dimensions along which every operand either advances or repeats are one loop. Large, but only
-/// the parts that `rank` and `loops` name are ever touched.
+/// The result's shape, and the operands' strides along as few loops as possible: adjacent
+/// dimensions along which each operand either advances or repeats are merged into one loop. Large,
+/// but only the entries below `rank` and `loops` are ever touched.
 template <int N> struct BroadcastPlan {
   static constexpr int maxRank = 254;
   int rank = 0;
   int loops = 0;              // at least 1
-  int64_t count = 1;          // of the result; -1 where it overflows
+  int64_t count = 1;          // of the result; -1 if it overflows
   int64_t dims[maxRank];      // of the result
   int64_t size[maxRank];      // of loop i, outermost first
-  int64_t stride[N][maxRank]; // of operand k along loop i, in elements; 0: it repeats
+  int64_t stride[N][maxRank]; // of operand k along loop i, in elements; 0 if it repeats
   Dims resultDims() const { return {dims, static_cast<size_t>(rank)}; }
 };
 
-/// Fills `plan`; false where the shapes don't go together.
+/// Computes `plan`; returns false if the shapes don't broadcast.
 template <int N> bool planBroadcast(const std::array<Dims, N> &operands, BroadcastPlan<N> &plan);
 extern template bool planBroadcast<2>(const std::array<Dims, 2> &, BroadcastPlan<2> &);
 extern template bool planBroadcast<3>(const std::array<Dims, 3> &, BroadcastPlan<3> &);
@@ -30,14 +30,14 @@ extern template bool planBroadcast<3>(const std::array<Dims, 3> &, BroadcastPlan
 template <int N, typename Row>
 void forEachRow(const BroadcastPlan<N> &plan, int64_t first, int64_t last, Row &&row);
 
-/// Calls `row(offsets, begin)` for each run of the innermost loop, in order of the result:
-/// `offsets` are the operands' first elements there, `begin` is the result's.
+/// Calls `row(offsets, begin)` for each run of the innermost loop, in the order of the result:
+/// `offsets` are the operands' first elements, `begin` is the result's.
 template <int N, typename Row> void forEachRow(const BroadcastPlan<N> &plan, Row &&row) {
   if (plan.count > 0)
     forEachRow<N>(plan, 0, plan.count / plan.size[plan.loops - 1], row);
 }
 
-/// The same for rows [first, last), of which there is one at least.
+/// Same for rows [first, last), which must not be empty.
 template <int N, typename Row>
 void forEachRow(const BroadcastPlan<N> &plan, int64_t first, int64_t last, Row &&row) {
   int outer = plan.loops - 1;

@@ -1,4 +1,4 @@
-// Cast between all pairs of plain dtypes, quantized ones and some of small numbers, and Bitcast.
+// Cast between all pairs of plain dtypes, of quantized ones and of some small numbers, and Bitcast.
 #include "treadle/kernels/elementwise/Conversion.h"
 #include "treadle/kernels/elementwise/Elementwise.h"
 
@@ -40,7 +40,7 @@ constexpr void addPairs(std::array<CastRow, numDTypes> &pairs, TypeList<Froms...
   (add(pairs[static_cast<size_t>(dtypeOf<Froms>)], makeRow<Froms>(tos)), ...);
 }
 
-// Small numbers are converted only to what TensorFlow converts them to.
+// Small numbers are converted only to the types that TensorFlow converts them to.
 constexpr auto makePairs() {
   using Floats8 =
       TypeList<Float8E5M2, Float8E4M3FN, Float8E5M2FNUZ, Float8E4M3FNUZ, Float8E4M3B11FNUZ>;
@@ -60,8 +60,7 @@ void passOn(OpContext &ctx) { ctx.setOutput(0, ctx.takeInput(0)); }
 
 // --- truncating casts --------------------------------------------------------------------------
 
-// Towards zero instead of to the nearest: the bits of the fraction that don't fit are cleared
-// first.
+// Truncates instead of rounding to nearest: clears the fraction bits that don't fit first.
 template <typename From> using BitsOf = std::conditional_t<sizeof(From) == 4, uint32_t, uint64_t>;
 
 template <typename From, typename To> struct TruncatingCastOp {
@@ -104,7 +103,7 @@ KernelFn castOf(DType from, DType to, bool truncates) {
   return fn ? fn : castPairs[static_cast<size_t>(from)][static_cast<size_t>(to)];
 }
 
-// A quantized dtype is cast as the integers that it is made of.
+// Returns the integer dtype behind a quantized dtype, which is cast like it.
 DType integersOf(DType dtype) {
   switch (dtype) {
   case DType::QInt8:

@@ -1,4 +1,4 @@
-// Numbers of one dtype as those of another, whatever they are.
+// Conversion of numbers between dtypes.
 #pragma once
 
 #include "treadle/kernels/elementwise/Elementwise.h"
@@ -8,8 +8,8 @@
 
 namespace treadle {
 
-/// Real numbers that an integer type can't hold become what the processor's conversion gives: the
-/// smallest int32 or int64; narrower types take the low bits of that int32.
+/// Converts a real number to an integer. Values out of range become what the processor's conversion
+/// yields: the smallest int32 or int64; narrower types take the low bits of that int32.
 template <typename To, typename From> To truncateReal(From x) {
   if constexpr (sizeof(To) < 4) {
     return static_cast<To>(truncateReal<int32_t>(x));
@@ -21,12 +21,12 @@ template <typename To, typename From> To truncateReal(From x) {
     constexpr From limit = static_cast<From>(middle);
     if (x >= 0 && x < 2 * limit)
       return static_cast<To>(x);
-    // Negative numbers wrap around as signed ones do.
+    // Negative numbers wrap around like signed ones.
     return x < 0 && x >= -limit ? static_cast<To>(static_cast<std::make_signed_t<To>>(x)) : middle;
   }
 }
 
-/// A number as `Cast` converts it.
+/// Converts a number as `Cast` does.
 template <typename To, typename From> To convert(const From &x) {
   if constexpr (isComplexType<From>) {
     if constexpr (isComplexType<To>)

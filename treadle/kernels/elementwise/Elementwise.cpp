@@ -1,4 +1,4 @@
-// The drivers of elementwise kernels: shapes, reuse of blocks, broadcasting and threads.
+// The drivers of elementwise kernels: shapes, buffer forwarding, broadcasting and threads.
 #include "treadle/kernels/elementwise/Elementwise.h"
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 namespace treadle {
 namespace {
 
-// Below this many ns of work nothing is gained by asking for threads.
+// Work in ns below which threads don't pay off.
 constexpr double smallWork = 30000;
 
 bool sameDims(Dims a, Dims b) { return std::ranges::equal(a, b); }
@@ -19,13 +19,13 @@ char *at(void *data, int64_t index, size_t size) {
   return static_cast<char *>(data) + index * static_cast<int64_t>(size);
 }
 
-// An output of this shape, in the block of whichever input can be overwritten.
+// Allocates an output of this shape, in the buffer of an input that can be overwritten if possible.
 Tensor *makeResult(OpContext &ctx, DType dtype, Dims dims) {
   auto fits = [&](int i) { return ctx.canReuseInput(i) && sameDims(ctx.input(i).dims(), dims); };
   return ctx.reuseInputOrAllocate(!fits(0) && fits(1) ? 1 : 0, 0, dtype, dims);
 }
 
-// One run of elements, an operand either stepping along or staying.
+// Computes one run of elements; each operand either steps or repeats.
 bool runFlat(OpContext &ctx, const BinarySpec &spec, const void *a, bool aSteps, const void *b,
              bool bSteps, void *out, int64_t n) {
   if (n * spec.cost < smallWork)
@@ -73,7 +73,7 @@ void runSameShape(OpContext &ctx, const BinarySpec &spec, DType dtype) {
     ctx.fail(invalidArgument(spec.failure));
 }
 
-// Everything else; apart, because the plan needs a large frame.
+// All other cases; a separate function because the plan needs a large stack frame.
 [[gnu::noinline]] void runBroadcast(OpContext &ctx, const BinarySpec &spec, DType dtype) {
   const Tensor &a = ctx.input(0), &b = ctx.input(1);
   BroadcastPlan<2> plan;

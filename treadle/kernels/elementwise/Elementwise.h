@@ -1,5 +1,5 @@
-// The frame of elementwise kernels. An op is a struct with a static `apply` for one element; the
-// templates here make a kernel of it, with a short way for scalars, and hand everything that
+// The framework of elementwise kernels. An op is a struct with a static `apply` for one element;
+// the templates here turn it into a kernel with a fast path for scalars, and leave everything that
 // doesn't depend on the element type to shared drivers.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 #include <type_traits>
 
-// Loops may write over an operand in place, which the vectoriser can't know to be safe.
+// Loops may overwrite an operand in place, which the vectorizer can't prove to be safe.
 #define TREADLE_VECTORISE _Pragma("clang loop vectorize(assume_safety)")
 #pragma clang diagnostic ignored "-Wpass-failed"
 
@@ -16,17 +16,17 @@ namespace treadle {
 
 // --- the drivers -------------------------------------------------------------------------------
 
-/// Computes `n` elements; an operand that doesn't step is one element for all. False: an element
-/// has no result (division by zero).
+/// Computes `n` elements; an operand that doesn't step is one element for all. Returns false if an
+/// element has no result (division by zero).
 using BinaryLoop = bool (*)(const void *a, bool aSteps, const void *b, bool bSteps, void *out,
                             int64_t n);
 using UnaryLoop = void (*)(const void *in, void *out, int64_t n);
 
 struct BinarySpec {
   BinaryLoop loop;
-  uint16_t inSize, outSize; // bytes of an element
-  float cost;               // ns an element, to decide about threads
-  const char *failure;      // what to say where `loop` is false
+  uint16_t inSize, outSize; // bytes per element
+  float cost;               // ns per element, to decide about threads
+  const char *failure;      // the error message if `loop` returns false
 };
 
 struct UnarySpec {
@@ -35,17 +35,18 @@ struct UnarySpec {
   float cost;
 };
 
-/// Inputs 0 and 1, broadcast, to output 0 of dtype `out`.
+/// Computes output 0 of dtype `out` from inputs 0 and 1, which are broadcast.
 void runBinary(OpContext &ctx, const BinarySpec &spec, DType out);
-/// Input 0 to output 0 of the same shape and dtype `out`.
+/// Computes output 0 of dtype `out` from input 0, of the same shape.
 void runUnary(OpContext &ctx, const UnarySpec &spec, DType out);
-/// Inputs 0 and 1 of the same shape (or scalars): for the gradient ops, which don't broadcast.
+/// Computes output 0 from inputs 0 and 1 of the same shape (or scalars): for the gradient ops,
+/// which don't broadcast.
 void runPairwise(OpContext &ctx, const BinarySpec &spec, DType out);
 
-/// The error of operands that don't broadcast.
+/// The error for operands that don't broadcast.
 Error incompatibleShapes(Dims a, Dims b);
 
-/// Puts a scalar into output 0, in input `in`'s block where that is possible.
+/// Sets output 0 to a scalar, in the buffer of input `in` if possible.
 template <typename Out>
 inline void setScalarOutput(OpContext &ctx, int in, bool mayReuse, DType dtype, Out value) {
   if (mayReuse && ctx.canReuseInput(in)) {
@@ -62,8 +63,8 @@ inline void setScalarOutput(OpContext &ctx, int in, bool mayReuse, DType dtype, 
 
 // --- element types -----------------------------------------------------------------------------
 
-/// The type that sums, differences and products of T are computed in: integers wrap around, which
-/// only unsigned ones may, and the kernel of a signed type is that of its unsigned twin.
+/// The type in which sums, differences and products of T are computed: unsigned for integers, which
+/// must wrap around; signed types share the kernels of the unsigned ones.
 template <typename T> struct WrappingType {
   using type = T;
 };
@@ -74,8 +75,8 @@ struct WrappingType<T> {
 };
 template <typename T> using Wrapping = typename WrappingType<T>::type;
 
-/// The type to add and multiply in: integers wrap, so it is unsigned, and not so small that C++
-/// would make an `int` of it.
+/// The type for single additions and multiplications: unsigned, so that integers wrap around, and
+/// wide enough that C++ doesn't promote it to `int`.
 template <typename T>
 using Widened = std::conditional_t<std::is_integral_v<T> && sizeof(T) < 4, uint32_t, Wrapping<T>>;
 
@@ -86,7 +87,7 @@ inline constexpr bool isComplexType = std::is_same_v<T, Complex64> || std::is_sa
 template <typename T>
 inline constexpr bool isRealFloat = std::is_floating_point_v<T> || isSmallFloat<T>;
 
-/// The type that 16-bit floats are computed in.
+/// The type of the computation: float for 16-bit floats.
 template <typename T> using Computed = std::conditional_t<isSmallFloat<T>, float, T>;
 
 template <typename Op> constexpr float costOf() {
@@ -97,7 +98,8 @@ template <typename Op> constexpr float costOf() {
 
 // --- two operands ------------------------------------------------------------------------------
 
-/// A kernel from `Op::apply(T, T)`, or `Op::apply(T, T, bool &failed)` with `Op::failure`.
+/// A kernel computed by `Op::apply(T, T)`, or by `Op::apply(T, T, bool &failed)` with the error
+/// message `Op::failure`.
 template <typename Op, typename T> struct BinaryKernel {
   static constexpr bool canFail = requires { Op::failure; };
 
@@ -165,19 +167,19 @@ template <typename Op, typename T> struct BinaryKernel {
   static void runSameShape(OpContext &ctx) { runPairwise(ctx, spec, outType(ctx.input(0))); }
 };
 
-/// {"Maximum", bindBinary<MaximumOp, RealTypes>}
+/// Binds a binary op: {"Maximum", bindBinary<MaximumOp, RealTypes>}
 template <typename Op, typename Types> Expected<BoundKernel> bindBinary(const BindContext &node) {
   return bindChosen<Types>(node, node.inputTypes[0],
                            []<typename T>() { return BinaryKernel<Op, T>::run; });
 }
 
-/// The same for ops that are right modulo 2^n: integers of one size share one kernel.
+/// Same, for ops that are exact modulo 2^n: integers of one size share one kernel.
 template <typename Op, typename Types> Expected<BoundKernel> bindWrapping(const BindContext &node) {
   return bindChosen<Types>(node, node.inputTypes[0],
                            []<typename T>() { return BinaryKernel<Op, Wrapping<T>>::run; });
 }
 
-/// The same for ops whose inputs must have one shape (`XGrad(y, dy)`).
+/// Same, for ops whose inputs must have the same shape (`XGrad(y, dy)`).
 template <typename Op, typename Types> Expected<BoundKernel> bindPairwise(const BindContext &node) {
   return bindChosen<Types>(node, node.inputTypes[0],
                            []<typename T>() { return BinaryKernel<Op, T>::runSameShape; });
@@ -185,8 +187,8 @@ template <typename Op, typename Types> Expected<BoundKernel> bindPairwise(const 
 
 // --- one operand -------------------------------------------------------------------------------
 
-/// A kernel from `Op::apply(T)`; from `Op::applyAll(const T *, T *, n)` as well where that is
-/// faster.
+/// A kernel computed by `Op::apply(T)`, and for arrays by `Op::applyAll(const T *, T *, n)` if the
+/// op has a faster one.
 template <typename Op, typename T> struct UnaryKernel {
   using Out = decltype(Op::apply(T()));
 

@@ -1,4 +1,4 @@
-// Sums, differences, products, extremes, and the string sum.
+// Sums, differences, products, extremes, and string concatenation.
 #include "treadle/kernels/elementwise/Elementwise.h"
 
 namespace treadle {
@@ -29,7 +29,7 @@ struct MulOp {
   }
 };
 
-// 0 * y is 0 for y = 0 whatever x is.
+// 0 if y is 0, whatever x is.
 struct MulNoNanOp {
   template <typename T> static T apply(T a, T b) { return b == T(0) ? T(0) : MulOp::apply(a, b); }
 };
@@ -45,7 +45,7 @@ struct SquaredDifferenceOp {
   }
 };
 
-// Where either is not a number, so is the result.
+// NaN if either operand is NaN.
 struct MaximumOp {
   template <typename T> static T apply(T a, T b) {
     if constexpr (isRealFloat<T>)

@@ -19,7 +19,7 @@ TREADLE_COMPARISON(EqualOp, ==)
 TREADLE_COMPARISON(NotEqualOp, !=)
 #undef TREADLE_COMPARISON
 
-// Not the short-circuit operators: loops without branches are vectorised.
+// Not the short-circuit operators: loops without branches are vectorized.
 struct LogicalAndOp {
   static bool apply(bool a, bool b) { return a & b; }
 };
@@ -32,7 +32,7 @@ struct LogicalNotOp {
 
 using EqualityTypes = Join<PlainTypes, TypeList<std::string>>;
 
-// Equal and NotEqual of shapes that don't go together, where the node wants no error: unequal.
+// Equal and NotEqual of incompatible shapes, if the node asks for no error: unequal.
 template <typename Op, typename T> struct LenientKernel {
   static bool goTogether(Dims a, Dims b) {
     size_t common = std::min(a.size(), b.size());

@@ -8,7 +8,7 @@ namespace {
 
 constexpr const char *divisionByZero = "integer division by zero";
 
-// The quotient of the smallest number and -1 wraps around; the processor would trap.
+// The quotient of the smallest integer and -1 wraps around; the processor would trap.
 template <typename T> T negated(T a) { return static_cast<T>(Widened<Wrapping<T>>(0) - a); }
 
 template <typename T> T truncatedQuotient(T a, T b, bool &failed) {
@@ -133,7 +133,7 @@ struct IntegerPowOp {
   }
 };
 
-// x / y and so on, but 0 where x is 0.
+// x / y and so on, but 0 if x is 0.
 struct XdivyOp {
   template <typename T> static T apply(T x, T y) { return x == T(0) ? T(0) : x / y; }
 };
@@ -167,7 +167,7 @@ struct NextAfterOp {
 
 using FloatAndComplexTypes = Join<FloatTypes, ComplexTypes>;
 
-/// An op whose integers may fail and whose floats can't.
+/// Binds an op whose integer version may fail and whose float version can't.
 template <typename IntegerOp, typename Integers, typename RealOp, typename Reals>
 Expected<BoundKernel> bindDivision(const BindContext &node) {
   if (isInteger(node.inputTypes[0]))

@@ -1,5 +1,5 @@
 // Gradients of elementwise functions: `XGrad(y, dy)` in terms of the function's result, and those
-// of the activations, in terms of (gradients, features) or (gradients, outputs).
+// of activations in terms of (gradients, features) or (gradients, outputs).
 #include "treadle/kernels/elementwise/Elementwise.h"
 
 #include <cmath>
@@ -7,8 +7,8 @@
 namespace treadle {
 namespace {
 
-// The derivative is multiplied by dy; of complex functions its conjugate is (but, as TensorFlow has
-// it, not of Sigmoid and Tanh).
+// dy is multiplied by the derivative; for complex functions by its conjugate (except for Sigmoid
+// and Tanh, as in TensorFlow).
 template <typename T> T conjugate(T x) {
   if constexpr (isComplexType<T>)
     return std::conj(x);
@@ -40,7 +40,7 @@ struct ReciprocalGradOp {
 
 // --- activations -------------------------------------------------------------------------------
 
-// A product, so that a gradient that is no number stays none where it doesn't pass.
+// A product, so that a NaN gradient stays NaN where it is gated.
 template <typename T> T gated(T gradient, bool passes) {
   return static_cast<T>(gradient * static_cast<T>(passes));
 }

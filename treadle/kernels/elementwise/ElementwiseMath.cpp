@@ -1,5 +1,5 @@
-// Exponentials, logarithms, trigonometric and hyperbolic functions and their kin. Arrays of float
-// and double go through Eigen's vectorised forms where there are any.
+// Exponentials, logarithms, trigonometric and hyperbolic functions and the like. Arrays of float
+// and double use Eigen's vectorized versions if there are any.
 #include "treadle/kernels/elementwise/Elementwise.h"
 #include "treadle/kernels/elementwise/VectorMath.h"
 
@@ -14,14 +14,14 @@ namespace {
 template <typename T> using ArrayMap = Eigen::Map<Eigen::Array<T, Eigen::Dynamic, 1>>;
 template <typename T> using ConstArrayMap = Eigen::Map<const Eigen::Array<T, Eigen::Dynamic, 1>>;
 
-// One element by the standard library, 16-bit floats by way of float.
+// One element by the standard library, 16-bit floats as float.
 #define TREADLE_MATH(Name, function)                                                               \
   struct Name {                                                                                    \
     static constexpr float cost = 10;                                                              \
     template <typename T> static T apply(T x) { return T(function(Computed<T>(x))); }              \
   };
 
-// The same, and arrays by Eigen.
+// Same, and arrays by Eigen.
 #define TREADLE_VECTOR_MATH(Name, function, method)                                                \
   struct Name {                                                                                    \
     static constexpr float cost = 2;                                                               \
@@ -36,16 +36,16 @@ template <typename T> using ConstArrayMap = Eigen::Map<const Eigen::Array<T, Eig
 template <typename T> T logisticOf(T x) { return T(1) / (T(1) + std::exp(-x)); }
 
 template <typename T> std::complex<T> expm1Of(std::complex<T> x) {
-  // exp(x) - 1 without the cancellation near zero.
+  // exp(x) - 1 without cancellation near zero.
   T im = x.imag(), halfSine = std::sin(im / 2), growth = std::expm1(x.real());
-  // A real number stays one.
+  // The exponential of a real number stays real.
   return {growth * std::cos(im) - 2 * halfSine * halfSine,
           im == 0 ? im : (growth + 1) * std::sin(im)};
 }
 template <typename T> T expm1Of(T x) { return std::expm1(x); }
 
-/// |1 + re + i im|^2 - 1 = 2 re + re^2 + im^2, whose terms may cancel: with what the products and
-/// the sums lose.
+/// 1 + re + i im|^2 - 1 = 2 re + re^2 + im^2. The terms may cancel, so the rounding errors of the
+/// products and sums are included.
 template <typename T> T squareOfSizeMinusOne(T re, T im) {
   T a = 2 * re, b = re * re, c = im * im;
   T sum = a + c, ofC = sum - a;
@@ -59,7 +59,7 @@ template <typename T> std::complex<T> log1pOf(std::complex<T> x) {
   T re = x.real(), im = x.imag();
   T large = std::max(std::fabs(re), std::fabs(im)), small = std::min(std::fabs(re), std::fabs(im));
   T angle = std::atan2(im, 1 + re);
-  // Squares of these have no room.
+  // Squares of these overflow.
   if (large > std::sqrt(std::numeric_limits<T>::max()) / 2) {
     T ratio = large < std::numeric_limits<T>::infinity() ? small / large : T(0);
     return {std::log(large) + std::log1p(ratio * ratio) / 2, angle};
@@ -85,7 +85,7 @@ TREADLE_MATH(AtanhOp, std::atanh)
 #undef TREADLE_MATH
 #undef TREADLE_VECTOR_MATH
 
-// One element by the standard library, arrays of float by a loop that is vectorised.
+// One element by the standard library, arrays of float by a vectorized loop.
 #define TREADLE_LOOP_MATH(Name, function, floatFunction)                                           \
   struct Name {                                                                                    \
     static constexpr float cost = 4;                                                               \
@@ -102,8 +102,8 @@ TREADLE_LOOP_MATH(ErfOp, std::erf, vectorErf)
 TREADLE_LOOP_MATH(ErfcOp, std::erfc, vectorErfc)
 #undef TREADLE_LOOP_MATH
 
-/// An array by `Op`, and by `one` the elements that it can't do: it is asked of pieces whether they
-/// have some.
+/// Computes an array by `Op`, and the special elements, which `Op` doesn't support, by `one`. Tests
+/// whole pieces for special elements.
 template <typename Op, typename T, typename IsSpecial, typename One>
 void applyInPieces(const T *in, T *out, int64_t n, IsSpecial isSpecial, One one) {
   constexpr int64_t pieceSize = 1024;
@@ -125,7 +125,8 @@ void applyInPieces(const T *in, T *out, int64_t n, IsSpecial isSpecial, One one)
   }
 }
 
-// Eigen's exponential of double isn't below the least normal number; below e^-746 there is nothing.
+// Eigen's exponential of double never goes below the smallest normal number; below e^-746 the
+// result is 0.
 struct ExpOp : EigenExp {
   using EigenExp::applyAll;
   static void applyAll(const double *in, double *out, int64_t n) {
@@ -135,7 +136,7 @@ struct ExpOp : EigenExp {
   }
 };
 
-// Its logarithm takes denormal numbers for the least normal one.
+// Eigen's logarithm treats denormals like the smallest normal number.
 struct LogOp : EigenLog {
   template <std::floating_point T> static void applyAll(const T *in, T *out, int64_t n) {
     applyInPieces<EigenLog>(
@@ -144,7 +145,7 @@ struct LogOp : EigenLog {
   }
 };
 
-// Eigen's logistic of float loses whole digits of small results, its tanh two bits.
+// Eigen's float logistic loses whole digits of small results, and its tanh two bits.
 struct TanhOp : DoubleTanh {
   using DoubleTanh::applyAll;
   static void applyAll(const float *in, float *out, int64_t n) {

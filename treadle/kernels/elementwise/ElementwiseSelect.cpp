@@ -1,5 +1,5 @@
-// Select, SelectV2, ClipByValue and AddN: elementwise over more than two operands. Select moves
-// elements without looking at them, so its loops are chosen by size.
+// Select, SelectV2, ClipByValue and AddN: elementwise ops with more than two operands. Select only
+// moves elements, so its loops depend on the element size.
 #include "treadle/kernels/Variants.h"
 #include "treadle/kernels/elementwise/Elementwise.h"
 
@@ -12,7 +12,8 @@ bool sameDims(Dims a, Dims b) { return std::ranges::equal(a, b); }
 
 // --- Select ------------------------------------------------------------------------------------
 
-/// `out[i] = condition[i] ? yes[i] : no[i]`; an operand with step 0 is one element for all.
+/// Computes `out[i] = condition[i] ? yes[i] : no[i]`; an operand with step 0 is one element for
+/// all.
 using SelectLoop = void (*)(const bool *condition, int conditionStep, const void *yes, int yesStep,
                             const void *no, int noStep, void *out, int64_t n);
 
@@ -67,7 +68,7 @@ SelectLoop selectLoopFor(DType dtype) {
   }
 }
 
-// A scalar condition takes one of the two as it is.
+// With a scalar condition, forwards one of the two operands.
 bool takeWhole(OpContext &ctx, Dims result) {
   if (!ctx.input(0).isScalar())
     return false;
@@ -84,7 +85,7 @@ void selectSame(OpContext &ctx, const SelectState &s) {
     s.loop(condition.data<bool>(), 1, yes.raw(), 1, no.raw(), 1, out->raw(), yes.count());
 }
 
-// A condition for each row of dimension 0.
+// Selects rows by a condition for each row of dimension 0.
 void selectRows(OpContext &ctx, const SelectState &s) {
   const Tensor &condition = ctx.input(0), &yes = ctx.input(1), &no = ctx.input(2);
   Tensor *out = ctx.allocateOutput(0, yes.dtype(), yes.dims());
@@ -184,7 +185,7 @@ template <typename T> struct ClipKernel {
     }
   }
   template <typename R> static R clip(R x, R least, R most) {
-    if constexpr (isComplexType<R>) { // each part by itself
+    if constexpr (isComplexType<R>) { // clamps each part separately
       return {clip(x.real(), least.real(), most.real()), clip(x.imag(), least.imag(), most.imag())};
     } else {
       R capped = most < x ? most : x;
@@ -218,7 +219,7 @@ template <typename T> struct AddNKernel {
   }
 };
 
-// Sums of lists, optionals and what else a variant may hold: gradients of functions have them.
+// Adds variants: lists, optionals and others, which gradients of functions produce.
 void addVariants(OpContext &ctx) {
   Tensor sum = ctx.takeInput(0);
   for (int i = 1; i < ctx.numInputs(); ++i) {

@@ -1,5 +1,4 @@
-// Cheap functions of one operand: signs, rounding, squares and roots, tests, parts of complex
-// numbers, bits.
+// Cheap unary functions: signs, rounding, squares and roots, tests, parts of complex numbers, bits.
 #include "treadle/kernels/elementwise/Elementwise.h"
 
 #include <bit>
@@ -41,7 +40,7 @@ struct SquareOp {
   template <typename T> static T apply(T x) {
     return static_cast<T>(Widened<T>(x) * Widened<T>(x));
   }
-  /// Infinite where one of the parts is, and without the cancellation of re^2 - im^2.
+  /// Infinite if one of the parts is, and without the cancellation of re^2 - im^2.
   template <typename T> static std::complex<T> apply(std::complex<T> x) {
     T re = x.real(), im = x.imag(), difference = re - im, sum = re + im;
     bool isZero = difference == 0 || sum == 0; // even if the other is infinite
@@ -71,7 +70,7 @@ struct FloorOp {
 struct CeilOp {
   template <typename T> static T apply(T x) { return T(std::ceil(Computed<T>(x))); }
 };
-// Halves go to the even neighbour: the processor's rounding mode, which nothing here changes.
+// Rounds halves to even: the processor's default rounding mode, which nothing here changes.
 struct RoundOp {
   template <typename T> static T apply(T x) {
     if constexpr (std::is_integral_v<T>)
@@ -108,14 +107,15 @@ struct AngleOp {
 struct ComplexAbsOp {
   static constexpr float cost = 5;
   template <typename T> static auto apply(T x) { return std::abs(x); }
-  /// Double holds the squares of floats, so that vectors serve: no case but the infinite is
+  /// Double holds the squares of floats, so that the loop can be vectorized: only infinities are
   /// special.
   static float apply(Complex64 x) {
     double real = x.real(), imaginary = x.imag();
-    double size = __builtin_elementwise_sqrt(real * real + imaginary * imaginary); // without errno
+    // doesn't set errno
+    double size = __builtin_elementwise_sqrt(real * real + imaginary * imaginary);
     constexpr double infinity = std::numeric_limits<double>::infinity();
     bool isInfinite = std::abs(real) == infinity || std::abs(imaginary) == infinity;
-    return static_cast<float>(isInfinite ? infinity : size); // even beside NaN
+    return static_cast<float>(isInfinite ? infinity : size); // even if the other part is NaN
   }
 };
 struct ConjOp {
@@ -146,7 +146,7 @@ struct BitwiseXorOp {
   template <typename T> static T apply(T a, T b) { return a ^ b; }
 };
 
-// Shifts by more than the width, or by less than nothing, are those by the nearest that is allowed.
+// Clamps shift counts to [0, width].
 template <typename T> int shiftCount(T count) {
   constexpr T largest = sizeof(T) * 8 - 1;
   if constexpr (std::is_signed_v<T>)
@@ -178,7 +178,7 @@ Expected<BoundKernel> bindComplex(const BindContext &node) {
   return bound;
 }
 
-// Conj of what isn't complex is the thing itself.
+// Conj of a non-complex tensor is the identity.
 Expected<BoundKernel> bindConj(const BindContext &node) {
   if (isComplex(node.inputTypes[0]))
     return bindUnary<ConjOp, ComplexTypes>(node);

@@ -177,7 +177,7 @@ TEST(Functions, ComplexOnesDoNotCancel) {
   Complex real = values<Complex>(run1("Expm1", {vec<Complex>({{1e6, 0}})}))[0];
   EXPECT_EQ(real, Complex(inf, 0));
   Complex nearCircle = values<Complex>(run1("Log1p", {vec<Complex>({{-5e-9, 1e-4}})}))[0];
-  EXPECT_DOUBLE_EQ(nearCircle.real(), 1.2500000374604557e-17); // by exact fractions
+  EXPECT_DOUBLE_EQ(nearCircle.real(), 1.2500000374604557e-17); // computed with exact fractions
   Complex large = values<Complex>(run1("Log1p", {vec<Complex>({{1e300, -1e300}})}))[0];
   EXPECT_DOUBLE_EQ(large.real(), std::log(1e300) + std::log(2.0) / 2);
   constexpr double infinite = std::numeric_limits<double>::infinity();
@@ -222,7 +222,7 @@ TEST(Compare, Logic) {
   EXPECT_EQ(values<bool>(run1("LogicalNot", {a})), (std::vector<bool>{1, 1, 0, 0}));
 }
 
-// An operand that nobody else holds is overwritten; one that is shared is left alone.
+// An operand without other references is overwritten; a shared one is left unchanged.
 TEST(Reuse, SharedOperandsAreLeftAlone) {
   Tensor kept = vec<float>({1, 2, 3});
   Tensor out = run1("AddV2", {kept, vec<float>({1, 1, 1})});

@@ -1,6 +1,6 @@
-// Integrals that have no closed form: Dawson's, the exponential one, Fresnel's and Spence's. The
-// rational approximations are those of Moshier's Cephes library (dawsn, ei, fresnl, spence), which
-// TensorFlow's results come from too.
+// Integrals without a closed form: Dawson, exponential, Fresnel and Spence. The rational
+// approximations are those of Moshier's Cephes library (dawsn, ei, fresnl, spence), which
+// TensorFlow uses too.
 #include "treadle/kernels/elementwise/Elementwise.h"
 
 #include <cmath>
@@ -9,7 +9,7 @@
 namespace treadle {
 namespace {
 
-/// Coefficients begin with that of the highest power.
+/// Evaluates a polynomial; the coefficient of the highest power comes first.
 template <typename T, size_t N> T polynomial(const double (&coefficients)[N], T x) {
   T sum = T(coefficients[0]);
   for (size_t i = 1; i < N; ++i)
@@ -296,7 +296,7 @@ struct SpenceOp {
       return std::numeric_limits<T>::quiet_NaN();
     if (x == T(0) || x == T(1))
       return x == T(0) ? atZero : T(0);
-    T y = x < T(2) ? x : T(1) / x; // the function at 1/x says what it is at x
+    T y = x < T(2) ? x : T(1) / x; // the function at 1/x determines that at x
     T w = y > T(1.5) ? T(1) / y - T(1) : y < T(0.5) ? -y : y - T(1);
     T value = -w * ratio(spence::above, spence::below, w), log = std::log(y);
     if (y < T(0.5))

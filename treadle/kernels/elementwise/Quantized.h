@@ -1,5 +1,5 @@
-// Integers that stand for the floats of a range, as TensorFlow's quantized dtypes do: the least
-// integer for the range's minimum, the greatest for its maximum.
+// Integers that represent the floats of a range, as in TensorFlow's quantized dtypes: the lowest
+// integer represents the range's minimum, the highest its maximum.
 #pragma once
 
 #include "treadle/kernels/Element.h"
@@ -10,7 +10,7 @@
 
 namespace treadle {
 
-/// Calls `visit` with the integer type behind a quantized dtype; false if it isn't one.
+/// Calls `visit` with the integer type behind a quantized dtype; returns false if it isn't one.
 template <typename Visitor> bool visitQuantized(DType dtype, Visitor &&visit) {
   switch (dtype) {
   case DType::QInt8:
@@ -33,7 +33,7 @@ template <typename Visitor> bool visitQuantized(DType dtype, Visitor &&visit) {
   }
 }
 
-/// What the least and the greatest integer stand for.
+/// The values of the lowest and the highest integer.
 struct FloatRange {
   float min = 0, max = 0;
 };
@@ -43,19 +43,20 @@ inline constexpr auto lowestOf = static_cast<int64_t>(std::numeric_limits<T>::mi
 template <typename T> inline constexpr int64_t highestOf = std::numeric_limits<T>::max();
 template <typename T> inline constexpr double stepsOf = double(int64_t{1} << (8 * sizeof(T)));
 
-/// The float that stands between neighbouring integers.
+/// Returns the quantization step: the distance between the floats of adjacent integers.
 template <typename T> float levelOf(FloatRange range) {
   return (range.max - range.min) / static_cast<float>(highestOf<T> - lowestOf<T>);
 }
 
-/// The integer of a float, which may lie outside of T where the float does outside of the range.
+/// Quantizes a float; the result may exceed T if the float is out of range.
 template <typename T> int64_t quantizedUnclamped(float x, FloatRange range) {
   if (range.min == range.max)
     return lowestOf<T>;
   double adjust = stepsOf<T> / (stepsOf<T> - 1.0);
   double scale = stepsOf<T> / ((range.max - range.min) * adjust);
   double steps = std::round(x * scale) - std::round(range.min * scale);
-  constexpr double most = int64_t{1} << 62; // so far outside, it's all the same; so is NaN
+  // a bound for values far out of range; NaN maps to its negative
+  constexpr double most = int64_t{1} << 62;
   return static_cast<int64_t>(steps > -most ? std::min(steps, most) : -most) + lowestOf<T>;
 }
 template <typename T> T quantized(float x, FloatRange range) {
@@ -72,7 +73,7 @@ template <typename T> float dequantized(T x, FloatRange range) {
   return static_cast<float>(least + (static_cast<double>(x) - lowestOf<T>)*scale);
 }
 
-/// Many floats to integers: in single precision, as TensorFlow's vectorised loops do it.
+/// Quantizes many floats in single precision, like TensorFlow's vectorized loops.
 template <typename T> class Quantizer {
 public:
   explicit Quantizer(FloatRange range)
@@ -93,7 +94,7 @@ private:
   float scale, offset;
 };
 
-/// Many integers to floats, likewise.
+/// Dequantizes many integers, likewise.
 template <typename T> class Dequantizer {
 public:
   explicit Dequantizer(FloatRange range)
@@ -107,14 +108,14 @@ private:
   float scale, least;
 };
 
-/// The range of a product of integers of types A and B that is kept in C.
+/// Returns the range of a product of integers of types A and B that is accumulated in C.
 template <typename A, typename B, typename C>
 FloatRange rangeOfProduct(FloatRange a, FloatRange b) {
   float level = levelOf<A>(a) * levelOf<B>(b);
   return {level * static_cast<float>(lowestOf<C>), level * static_cast<float>(highestOf<C>)};
 }
 
-/// The range in inputs `i` and `i + 1`; false having failed where they aren't single numbers.
+/// Reads the range in inputs `i` and `i + 1`; false, with ctx failed, if they aren't scalars.
 inline bool readRange(OpContext &ctx, int i, FloatRange &range) {
   const Tensor &min = ctx.input(i), &max = ctx.input(i + 1);
   if (min.count() != 1 || max.count() != 1) {

@@ -9,11 +9,11 @@
 
 namespace treadle {
 
-/// What a float of 8 bits has besides numbers: infinities and NaNs where IEEE 754 has them; NaN
-/// alone, of all ones; or NaN alone, in place of -0.
+/// The special values of an 8-bit float: infinities and NaNs as in IEEE 754; only NaN, with all
+/// bits set; or only NaN, in place of -0.
 enum class Specials : uint8_t { Ieee, AllOnes, NegativeZero };
 
-/// A float of 8 bits with so many bits of fraction.
+/// An 8-bit float with the given number of fraction bits.
 template <int fractionBits, int bias, Specials specials> struct Float8 {
   static constexpr int exponentBits = 7 - fractionBits;
   static constexpr bool isIeee = specials == Specials::Ieee;
@@ -22,7 +22,8 @@ template <int fractionBits, int bias, Specials specials> struct Float8 {
   static constexpr uint8_t noNumber = isIeee            ? infinity | 1 << (fractionBits - 1)
                                       : hasNegativeZero ? 0x7f
                                                         : 0x80;
-  static constexpr int tooLarge = isIeee ? infinity : noNumber; // the least bits of none
+  // the lowest bits beyond all numbers
+  static constexpr int tooLarge = isIeee ? infinity : noNumber;
 
   Float8() = default;
   explicit Float8(double x) {
@@ -32,7 +33,7 @@ template <int fractionBits, int bias, Specials specials> struct Float8 {
       bits = sign | noNumber;
       return;
     }
-    // The fraction as an integer, rounded to even; subnormal numbers have the least exponent.
+    // The fraction as an integer, rounded to even; subnormal numbers have the lowest exponent.
     int exponent =
         size > 0 && std::isfinite(size) ? std::max(std::ilogb(size), 1 - bias) : 1 - bias;
     double steps = std::nearbyint(std::ldexp(size, fractionBits - exponent));
@@ -71,7 +72,7 @@ template <> inline constexpr DType dtypeOf<Float8E5M2FNUZ> = DType::Float8E5M2FN
 template <> inline constexpr DType dtypeOf<Float8E4M3FNUZ> = DType::Float8E4M3FNUZ;
 template <> inline constexpr DType dtypeOf<Float8E4M3B11FNUZ> = DType::Float8E4M3B11FNUZ;
 
-/// An integer of a few bits, in a byte of its own.
+/// An integer of a few bits, stored in a byte.
 template <typename Byte, int bits> struct FewBits {
   FewBits() = default;
   explicit FewBits(int64_t x)

@@ -1,4 +1,4 @@
-// Gamma, beta, Bessel and error functions: Eigen's, which TensorFlow's results come from too.
+// Gamma, beta, Bessel and error functions, by Eigen as in TensorFlow.
 #include "treadle/kernels/elementwise/Elementwise.h"
 
 #include <unsupported/Eigen/SpecialFunctions>
@@ -9,8 +9,8 @@
 namespace treadle {
 namespace {
 
-// At the poles Eigen asks whether the order is even, and makes an integer of it that may not have
-// room; from 2^53 on every order is even.
+// At the poles Eigen tests whether the order is even by converting it to an integer, which may
+// overflow; from 2^53 on every order is even.
 template <typename T> bool isAtEvenPole(T order, T at) {
   return order >= T(1LL << 53) && at <= T(0) && at == std::floor(at);
 }
@@ -58,7 +58,7 @@ TREADLE_BINARY_SPECIAL(PolygammaOp, polygamma)
 #undef TREADLE_UNARY_SPECIAL
 #undef TREADLE_BINARY_SPECIAL
 
-// The inverse of erf by that of the normal distribution: erf(x) = 2 * ndtr(x * sqrt(2)) - 1.
+// erfinv by the inverse of the normal distribution: erf(x) = 2 * ndtr(x * sqrt(2)) - 1.
 struct ErfinvOp {
   static constexpr float cost = 30;
   template <typename T> static T apply(T x) {

@@ -38,7 +38,7 @@ struct Known {
 
 class ValuesOfTensorFlow : public testing::TestWithParam<Known> {};
 
-// One argument for each interval that the approximations are made of.
+// One argument for each interval of the approximations.
 TEST_P(ValuesOfTensorFlow, AgreeToTheLastPlaces) {
   Tensor y = run1(GetParam().op, {vec<double>({.5, 1.75, 5, 9, 20, 40, 70})});
   for (size_t i = 0; i < GetParam().values.size(); ++i)

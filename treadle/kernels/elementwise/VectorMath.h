@@ -1,6 +1,6 @@
-// Exponentials, logarithms, sigmoids and error functions of floats without branches or calls: loops
-// over them become vector instructions, once they are inlined. Accurate to a few units in the last
-// place, for infinities and NaN as well.
+// Exponentials, logarithms, sigmoids and error functions of floats without branches or calls, so
+// that loops over them are vectorized once they are inlined. Accurate to a few units in the last
+// place, including infinities and NaN.
 #pragma once
 
 #include <bit>
@@ -11,20 +11,20 @@
 
 namespace treadle {
 
-/// exp(x) as (1 + rest) * first * second, the latter powers of two: in two steps, as their product
-/// may be too small or too large for a float. The remainder of x by ln 2 goes through the
+/// exp(x) as (1 + rest) * first * second, where `first` and `second` are powers of two, whose
+/// product may overflow or underflow a float. The remainder of x by ln 2 is evaluated by the
 /// polynomial of Cephes' expf. For -130 < x < 130.
 struct SplitExp {
   float rest, first, second, inverseOfSecond;
 };
-/// The same with one power of two, 2^exponent.
+/// Same with one power of two, 2^exponent.
 struct RestOfExp {
   float rest;
   int32_t exponent;
 };
 [[gnu::always_inline]] inline RestOfExp restOfExp(float x) {
 #pragma clang fp contract(fast)
-  // Adding and taking away 1.5 * 2^23 rounds to a whole number, which then is in the low bits.
+  // Adding and subtracting 1.5 * 2^23 rounds to an integer, which is then in the low bits.
   constexpr float shifter = 12582912.0f;
   float shifted = x * 1.44269504f + shifter;
   float whole = shifted - shifter;
@@ -56,12 +56,12 @@ struct RestOfExp {
   return (rest + 1) * powerOfTwo(n);
 }
 
-/// e to the power of x, denormal results included.
+/// e to the power of x, including denormal results.
 [[gnu::always_inline]] inline float vectorExp(float x) {
 #pragma clang fp contract(fast)
-  // Beyond these the result is infinite or 0. The latter is chosen and not computed: a product that
-  // is less than the least normal number takes a hundred times as long, and there are many where
-  // -infinity masks something.
+  // Beyond these bounds the result is infinite or 0. It is selected instead of computed, since a
+  // product below the smallest normal number takes a hundred times as long, and masks of -infinity
+  // make many of them.
   x = x > 90.0f ? 90.0f : x;
   bool isZero = x < -104.0f;
   SplitExp e = splitExp(isZero ? 0.0f : x);
@@ -69,7 +69,7 @@ struct RestOfExp {
   return isZero ? 0.0f : result;
 }
 
-/// exp(x) - 1, without the cancellation near 0.
+/// exp(x) - 1 without cancellation near 0.
 [[gnu::always_inline]] inline float vectorExpm1(float x) {
 #pragma clang fp contract(fast)
   float bounded = x > 90.0f ? 90.0f : x;
@@ -79,7 +79,7 @@ struct RestOfExp {
   return std::fabs(x) < 1e-5f ? std::copysign(x + x * x * 0.5f, x) : result;
 }
 
-/// ln x for a normal x > 0, as Cephes' logf: a polynomial for a mantissa around 1.
+/// ln x for a normal x > 0, as in Cephes' logf: a polynomial for a mantissa near 1.
 [[gnu::always_inline]] inline float logOfNormal(float x) {
 #pragma clang fp contract(fast)
   int32_t bits = std::bit_cast<int32_t>(x);
@@ -103,7 +103,7 @@ struct RestOfExp {
   return m + tail + e * 0.693359375f;
 }
 
-/// ln(1 + x): what 1 + x loses of x is put back.
+/// ln(1 + x), corrected for the bits of x that 1 + x loses.
 [[gnu::always_inline]] inline float vectorLog1p(float x) {
   constexpr float inf = std::numeric_limits<float>::infinity();
   float sum = 1 + x;
@@ -113,7 +113,7 @@ struct RestOfExp {
   return std::fabs(x) < 1e-5f ? x - x * x * 0.5f : result;
 }
 
-/// sin x and cos x for 0 <= x <= 2 pi, as Cephes' sinf: polynomials for the distance from the
+/// sin x and cos x for 0 <= x <= 2 pi, as in Cephes' sinf: polynomials for the distance from the
 /// nearest multiple of pi / 2.
 [[gnu::always_inline]] inline void vectorSinCos(float x, float &sine, float &cosine) {
 #pragma clang fp contract(fast)
@@ -135,7 +135,7 @@ struct RestOfExp {
   cosine = (quarter + 1) & 2 ? -b : b;
 }
 
-/// arctan x, as Cephes' atanf: reduced to |x| < tan(pi / 8).
+/// arctan x, as in Cephes' atanf: reduced to |x| < tan(pi / 8).
 [[gnu::always_inline]] inline float vectorAtan(float x) {
 #pragma clang fp contract(fast)
   float size = std::fabs(x);
@@ -151,13 +151,13 @@ struct RestOfExp {
   return std::copysign(base + (p * square * reduced + reduced), x);
 }
 
-/// 1 / (1 + exp(-x)), without an overflow, and to the last places where it is close to 0.
+/// 1 / (1 + exp(-x)) without overflow, accurate to the last places even if it is close to 0.
 [[gnu::always_inline]] inline float vectorLogistic(float x) {
   float e = vectorExp(-std::fabs(x));
   return (x < 0 ? e : 1) / (1 + e);
 }
 
-/// tanh(x): for small x an odd polynomial (Cephes), beyond 1 - 2 / (exp(2 x) + 1).
+/// tanh(x): an odd polynomial for small x (Cephes), otherwise 1 - 2 / (exp(2 x) + 1).
 [[gnu::always_inline]] inline float vectorTanh(float x) {
 #pragma clang fp contract(fast)
   float size = std::fabs(x), square = x * x;
@@ -167,7 +167,7 @@ struct RestOfExp {
   p = p * square + 1.33314422036e-1f;
   p = p * square - 3.33332819422e-1f;
   float near = p * square * x + x;
-  float bounded = size > 10 ? 10 : size; // beyond it the result is 1
+  float bounded = size > 10 ? 10 : size; // the result is 1 beyond it
   float far = 1 - 2 / (vectorExpOfSmall(2 * bounded) + 1);
   return std::copysign(size < 0.625f ? near : far, x);
 }
@@ -205,7 +205,7 @@ struct RestOfExp {
   far = far * q + 4.218463358204948e-1f;
   far = far * q - 2.820767439740514e-1f;
   far = far * q + 5.641895067754075e-1f;
-  // x * x is rounded; what it lost counts once it is an exponent.
+  // The rounding error of x * x matters, since it becomes an exponent.
   float bounded = x > 12 ? 12 : x;
   float square = bounded * bounded;
   float lost = std::fma(bounded, bounded, -square);
@@ -213,7 +213,7 @@ struct RestOfExp {
   return gauss * inverse * (x < 2 ? near : far);
 }
 
-/// 1 - erf(x), without the cancellation for large x.
+/// 1 - erf(x) without cancellation for large x.
 [[gnu::always_inline]] inline float vectorErfc(float x) {
   float size = std::fabs(x);
   float tail = erfcTail(size);
@@ -227,10 +227,10 @@ struct RestOfExp {
   return size < 1 ? x * erfOverX(x * x) : std::copysign(result, x);
 }
 
-/// How many sums or maxima a loop keeps side by side, so that it can be vectorised.
+/// Number of independent sums or maxima in a loop, so that it can be vectorized.
 inline constexpr int64_t reductionLanes = 16;
 
-/// The largest of `n` elements; -infinity for none. NaNs count only where all are.
+/// Returns the largest of `n` elements, ignoring NaN; -infinity if there is none.
 inline float largestOf(const float *x, int64_t n) {
   using Lanes [[gnu::vector_size(reductionLanes * sizeof(float))]] = float;
   float largest = -std::numeric_limits<float>::infinity();
@@ -250,7 +250,7 @@ inline float largestOf(const float *x, int64_t n) {
   return largest;
 }
 
-/// `out[i] = exp(x[i] - shift)`; gives their sum. `out` may be `x`.
+/// Computes `out[i] = exp(x[i] - shift)` and returns the sum. `out` may be `x`.
 inline float expAndSum(const float *x, float shift, float *out, int64_t n) {
   float lanes[reductionLanes] = {};
   int64_t i = 0;

@@ -17,7 +17,7 @@ void expectClose(Fn fn, Exact exact, double from, double to, double relative) {
   for (int i = 0; i <= 20000; ++i) {
     auto x = static_cast<float>(from + (to - from) * i / 20000);
     double expected = exact(static_cast<double>(x));
-    // Half a unit of the smallest denormal, for results down there.
+    // Plus half a unit of the smallest denormal, for denormal results.
     ASSERT_NEAR(fn(x), expected, relative * std::abs(expected) + 1.5e-45) << "at " << x;
   }
 }

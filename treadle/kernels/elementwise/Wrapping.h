@@ -1,4 +1,4 @@
-// Sums and products of any numbers: those of integers wrap around.
+// Sums and products of numbers of any type; those of integers wrap around.
 #pragma once
 
 #include "treadle/kernels/elementwise/Elementwise.h"
