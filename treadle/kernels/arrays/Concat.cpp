@@ -1,4 +1,4 @@
-// Joining tensors along an axis and taking them apart again.
+// Concatenation of tensors along an axis, and splitting.
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/ElementCopy.h"
 
@@ -7,8 +7,7 @@
 namespace treadle {
 namespace {
 
-// Parts of at least this size are handed out as views of the whole; smaller ones are cheaper to
-// copy.
+// Parts of at least this size are returned as views of the whole; smaller ones are cheaper to copy.
 constexpr size_t worthSharing = 512;
 
 bool readAxis(OpContext &ctx, int input, int64_t &axis) {
@@ -51,7 +50,7 @@ bool checkConcatShapes(OpContext &ctx, int first, int count, int64_t axis) {
   return true;
 }
 
-// Writes inputs [first, first + count), each `rows` rows of its share, side by side.
+// Writes inputs [first, first + count) side by side; each has `rows` rows.
 void interleave(OpContext &ctx, int first, int count, int64_t rows, Tensor &out) {
   DType dtype = out.dtype();
   int64_t outRow = rows ? out.count() / rows : 0;
@@ -88,7 +87,7 @@ void concat(OpContext &ctx, int first, int count, int axisInput) {
 void concatV1(OpContext &ctx) { concat(ctx, 1, ctx.numInputs() - 1, 0); }
 void concatV2(OpContext &ctx) { concat(ctx, 0, ctx.numInputs() - 1, ctx.numInputs() - 1); }
 
-// Offsets of the gradients' slices: of each input along the axis.
+// Computes the offsets of the gradients' slices: of each input along the axis.
 void concatOffset(OpContext &ctx) {
   int count = ctx.numInputs() - 1;
   int64_t axis, offset = 0;
@@ -150,7 +149,7 @@ Expected<BoundKernel> bindPack(const BindContext &node) {
   return boundWith(pack, node.attrs.getOr<int64_t>("axis", 0));
 }
 
-// Its inputs are slices of one row each.
+// The inputs are slices of one row each.
 void parallelConcat(OpContext &ctx) {
   const Tensor &model = ctx.input(0);
   int count = ctx.numInputs();
@@ -177,7 +176,7 @@ Expected<BoundKernel> bindParallelConcat(const BindContext &node) {
 
 // --- split -------------------------------------------------------------------------------------
 
-// Output `i` as columns [offset, offset + width) of `rows` rows of the whole.
+// Sets output `i` to columns [offset, offset + width) of `rows` rows of the whole.
 bool setColumns(OpContext &ctx, int i, const Tensor &whole, int64_t rows, int64_t offset,
                 int64_t width, Dims dims) {
   DType dtype = whole.dtype();
@@ -215,7 +214,7 @@ void split(OpContext &ctx) {
       return;
 }
 
-// Sizes of the parts, with the one -1 worked out.
+// Returns the sizes of the parts, with a single -1 inferred.
 Expected<DimVector> splitSizes(const Tensor &sizes, int parts, int64_t total) {
   if (sizes.rank() != 1 || sizes.count() != parts)
     return Unexpected(invalidArgument("size_splits is ", tensorTypeText(sizes),

@@ -1,4 +1,5 @@
-// The attribute `dimension_numbers` of XLA's ops: a message whose fields are lists of integers.
+// The attribute `dimension_numbers` of XLA's ops: a serialized message whose fields are lists of
+// integers.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +9,8 @@
 
 namespace treadle {
 
-/// Reads protobuf's wire format: field 1 into fields[0] and so on, each alone or packed. False for
-/// anything else.
+/// Parses a protobuf message: field 1 into fields[0] and so on, each repeated or packed. Returns
+/// false if the bytes are something else.
 bool readDimensionNumbers(std::string_view bytes, std::span<std::vector<int64_t> *const> fields);
 
 } // namespace treadle

@@ -1,37 +1,38 @@
-// Elements moved, not changed: tensors made, cut, joined, gathered, scattered, permuted and padded.
+// Ops that move elements without changing them: creation, slicing, concatenation, gather, scatter,
+// transposition and padding.
 #include "treadle/runtime/Kernel.h"
 
-/// Joining tensors along an axis and taking them apart again.
+/// Concatenation of tensors along an axis, and splitting.
 TREADLE_FAMILY(concatKernels)
-/// Ops that make tensors out of a shape or a few numbers: constants, ranges, one-hot rows.
+/// Ops that create tensors from a shape or a few numbers: constants, ranges, one-hot rows.
 TREADLE_FAMILY(fillKernels)
-/// Reading rows by index.
+/// Gather: reads rows by index.
 TREADLE_FAMILY(gatherKernels)
-/// Dealing rows out to several tensors, and putting them together again.
+/// DynamicPartition and DynamicStitch: distribute rows to several tensors, and merge them again.
 TREADLE_FAMILY(partitionKernels)
-/// Ops that hand a tensor on as it is, or do nothing at all.
+/// Ops that forward a tensor unchanged, or do nothing at all.
 TREADLE_FAMILY(identityKernels)
-/// Turning elements round along dimensions: whole, by sequence, or as a ring.
+/// Reverse, ReverseSequence and Roll.
 TREADLE_FAMILY(reverseKernels)
-/// Writing rows by coordinates or by position.
+/// Scatter: writes rows by coordinates or by position.
 TREADLE_FAMILY(scatterKernels)
-/// Whether and where elements are not zero, and where values belong in sorted lists.
+/// Where, tests for nonzero elements, and searches in sorted lists.
 TREADLE_FAMILY(searchKernels)
-/// Ops on shapes: reading them, and giving the same elements another one.
+/// Shape and size ops, and reshapes.
 TREADLE_FAMILY(shapeKernels)
 /// Slices: by begin and size, and strided with masks; their gradient and their update.
 TREADLE_FAMILY(sliceKernels)
-/// Moving blocks of space into the batch or the depth, and back; and orders of dimensions by name.
+/// Space to batch or depth and back, and orders of dimensions by name.
 TREADLE_FAMILY(spaceKernels)
-/// Repeating elements: tiles and broadcasts; and surrounding them: pads.
+/// Tiles, broadcasts and pads.
 TREADLE_FAMILY(tileKernels)
-/// Permuting dimensions, and permutations themselves.
+/// Transposition, and ops on permutations.
 TREADLE_FAMILY(transposeKernels)
-/// Finding equal elements: each once, or those that another list lacks.
+/// Unique elements, and differences of lists.
 TREADLE_FAMILY(uniqueKernels)
-/// Ops of XLA that move elements: slices at computed places (which are moved inside where they
-/// aren't), gather, padding between elements; and rounding to fewer bits.
+/// XLA ops that move elements: dynamic slices (clamped to the bounds), gather, interior padding;
+/// and rounding to fewer bits.
 TREADLE_FAMILY(xlaKernels)
-/// Ops of tf2xla about shapes: broadcasts, sizes that a run sets, pieces for a grid of devices, and
-/// annotations of sharding.
+/// tf2xla ops on shapes: broadcasts, dynamic sizes, partition of a tensor for a grid of devices,
+/// and sharding annotations.
 TREADLE_FAMILY(xlaShapeKernels)

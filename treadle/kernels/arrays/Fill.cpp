@@ -1,4 +1,4 @@
-// Ops that make tensors out of a shape or a few numbers: constants, ranges, one-hot rows.
+// Ops that create tensors from a shape or a few numbers: constants, ranges, one-hot rows.
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/ElementCopy.h"
 #include "treadle/kernels/FilesOfRun.h"
@@ -13,7 +13,8 @@
 namespace treadle {
 namespace {
 
-// True if the input holds exactly one number, as scalars and vectors of one do.
+// Returns false, with ctx failed, unless the input has exactly one element, as a scalar or a
+// vector.
 bool checkScalar(OpContext &ctx, int i, const char *what) {
   if (ctx.input(i).count() == 1 && ctx.input(i).rank() <= 1)
     return true;
@@ -23,7 +24,7 @@ bool checkScalar(OpContext &ctx, int i, const char *what) {
 
 // --- elements of a file ------------------------------------------------------------------------
 
-/// Read once, when it is first asked for.
+/// A constant in a file, which is read at its first use.
 class FileConstant {
 public:
   FileConstant(DType dtype, std::vector<int64_t> dims, std::string path)
@@ -95,7 +96,7 @@ void empty(OpContext &ctx) {
   if (shape.rank() > 1)
     return ctx.fail(invalidArgument("shape must be a vector, but it is ", tensorTypeText(shape)));
   Tensor *out = ctx.allocateOutput(0, ctx.state<DType>(), readIndices(shape));
-  if (out) // zeroed whether `init` is set or not: what a program prints should not vary
+  if (out) // zeroed whether `init` is set or not, so that results are deterministic
     zeroElements(out->dtype(), out->raw(), out->count());
 }
 
@@ -103,8 +104,8 @@ Expected<BoundKernel> bindEmpty(const BindContext &node) {
   return boundWith(empty, node.outputTypes[0]);
 }
 
-// A value that nobody reads, where a branch has to give one: what is unknown of its shape is as
-// small as it can be.
+// A placeholder output of a branch, whose value is never read. Unknown dimensions are as small as
+// possible.
 struct FakeValue {
   DType dtype;
   std::vector<int64_t> dims;
@@ -153,7 +154,8 @@ template <typename T> struct OnesLike {
 
 // --- ranges ------------------------------------------------------------------------------------
 
-// The number of elements of [start, limit) by delta; an error for a step that leads nowhere.
+// Returns the number of elements of the range [start, limit) with step delta; an error if the step
+// doesn't lead to the limit.
 template <typename T> Expected<int64_t> rangeLength(T start, T limit, T delta) {
   if (delta == T(0))
     return Unexpected(invalidArgument("delta must not be 0"));

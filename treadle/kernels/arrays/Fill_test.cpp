@@ -1,4 +1,4 @@
-// Tests of constants whose elements stand in a file.
+// Constants whose elements are stored in a file.
 #include "treadle/kernels/KernelTest.h"
 
 #include <cstdio>

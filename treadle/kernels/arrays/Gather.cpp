@@ -1,4 +1,4 @@
-// Reading rows by index.
+// Gather: reads rows by index.
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/ElementCopy.h"
 #include "treadle/kernels/arrays/Scatter.h"
@@ -10,7 +10,8 @@ namespace {
 
 // --- along an axis -----------------------------------------------------------------------------
 
-// The result is [batches][outer][indices][inner], read from [batches][outer][limit][inner].
+// The sizes of a gather: the result is [batches][outer][indices][inner], read from
+// [batches][outer][limit][inner].
 struct GatherShape {
   int64_t batches, outer, limit, indices, inner;
   DimVector result;
@@ -50,7 +51,7 @@ Expected<GatherShape> gatherShape(const Tensor &params, const Tensor &indices, i
   return shape;
 }
 
-// The position of the first index outside [0, limit); -1 where there is none.
+// Returns the position of the first index outside [0, limit); -1 if there is none.
 template <typename Index> int64_t findOutside(const Tensor &indices, int64_t limit) {
   const Index *values = indices.data<Index>();
   for (int64_t i = 0; i < indices.count(); ++i)
@@ -71,7 +72,7 @@ void gatherRows(const GatherShape &s, const T *params, const Index *indices, T *
           std::copy_n(params + indices[i] * s.inner, s.inner, out);
 }
 
-// `[1,0]`: where element `i` stands.
+// Formats the position of element `i`: `[1,0]`.
 std::string positionText(const Tensor &t, int64_t i) {
   DimVector at, strides = rowMajorStrides(t.dims());
   for (int d = 0; d < t.rank(); ++d)

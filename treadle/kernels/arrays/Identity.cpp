@@ -1,4 +1,4 @@
-// Ops that hand a tensor on as it is, or do nothing at all.
+// Ops that forward a tensor unchanged, or do nothing at all.
 #include "treadle/kernels/Element.h"
 #include "treadle/runtime/Choice.h"
 
@@ -14,7 +14,7 @@ void identityN(OpContext &ctx) {
     ctx.setOutput(i, ctx.takeInput(i));
 }
 
-// The lists of _ArrayToList and _ListToArray are stated twice.
+// _ArrayToList and _ListToArray state their type lists twice.
 Expected<BoundKernel> bindIdentityN(const BindContext &node) {
   if (!std::ranges::equal(node.inputTypes, node.outputTypes))
     return Unexpected(invalidArgument("its outputs aren't of the dtypes of its ",
@@ -24,7 +24,7 @@ Expected<BoundKernel> bindIdentityN(const BindContext &node) {
 
 void doNothing(OpContext &) {}
 
-// A resource or variant can't be copied deeply: such tensors share what they hold.
+// Resources and variants can't be copied deeply: such tensors share their objects.
 void deepCopy(OpContext &ctx) {
   if (auto copy = ctx.check(ctx.input(0).clone()))
     ctx.setOutput(0, std::move(*copy));
@@ -57,20 +57,21 @@ void loopCond(OpContext &ctx) {
     ctx.setOutput(0, ctx.takeInput(0));
 }
 
-// PreventGradient is an identity when it runs: its message is for whoever builds gradients.
+// PreventGradient is an identity at run time: its message is for gradient construction.
 
 void deviceIndex(OpContext &ctx) {
   ctx.setOutput(0, Tensor::scalar(DType::Int32, ctx.state<int32_t>()));
 }
 
-// Everything runs on the CPU: its position among the names, or their number where it isn't there.
+// Returns the index of the CPU device in `device_names`, or the number of names if it isn't among
+// them, since everything runs on the CPU.
 Expected<BoundKernel> bindDeviceIndex(const BindContext &node) {
   auto names = TREADLE_TRY(node.attrs.get<std::vector<std::string>>("device_names"));
   auto position = std::ranges::find(names, "CPU") - names.begin();
   return boundWith(deviceIndex, static_cast<int32_t>(position));
 }
 
-// What Copy and the DebugIdentities hand to a debugger isn't handed to anybody.
+// Copy and the DebugIdentity ops are identities: there is no debugger to send tensors to.
 Expected<BoundKernel> bindDebugIdentity(const BindContext &node) {
   if (auto urls = node.attrs.getOr("debug_urls", std::vector<std::string>()); !urls.empty())
     return Unexpected(unimplemented("dumps of tensors (to '", urls[0],
@@ -78,7 +79,7 @@ Expected<BoundKernel> bindDebugIdentity(const BindContext &node) {
   return bindPlain<identity>(node);
 }
 
-// A library never ends its process: the run ends instead.
+// A library must not end the process, so the run fails instead.
 Expected<BoundKernel> bindAbort(const BindContext &node) {
   return boundWith<std::string>(
       [](OpContext &ctx) {

@@ -1,4 +1,4 @@
-// Dealing rows out to several tensors, and putting them together again.
+// DynamicPartition and DynamicStitch: distribute rows to several tensors, and merge them again.
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/ElementCopy.h"
 
@@ -13,7 +13,7 @@ bool startsWith(Dims dims, Dims prefix) {
 
 // --- partition ---------------------------------------------------------------------------------
 
-// How many rows each output gets.
+// Returns the number of rows for each output.
 Expected<std::vector<int64_t>> countRows(const Tensor &partitions, int outputs) {
   std::vector<int64_t> counts(static_cast<size_t>(outputs));
   const int32_t *to = partitions.data<int32_t>();
@@ -53,7 +53,7 @@ void dynamicPartition(OpContext &ctx) {
 
 // --- stitch ------------------------------------------------------------------------------------
 
-// The shape of a row, and one more than the highest index.
+// The shape of a row, and the highest index plus one.
 struct Stitch {
   DimVector dims;
   int64_t width;
@@ -87,7 +87,7 @@ Expected<Stitch> checkStitch(OpContext &ctx) {
   return stitch;
 }
 
-// Where indices repeat, the last row stays; rows that no index names are zero.
+// For repeated indices, the last row wins; rows without an index are zero.
 void dynamicStitch(OpContext &ctx) {
   auto stitch = TREADLE_OR_RETURN(ctx.check(checkStitch(ctx)));
   int n = ctx.numInputs() / 2;

@@ -1,4 +1,4 @@
-// Tests of rows dealt out and stitched, of equal elements, and of sets.
+// Dynamic partition and stitch, unique elements, and sets.
 #include "treadle/kernels/KernelTest.h"
 
 namespace treadle {

@@ -124,7 +124,7 @@ Expected<Tensor> padded(const Tensor &x, const Tensor &filler, std::span<const i
     dims[i] = spread + low[i] + high[i];
     if (dims[i] < 0)
       return Unexpected(invalidArgument("dimension ", i, " would have ", dims[i], " elements"));
-    // Elements that stay: low + k * step in [0, dims).
+    // Range of the elements that are kept: low + k * step in [0, dims).
     skipped[i] = low[i] < 0 ? (-low[i] + step[i] - 1) / step[i] : 0;
     first[i] = low[i] + skipped[i] * step[i];
     int64_t fits = first[i] < dims[i] ? (dims[i] - 1 - first[i]) / step[i] + 1 : 0;

@@ -1,4 +1,4 @@
-// Turning elements round along dimensions: whole, by sequence, or as a ring.
+// Reverse, ReverseSequence and Roll.
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/ElementCopy.h"
 
@@ -125,7 +125,7 @@ void rollAlong(const Tensor &in, Tensor &out, int64_t axis, int64_t shift) {
   }
 }
 
-// How far each dimension turns, in [0, size).
+// Returns the shift of each dimension, in [0, size).
 Expected<DimVector> readShifts(const Tensor &in, const Tensor &shift, const Tensor &axis) {
   if (in.rank() < 1 || shift.rank() > 1 || axis.rank() > 1 || shift.count() != axis.count())
     return Unexpected(invalidArgument(

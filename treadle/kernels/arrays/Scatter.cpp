@@ -1,4 +1,4 @@
-// Writing rows by coordinates or by position.
+// Scatter: writes rows by coordinates or by position.
 #include "treadle/kernels/arrays/Scatter.h"
 
 #include "treadle/kernels/ElementCopy.h"
@@ -31,7 +31,7 @@ static Expected<void> checkShapes(const Tensor &whole, const Tensor &indices,
   return {};
 }
 
-// The offset of the row that an index names; -1 where it is outside.
+// Returns the offset of the row that an index addresses; -1 if it is out of range.
 static int64_t rowOffset(const Tensor &indices, int64_t row, int64_t depth, Dims dims) {
   int64_t offset = 0;
   for (int64_t d = 0; d < depth; ++d) {
@@ -76,7 +76,7 @@ struct ScatterState {
   BadIndices bad;
 };
 
-// What adding means where there are no numbers: either, or one after the other.
+// Addition for booleans (or) and strings (concatenation).
 bool eitherLoop(void *out, const void *a, const void *b, bool, int64_t n) {
   for (int64_t i = 0; i < n; ++i)
     static_cast<bool *>(out)[i] =
@@ -89,7 +89,7 @@ bool appendLoop(void *out, const void *, const void *b, bool, int64_t n) {
   return true;
 }
 
-// Input `i` as a tensor that may be written to.
+// Returns input `i` as a writable tensor.
 std::optional<Tensor> takeOwn(OpContext &ctx, int i) {
   if (ctx.canReuseInput(i))
     return ctx.takeInput(i);
@@ -138,7 +138,7 @@ constexpr BindFn bindTensorScatter = bindScatter<scatterIntoTensor, update, 1>;
 
 // --- by position -------------------------------------------------------------------------------
 
-// Rows beyond the end count from the start again, as TensorFlow has it.
+// Row indices wrap around at the end, as in TensorFlow.
 void updateRows(OpContext &ctx) {
   Tensor indices = ctx.input(1), updates = ctx.input(2);
   const Tensor &in = ctx.input(0);
@@ -162,7 +162,7 @@ void updateRows(OpContext &ctx) {
 
 // --- sparse to dense ---------------------------------------------------------------------------
 
-// The indices as a matrix with a row for each value.
+// Returns the indices as a matrix with one row per value.
 Expected<Tensor> sparseIndices(const Tensor &indices, const Tensor &shape, const Tensor &values) {
   int64_t rank = shape.count(), rows = indices.rank() ? indices.dim(0) : 1;
   if (indices.rank() > 2 || shape.rank() != 1 || indices.count() != rows * rank ||

@@ -1,4 +1,4 @@
-// Writing rows by coordinates: into tensors, and into what variables hold.
+// Scatter by coordinates, into tensors and into variables.
 #pragma once
 
 #include "treadle/kernels/Update.h"
@@ -8,8 +8,9 @@ namespace treadle {
 enum class BadIndices : bool { Fail, Ignore };
 
 /// Updates whole[indices[i]] with updates[i] for every row i of `indices`, whose last dimension
-/// names the leading dimensions of `whole`. `whole` must be unique. InvalidArgument where the
-/// shapes don't fit or an index is outside; rows before that one are written then.
+/// indexes the leading dimensions of `whole`. `whole` must be uniquely owned. InvalidArgument if
+/// the shapes don't match or an index is out of range; the rows before that one have then been
+/// written.
 Expected<void> scatterNd(Tensor &whole, const Tensor &indices, const Tensor &updates,
                          UpdateLoop update, BadIndices bad = BadIndices::Fail);
 

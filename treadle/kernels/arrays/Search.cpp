@@ -1,4 +1,4 @@
-// Whether and where elements are not zero, and where values belong in sorted lists.
+// Where, tests for nonzero elements, and searches in sorted lists.
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/ElementCopy.h"
 
@@ -11,7 +11,7 @@ namespace {
 
 // --- not zero ----------------------------------------------------------------------------------
 
-// A flag for each element. Booleans are flags already.
+// One flag per element; booleans are used in place.
 template <typename T> struct Flags {
   explicit Flags(const Tensor &in) : own(static_cast<size_t>(in.count())) {
     std::ranges::transform(in.values<T>(), own.begin(), [](T value) { return value != T(0); });
@@ -54,7 +54,7 @@ template <typename T> struct Where {
 bool isTrue(const std::string &value) { return !value.empty(); }
 template <typename T> bool isTrue(const T &value) { return value != T(0); }
 
-// A scalar is true unless it is zero or empty; anything else, if it has elements.
+// A scalar is true unless it is zero or empty; any other tensor, if it has elements.
 template <typename T> struct ToBool {
   static void run(OpContext &ctx) {
     const Tensor &in = ctx.input(0);
@@ -98,7 +98,7 @@ template <bool isUpper> Expected<BoundKernel> bindBound(const BindContext &node)
 
 // --- samples that are true classes -------------------------------------------------------------
 
-// Where a class was sampled more than once, its last place counts.
+// If a class was sampled more than once, its last position counts.
 void accidentalHits(OpContext &ctx) {
   const Tensor &classes = ctx.input(0), &samples = ctx.input(1);
   if (classes.rank() != 2 || classes.dim(1) != ctx.state<int64_t>() || samples.rank() != 1)
@@ -108,7 +108,7 @@ void accidentalHits(OpContext &ctx) {
   std::unordered_map<int64_t, int64_t> places;
   for (int64_t i = 0; i < samples.count(); ++i)
     places[samples.data<int64_t>()[i]] = i;
-  std::vector<std::pair<int32_t, int64_t>> hits; // row of the batch, place among the samples
+  std::vector<std::pair<int32_t, int64_t>> hits; // batch row, position among the samples
   for (int64_t i = 0; i < classes.count(); ++i)
     if (auto found = places.find(classes.data<int64_t>()[i]); found != places.end())
       hits.emplace_back(static_cast<int32_t>(i / classes.dim(1)), found->second);

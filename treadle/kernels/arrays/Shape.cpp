@@ -1,4 +1,4 @@
-// Ops on shapes: reading them, and giving the same elements another one.
+// Shape and size ops, and reshapes.
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/ElementCopy.h"
 #include "treadle/kernels/Families.h"
@@ -11,7 +11,7 @@ namespace {
 
 // --- reading shapes ----------------------------------------------------------------------------
 
-// Writes integers as int32 or int64 elements. False, having failed, where one doesn't fit.
+// Writes integers as int32 or int64 elements; false, with ctx failed, if one doesn't fit.
 bool writeIndices(OpContext &ctx, Tensor &out, Dims values) {
   if (out.dtype() == DType::Int64) {
     std::ranges::copy(values, out.data<int64_t>());
@@ -64,8 +64,9 @@ void setWithDims(OpContext &ctx, Dims dims) {
   ctx.setOutput(0, std::ranges::equal(in.dims(), dims) ? std::move(in) : in.withDims(dims));
 }
 
-// The size that -1 stands for in `dims`: what makes the counts agree. As in TensorFlow, zeros of
-// the input count only where none is asked for, and an empty input's other sizes need not divide.
+// Infers the size of the dimension -1 in `dims` from the number of elements. As in TensorFlow,
+// zeros of the input count only if `dims` has none, and the sizes of an empty input need not
+// divide.
 std::optional<int64_t> openSize(const Tensor &in, Dims dims) {
   bool asksForNone = std::ranges::find(dims, 0) != dims.end();
   int64_t have = 1, asked = 1;
@@ -76,7 +77,7 @@ std::optional<int64_t> openSize(const Tensor &in, Dims dims) {
   return have % asked && in.count() ? std::nullopt : std::optional(have / asked);
 }
 
-// The dimensions that a Reshape asks for, with its one -1 worked out.
+// Returns the dimensions of a Reshape, with a single -1 inferred.
 Expected<DimVector> reshapedDims(const Tensor &in, const Tensor &shape) {
   if (shape.rank() > 1)
     return Unexpected(invalidArgument("shape must be a vector, but it is ", tensorTypeText(shape)));
@@ -204,7 +205,7 @@ void broadcastArgs(OpContext &ctx) {
   setIndices(ctx, 0, ctx.input(0).dtype(), x);
 }
 
-// The axes along which a gradient of the broadcast result is summed for either operand.
+// Computes the axes over which a gradient of the broadcast result is summed, for each operand.
 void broadcastGradientArgs(OpContext &ctx) {
   if (!checkVectors(ctx))
     return;

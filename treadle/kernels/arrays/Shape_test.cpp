@@ -1,4 +1,4 @@
-// Shapes, fills, and ops that hand a tensor on.
+// Shapes, fills, and identity ops.
 #include "treadle/kernels/KernelTest.h"
 
 namespace treadle {

@@ -47,13 +47,13 @@ namespace {
 
 bool hasBit(int64_t mask, int64_t bit) { return bit < 64 && (mask >> bit & 1); }
 
-// Begin, end and stride of one dimension of the whole, as the slice says it.
+// Begin, end and stride of one dimension, as given by the slice.
 struct DimSlice {
   int64_t begin = 0, end = 0, stride = 1;
   bool isBeginOpen = true, isEndOpen = true, isShrunk = false;
 };
 
-// Resolves it against the size of that dimension; the number of elements, or an error.
+// Resolves the slice for the size of its dimension. Returns the number of elements, or an error.
 Expected<int64_t> resolveDim(DimSlice &slice, int64_t dim, int64_t axis) {
   if (slice.stride == 0)
     return Unexpected(invalidArgument("stride of dimension ", axis, " must not be 0"));
@@ -96,7 +96,7 @@ Expected<StridedRegion> resolveRegion(Dims whole, const Tensor &begin, const Ten
         "begin, end and strides must be vectors of one size below 32, but they are ",
         tensorTypeText(begin), ", ", tensorTypeText(end), " and ", tensorTypeText(strides)));
 
-  int64_t ellipsis = entries, newAxesAfter = 0; // an ellipsis stands at the end where none is named
+  int64_t ellipsis = entries, newAxesAfter = 0; // without an ellipsis, one is implied at the end
   for (int64_t i = 0; i < entries; ++i) {
     if (hasBit(masks.ellipsis, i)) {
       if (ellipsis < entries)
@@ -141,8 +141,8 @@ Expected<StridedRegion> resolveRegion(Dims whole, const Tensor &begin, const Ten
   return region;
 }
 
-// How `value`, broadcast to the region's result, steps along the dimensions of the whole; nothing
-// if it can't be.
+// Returns the strides of `value`, broadcast to the region's result, along the dimensions of the
+// whole; nullopt if it doesn't broadcast.
 static std::optional<DimVector> broadcastSteps(const StridedRegion &region, const Tensor &value) {
   DimVector steps(region.size.size()), strides = rowMajorStrides(value.dims());
   int pad = static_cast<int>(region.resultDims.size()) - value.rank();
@@ -175,7 +175,7 @@ namespace {
 
 // --- reading -----------------------------------------------------------------------------------
 
-// Regions of at least this size are handed out as views where they can be.
+// Regions of at least this size are returned as views if possible.
 constexpr size_t worthSharing = 512;
 
 void setRegion(OpContext &ctx, const StridedRegion &region) {
@@ -261,7 +261,7 @@ void stridedSliceGrad(OpContext &ctx) {
   (void)ctx.check(assignRegion(*out, region, gradient).map([] { return true; }));
 }
 
-// Input `i` as a tensor that may be overwritten.
+// Returns input `i` as a writable tensor.
 std::optional<Tensor> takeWritable(OpContext &ctx, int i) {
   if (ctx.canReuseInput(i))
     return ctx.takeInput(i);

@@ -1,4 +1,4 @@
-// Moving blocks of space into the batch or the depth, and back; and orders of dimensions by name.
+// Space to batch or depth and back, and orders of dimensions by name.
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/ElementCopy.h"
 
@@ -10,7 +10,7 @@ namespace {
 
 // --- space and batch ---------------------------------------------------------------------------
 
-// For each blocked dimension: the block's size, and what is added around the space (or cropped).
+// For each blocked dimension: the block size, and the padding (or crops) around the space.
 struct Blocks {
   DimVector size, before, after;
   int64_t product = 1;
@@ -38,8 +38,8 @@ Expected<Blocks> readBlocks(const Tensor &in, const DimVector &sizes, const Tens
 }
 
 // Copies between the space [batch, space..., depth] and the batch [blocks * batch, space /
-// block..., depth], element by element of a block; what has no counterpart in the space is left
-// alone.
+// block..., depth], one element of a block after another. Elements without a counterpart in the
+// space are left unchanged.
 void moveBlocks(const Blocks &blocks, const Tensor &from, Tensor &to, bool toBatch) {
   Dims space = toBatch ? from.dims() : to.dims(), batch = toBatch ? to.dims() : from.dims();
   DimVector spaceStrides = rowMajorStrides(space), batchStrides = rowMajorStrides(batch);
@@ -50,7 +50,7 @@ void moveBlocks(const Blocks &blocks, const Tensor &from, Tensor &to, bool toBat
     int64_t spaceAt = 0, batchAt = block * space[0] * batchStrides[0], rest = block;
     for (size_t d = n; d-- > 0; rest /= blocks.size[d]) {
       int64_t size = blocks.size[d], offset = rest % size - blocks.before[d];
-      // Positions j of the batch that lie at offset + j * size within the space.
+      // Positions j of the batch for which offset + j * size is inside the space.
       int64_t first = offset < 0 ? (-offset + size - 1) / size : 0;
       int64_t room = space[d + 1] - offset;
       int64_t end = std::min(batch[d + 1], room > 0 ? (room + size - 1) / size : 0);
@@ -123,7 +123,7 @@ template <MoveFn move> void blocksFromInput(OpContext &ctx) {
   move(ctx, readIndices(ctx.input(1)), ctx.input(2));
 }
 
-// The first versions: squares of images.
+// The first versions of the ops: square blocks of images.
 template <MoveFn move> void squareBlocks(OpContext &ctx) {
   if (ctx.input(0).rank() != 4)
     return ctx.fail(
@@ -140,8 +140,8 @@ template <KernelFn fn> Expected<BoundKernel> bindBlockSize(const BindContext &no
 
 // --- space and depth ---------------------------------------------------------------------------
 
-// [batch, height, width, depth] as [batch, height, block, width, block, depth], with the block
-// moved in front of the depth; or the other way round.
+// Moves blocks into the depth: [batch, height, width, depth] as [batch, height, block, width,
+// block, depth], with the block moved in front of the depth; or the inverse.
 template <bool toDepth> void moveDepth(OpContext &ctx) {
   const Tensor &in = ctx.input(0);
   int64_t block = ctx.state<int64_t>(), square;
@@ -161,7 +161,7 @@ template <bool toDepth> void moveDepth(OpContext &ctx) {
   Tensor *out = ctx.allocateOutput(0, in.dtype(), Dims(toDepth ? deep : shallow));
   if (!out || !out->count())
     return;
-  // In the order batch, row, row of the block, column, column of the block, depth.
+  // In the order batch, row, row in the block, column, column in the block, depth.
   int64_t dims[] = {in.dim(0), height, block, width, block, depth}, row = width * block * depth;
   int64_t shallowSteps[] = {height * block * row, block * row, row, block * depth, depth, 1};
   int64_t deepSteps[] = {height * block * row, block * row, block * depth,
@@ -182,7 +182,7 @@ struct Formats {
   std::string from, to;
 };
 
-// Where the source's dimension x is in the destination.
+// Maps the source's dimension x to its position in the destination.
 template <typename T> struct DimMap {
   static void run(OpContext &ctx) {
     const auto &[from, to] = ctx.state<Formats>();
@@ -196,7 +196,7 @@ template <typename T> struct DimMap {
   }
 };
 
-// The entries of the source's order in the destination's.
+// Reorders a vector with one entry per dimension.
 void vecPermute(OpContext &ctx) {
   auto [from, to] = ctx.state<Formats>();
   const Tensor &in = ctx.input(0);
@@ -206,7 +206,7 @@ void vecPermute(OpContext &ctx) {
       (in.rank() == 2 && in.dim(1) != 2))
     return ctx.fail(invalidArgument("input is ", tensorTypeText(in), ", expected [", n, "] or [",
                                     n - 2, "], or pairs of them"));
-  if (entries == n - 2) // the dimensions of space only
+  if (entries == n - 2) // spatial dimensions only
     for (std::string *format : {&from, &to})
       std::erase_if(*format, [](char c) { return c == 'N' || c == 'C'; });
   if (static_cast<int64_t>(from.size()) != entries)
@@ -246,8 +246,8 @@ Expected<BoundKernel> bindVecPermute(const BindContext &node) {
 
 // --- some positions of an image ------------------------------------------------------------------
 
-// Each so-many-th row and column, which come before the channels; one of size 1, or that isn't
-// there, stands for all.
+// Takes every n-th row and column, which precede the channels; dimensions that are missing or of
+// size 1 are broadcast.
 void sampleImage(OpContext &ctx) {
   const Tensor &in = ctx.input(0);
   int64_t step = ctx.state<int64_t>();

@@ -1,4 +1,4 @@
-// Tests of blocks of space, formats, searches, and numbers as strings.
+// Space to batch and depth, data formats, searches, and numbers as strings.
 #include "treadle/kernels/KernelTest.h"
 
 namespace treadle {

@@ -1,4 +1,4 @@
-// Repeating elements: tiles and broadcasts; and surrounding them: pads.
+// Tiles, broadcasts and pads.
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/ElementCopy.h"
 #include "treadle/kernels/elementwise/Wrapping.h"
@@ -15,7 +15,7 @@ void tile(OpContext &ctx) {
   if (multiples.rank() != 1 || multiples.count() != in.rank())
     return ctx.fail(invalidArgument("multiples is ", tensorTypeText(multiples),
                                     ", expected a vector of ", in.rank(), ", the input's rank"));
-  // Every dimension n repeated m times is two, m and n, of which the first doesn't step.
+  // Each dimension n repeated m times becomes two, m and n, of which the first has stride 0.
   DimVector dims, split, steps, strides = rowMajorStrides(in.dims());
   for (int d = 0; d < in.rank(); ++d) {
     int64_t times = indexAt(multiples, d), n = in.dim(d), product;
@@ -82,7 +82,7 @@ Expected<Paddings> readPaddings(const Tensor &paddings, int rank) {
   return out;
 }
 
-// Fails where a padded dimension overflows.
+// Returns the padded dimensions; nullopt, with ctx failed, if one overflows.
 std::optional<DimVector> paddedDims(OpContext &ctx, Dims dims, const Paddings &paddings) {
   DimVector out;
   for (size_t d = 0; d < dims.size(); ++d) {
@@ -113,7 +113,7 @@ void padWith(OpContext &ctx, const void *value) {
   Tensor *out = ctx.allocateOutput(0, in.dtype(), dims);
   if (!out || !out->count())
     return;
-  // Block by block, which is still in a cache when elements are copied into it.
+  // Block by block, so that a block is still in the cache when elements are copied into it.
   size_t leading = std::min<size_t>(in.dims().size(), 2);
   DimVector strides = rowMajorStrides(dims), inStrides = rowMajorStrides(in.dims());
   int64_t blockSize = leading ? strides[leading - 1] : 1, blocks = out->count() / blockSize;
@@ -153,10 +153,10 @@ void padV2(OpContext &ctx) {
 
 // --- mirrored pads -----------------------------------------------------------------------------
 
-// 1 where the border itself isn't repeated (REFLECT), 0 where it is (SYMMETRIC).
+// 1 if the border itself isn't repeated (REFLECT), 0 if it is (SYMMETRIC).
 using MirrorOffset = int64_t;
 
-// Where the padded index `i` comes from in a dimension of size n.
+// Returns the source of the padded index `i` in a dimension of size n.
 int64_t mirrored(int64_t i, int64_t before, int64_t n, MirrorOffset offset) {
   i -= before;
   if (i < 0)
@@ -176,7 +176,7 @@ bool checkMirror(OpContext &ctx, Dims dims, const Paddings &paddings) {
   return true;
 }
 
-// Calls body(padded, plain) with the offsets of each padded element and of the one it mirrors.
+// Calls body(padded, plain) with the offset of each padded element and of the element it mirrors.
 template <typename Body>
 void forEachMirrored(Dims padded, Dims plain, Dims before, MirrorOffset offset, Body body) {
   DimVector index(padded.size()), strides = rowMajorStrides(plain);

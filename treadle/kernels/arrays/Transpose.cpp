@@ -1,4 +1,4 @@
-// Permuting dimensions, and permutations themselves.
+// Transposition, and ops on permutations.
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/ElementCopy.h"
 
@@ -7,7 +7,8 @@
 namespace treadle {
 namespace {
 
-// A permutation of [0, rank), or what is wrong with it. Entries may count from the end.
+// Reads a permutation of [0, rank), whose entries may be negative (counted from the end); an error
+// if it isn't one.
 Expected<DimVector> readPermutation(const Tensor &perm, int rank) {
   if (perm.rank() != 1 || perm.count() != rank)
     return Unexpected(invalidArgument("perm is ", tensorTypeText(perm), ", expected a vector of ",
@@ -25,7 +26,7 @@ Expected<DimVector> readPermutation(const Tensor &perm, int rank) {
   return axes;
 }
 
-// True if only dimensions of size 1 change places: then the elements stay where they are.
+// Whether the permutation moves only dimensions of size 1, so that the elements keep their order.
 bool keepsOrder(Dims dims, const DimVector &axes) {
   int64_t last = -1;
   for (int64_t axis : axes) {

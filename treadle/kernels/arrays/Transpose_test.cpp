@@ -1,4 +1,4 @@
-// Tests of permuted and reversed dimensions.
+// Transposed and reversed dimensions.
 #include "treadle/kernels/KernelTest.h"
 
 namespace treadle {

@@ -1,4 +1,4 @@
-// Finding equal elements: each once, or those that another list lacks.
+// Unique elements, and differences of lists.
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/ElementCopy.h"
 #include "treadle/kernels/ElementKeys.h"
@@ -13,7 +13,7 @@ struct UniqueOptions {
   bool hasAxis, hasCounts;
 };
 
-// The dimension whose entries are compared: the only one, where none is named.
+// Returns the dimension whose entries are compared: the only one if no axis is given.
 Expected<int64_t> readAxis(OpContext &ctx) {
   const Tensor &in = ctx.input(0);
   if (ctx.state<UniqueOptions>().hasAxis) {
@@ -34,7 +34,7 @@ Expected<int64_t> readAxis(OpContext &ctx) {
   return 0;
 }
 
-// The tensor with `axis` first and everything else in one dimension.
+// Returns the tensor as a matrix with `axis` first and all other dimensions merged.
 Expected<Tensor> entriesOf(const Tensor &in, int64_t axis) {
   int64_t outer = countBetween(in.dims(), 0, axis), n = in.dims()[axis];
   int64_t inner = countBetween(in.dims(), axis + 1, in.rank());
@@ -51,7 +51,7 @@ Expected<Tensor> entriesOf(const Tensor &in, int64_t axis) {
   return out;
 }
 
-// Which entries come first of their kind, and which of those each entry equals.
+// The entries that occur first, and for each entry the first one that equals it.
 struct Classes {
   std::vector<int64_t> first, of, counts;
 };
@@ -90,7 +90,7 @@ Classes classify(const Tensor &entries) {
   return classes;
 }
 
-// The entries of `first` along `axis`.
+// Outputs the entries `first` along `axis`.
 void outputEntries(OpContext &ctx, const Tensor &in, int64_t axis,
                    const std::vector<int64_t> &first) {
   DimVector dims(in.dims());

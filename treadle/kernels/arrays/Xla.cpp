@@ -1,5 +1,5 @@
-// Ops of XLA that move elements: slices at computed places (which are moved inside where they
-// aren't), gather, padding between elements; and rounding to fewer bits.
+// XLA ops that move elements: dynamic slices (clamped to the bounds), gather, interior padding; and
+// rounding to fewer bits.
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/ElementCopy.h"
 #include "treadle/kernels/arrays/DimensionNumbers.h"
@@ -36,7 +36,8 @@ Expected<BoundKernel> bindPad(const BindContext &node) { return bindPlainOnly(no
 
 // --- slices ------------------------------------------------------------------------------------
 
-/// Starts moved so that a piece of `sizes` is inside `x`; false having failed where it can't be.
+/// Clamps the starts so that a slice of `sizes` is inside `x`; false, with ctx failed, if it is
+/// larger than `x`.
 bool clampStarts(OpContext &ctx, const Tensor &x, DimVector &starts, Dims sizes) {
   auto rank = static_cast<size_t>(x.rank());
   if (starts.size() != rank || sizes.size() != rank) {
@@ -70,7 +71,7 @@ void dynamicSlice(OpContext &ctx) {
     return;
   DimVector strides = rowMajorStrides(x.dims());
   int64_t offset = offsetOf(starts, strides);
-  // Rows of the first dimension lie together.
+  // Whole rows of the first dimension are contiguous.
   if (x.rank() > 0 && std::equal(sizes.begin() + 1, sizes.end(), x.dims().begin() + 1))
     return ctx.setOutput(0, x.view(offset, sizes));
   Tensor *out = ctx.allocateOutput(0, x.dtype(), sizes);
@@ -106,7 +107,7 @@ bool contains(const std::vector<int64_t> &list, int64_t value) {
   return std::ranges::find(list, value) != list.end();
 }
 
-/// A gather, with all that doesn't change from one index to the next.
+/// A gather, with everything that is the same for all indices precomputed.
 class Gather {
 public:
   Gather(OpContext &ctx, const GatherNumbers &n)
@@ -187,7 +188,7 @@ private:
     strides = own;
   }
 
-  /// Whether a slice lies together both in the operand and in the result.
+  /// Whether a slice is contiguous both in the operand and in the result.
   bool isContiguous(Dims to) const {
     int64_t expected = 1;
     for (size_t d = sliceDims.size(); d-- > 0;) {
@@ -198,7 +199,7 @@ private:
     return true;
   }
 
-  /// Where the slice of a batch index begins, moved inside where it isn't.
+  /// Returns the offset of the slice for a batch index, clamped to the bounds.
   int64_t startOf(Dims at) const {
     int64_t base = offsetOf(at, batchStrides), from = 0;
     int64_t vectorDim = n.indexVector.empty() ? 0 : n.indexVector[0];
@@ -255,7 +256,7 @@ struct Precision {
   int64_t exponent, mantissa;
 };
 
-/// Rounds the bits of a float to nearest even; what the smaller exponent can't hold becomes
+/// Rounds the bits of a float to nearest even; values out of range of the smaller exponent become
 /// infinite or zero.
 template <typename Bits, int mantissaBits, int exponentBits>
 Bits rounded(Bits bits, const Precision &precision) {

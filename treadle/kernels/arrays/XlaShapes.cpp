@@ -1,6 +1,5 @@
-// Ops of tf2xla about shapes: operands prepared for a broadcast, dimensions whose sizes a run sets,
-// pieces of a tensor for a grid of devices, and annotations of sharding, of which a program for one
-// device needs nothing.
+// tf2xla ops on shapes: operands prepared for broadcasts, dynamic sizes, partition of a tensor for
+// a grid of devices, and sharding annotations, which have no effect on one device.
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/ElementCopy.h"
 #include "treadle/kernels/arrays/DimensionNumbers.h"
@@ -16,7 +15,7 @@ using Sizes = std::vector<int64_t>;
 
 // --- broadcasts --------------------------------------------------------------------------------
 
-/// The shape of `given` with ones between its dimensions, so that dimension i is dimension at[i] of
+/// Returns the shape of `given` with ones inserted, so that its dimension i is dimension at[i] of
 /// `rank`.
 Expected<Sizes> spread(const Tensor &given, const Sizes &at, int rank) {
   if (std::ssize(at) != given.rank())
@@ -66,12 +65,13 @@ void setDimensionSize(OpContext &ctx) {
 
 // --- pieces ------------------------------------------------------------------------------------
 
-/// A tensor cut into counts[d] equal pieces along each dimension, row by row; the last ones reach
-/// paddings[d] elements beyond its end.
+/// A partition of a tensor into counts[d] equal pieces along each dimension, in row-major order;
+/// the last ones include paddings[d] elements beyond its end.
 struct Grid {
   Sizes counts, paddings;
 
-  /// The sizes of the elements of piece `number` that are in the tensor; `at` is where they begin.
+  /// Returns the size of the part of piece `number` that is inside the tensor, and sets `at` to its
+  /// begin.
   Sizes inside(int number, Dims whole, Dims piece, DimVector &at) const {
     Sizes sizes(piece.size());
     for (size_t d = piece.size(); d-- > 0; number /= static_cast<int>(counts[d])) {
@@ -191,9 +191,9 @@ Expected<BoundKernel> bindSplit(const BindContext &node) {
 
 void handOn(OpContext &ctx) { ctx.setOutput(0, ctx.takeInput(0)); }
 
-/// Between the shape of a whole tensor and that of a device's part: the same for one device.
+/// Converts between the shape of a whole tensor and of a device's part: the same for one device.
 Expected<BoundKernel> bindPartShape(const BindContext &node) {
-  // The message OpSharding; field 3 has the numbers of parts along each dimension.
+  // The message OpSharding; field 3 holds the number of parts along each dimension.
   Sizes fields[10];
   std::vector<Sizes *> places;
   for (Sizes &field : fields)
