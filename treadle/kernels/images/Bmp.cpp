@@ -1,4 +1,4 @@
-// Reads uncompressed BMP files: a header, and rows of pixels that are padded to four bytes.
+// Decodes uncompressed BMP files: a header, and rows of pixels that are padded to four bytes.
 #include "treadle/kernels/images/ImageCodecs.h"
 
 #include <cstdlib>
@@ -13,7 +13,7 @@ template <typename T> T readAt(std::string_view file, size_t offset) {
   return value;
 }
 
-// One pixel: grey, or blue, green, red and perhaps alpha.
+// Converts one pixel: gray, or blue, green, red and possibly alpha.
 void convertPixel(const uint8_t *from, int64_t stored, uint8_t *to, int64_t channels) {
   bool isGrey = stored == 1;
   to[0] = from[isGrey ? 0 : 2];
@@ -28,7 +28,7 @@ void convertPixel(const uint8_t *from, int64_t stored, uint8_t *to, int64_t chan
 } // namespace
 
 Expected<Tensor> decodeBmp(std::string_view file, int64_t channels) {
-  constexpr size_t headerSize = 32; // of it that is read
+  constexpr size_t headerSize = 32; // the part of the header that is read
   if (file.size() < headerSize)
     return Unexpected(invalidArgument("the BMP file has only ", file.size(), " bytes"));
   int64_t offset = readAt<int32_t>(file, 10), width = readAt<int32_t>(file, 18);

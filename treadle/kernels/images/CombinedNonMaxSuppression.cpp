@@ -1,4 +1,5 @@
-// Non-maximum suppression for each class of each image of a batch, and the best of all classes.
+// Non-maximum suppression for each class of each image of a batch, and the best boxes of all
+// classes.
 #include "treadle/kernels/images/Overlap.h"
 
 #include <algorithm>
@@ -35,20 +36,20 @@ struct Problem {
   }
 };
 
-// A box that was selected for a class; none where `box` is null.
+// A box that was selected for a class; none if `box` is null.
 struct Detection {
   const float *box = nullptr;
   float score = -std::numeric_limits<float>::infinity();
   int64_t label = 0;
 
-  /// The better one; of equal scores the lower class and the earlier box.
+  /// Orders by score, then by class and box index.
   bool operator<(const Detection &other) const {
     return std::tuple(-score, label, box) < std::tuple(-other.score, other.label, other.box);
   }
 };
 
-/// A box and its score as one number: the best score is the largest, and of equal ones the first
-/// box. Scores are numbers.
+/// Encodes a score (not NaN) and a box index as one number: the best score is the largest, and
+/// among equal scores the first box.
 uint64_t rankOf(float score, int64_t box) {
   constexpr uint32_t sign = 1U << 31;
   auto bits = std::bit_cast<uint32_t>(score == 0 ? 0.0f : score);
@@ -57,7 +58,7 @@ uint64_t rankOf(float score, int64_t box) {
 }
 int64_t boxOf(uint64_t rank) { return ~static_cast<uint32_t>(rank); }
 
-/// The best boxes of a class. Few of the candidates are looked at, so a heap is enough.
+/// Selects the best boxes of a class. Only few candidates are examined, so a heap is enough.
 std::vector<Detection> selectClass(const Problem &p, int64_t n, int64_t label) {
   std::vector<uint64_t> candidates;
   for (int64_t i = 0; i < p.count(); ++i)

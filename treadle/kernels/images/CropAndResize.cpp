@@ -1,5 +1,5 @@
-// Boxes cut out of images and brought to one size, and the gradients with respect to the images and
-// to the boxes.
+// Crops of images by boxes, resized to a common size, and the gradients with respect to the images
+// and the boxes.
 #include "treadle/kernels/ElementCopy.h"
 #include "treadle/kernels/images/Image.h"
 
@@ -14,22 +14,22 @@ struct CropState {
   DType outType;
 };
 
-// Where a pixel of a crop is in a line of the image: between two elements, or outside.
+// The source of a crop's pixel in a line of the image: between two elements, or outside.
 struct Place {
   bool isInside;
   int64_t low, high;
-  float lerp; // how far it is from low to high
+  float lerp; // weight of `high`
 };
 
 struct Line {
-  float begin, end; // of the box, in fractions of the image
+  float begin, end; // of the box, as fractions of the image
   int64_t image, crop;
 
   float ratio() const {
     return crop > 1 ? static_cast<float>(image - 1) / static_cast<float>(crop - 1) : 0;
   }
 
-  // Written so that NaN, in a box that has one, is outside.
+  // The comparison treats NaN, in an invalid box, as outside.
   Place at(int64_t i, bool isNearest) const {
     auto last = static_cast<float>(image - 1);
     float in = crop > 1 ? begin * last + static_cast<float>(i) *
@@ -44,7 +44,7 @@ struct Line {
   }
 };
 
-// The boxes, as rows of y1, x1, y2, x2, and the image that each is of.
+// The boxes, as rows of y1, x1, y2, x2, and the index of each box's image.
 struct Boxes {
   const float *boxes;
   const int32_t *image;
@@ -58,7 +58,7 @@ struct Boxes {
   }
 };
 
-// Inputs `i` and `i + 1`.
+// Reads the boxes from inputs `i` and `i + 1`.
 std::optional<Boxes> readBoxes(OpContext &ctx, int i) {
   const Tensor &boxes = ctx.input(i), &image = ctx.input(i + 1);
   bool isEmpty = boxes.count() == 0 && image.count() == 0;
@@ -115,7 +115,7 @@ template <typename T> struct CropRow {
   }
 };
 
-// Inputs: the images, the boxes, the image of each box, the size of a crop.
+// Inputs: the images, the boxes, the image index of each box, the size of a crop.
 template <typename T> struct Crop {
   static void crop(const CropState &s, const Boxes &boxes, int64_t b, const T *images,
                    const ImageShape &in, const ImageShape &out, float *to) {
@@ -177,7 +177,7 @@ bool checkCrops(OpContext &ctx, const ImageShape &crops, const Boxes &boxes, int
   return false;
 }
 
-// Input 3 of the gradient for images: their shape.
+// Reads input 3 of the gradient for images: their shape.
 std::optional<ImageShape> readShapeInput(OpContext &ctx) {
   const Tensor &t = ctx.input(3);
   if (t.rank() == 1 && t.count() == 4)
@@ -187,7 +187,7 @@ std::optional<ImageShape> readShapeInput(OpContext &ctx) {
   return std::nullopt;
 }
 
-// Inputs: the gradient, the boxes, the image of each box, the shape of the images.
+// Inputs: the gradient, the boxes, the image index of each box, the shape of the images.
 template <typename T> struct ImageGrad {
   static void run(OpContext &ctx) {
     const Tensor gradient = ctx.input(0), boxTensor = ctx.input(1), imageOf = ctx.input(2);
@@ -224,7 +224,7 @@ template <typename T> struct ImageGrad {
   }
 };
 
-// How a sum of the image's slopes, each times its pixel's gradient, moves the ends of a box.
+// Adds a pixel's contribution to the gradients of the ends of a box.
 void moveEnds(const Line &line, int64_t i, float slope, float &begin, float &end) {
   auto last = static_cast<float>(line.image - 1);
   float share = line.crop > 1 ? static_cast<float>(i) * line.ratio() : 0.5f * last;
@@ -232,7 +232,7 @@ void moveEnds(const Line &line, int64_t i, float slope, float &begin, float &end
   end += slope * share;
 }
 
-// Inputs: the gradient, the images, the boxes, the image of each box.
+// Inputs: the gradient, the images, the boxes, the image index of each box.
 template <typename T> struct BoxGrad {
   static void run(OpContext &ctx) {
     const Tensor gradient = ctx.input(0), images = ctx.input(1), boxTensor = ctx.input(2),

@@ -1,5 +1,5 @@
-// Image files as tensors. Each op reads the files of most formats, whatever its name; which ones,
-// and of which rank the result is, follows TensorFlow.
+// Decoding of image files. Each op decodes files of most formats, whatever its name; the accepted
+// formats and the rank of the result follow TensorFlow.
 #include "treadle/kernels/ElementCopy.h"
 #include "treadle/kernels/images/ImageCodecs.h"
 
@@ -41,7 +41,7 @@ Error wrongFormat(const Decoding &how, const char *format) {
 
 // --- formats -------------------------------------------------------------------------------------
 
-// Images come with a leading dimension of frames; `still` drops it.
+// Drops the leading dimension of frames.
 Expected<Tensor> still(Expected<Tensor> frames) {
   return frames ? frames->withDims(frames->dims().subspan(1)) : std::move(frames);
 }

@@ -17,12 +17,12 @@ const Colour defaultColours[] = {
 std::vector<Colour> coloursFor(int64_t channels) {
   std::vector<Colour> colours(std::begin(defaultColours), std::end(defaultColours));
   for (Colour &colour : colours)
-    if (channels == 1) // visible on what is grey
+    if (channels == 1) // visible on grayscale images
       colour[0] = 1;
   return colours;
 }
 
-/// The colours of the boxes in turn; nothing, having failed.
+/// Returns the colors that the boxes cycle through; nullopt, with ctx failed, if they are invalid.
 std::optional<std::vector<Colour>> readColours(OpContext &ctx, int64_t channels) {
   if (ctx.numInputs() < 3)
     return coloursFor(channels);
@@ -68,11 +68,12 @@ private:
 
   static int64_t pixelAt(float share, int64_t count) {
     float at = share * static_cast<float>(count - 1);
-    constexpr float farAway = 1e15f; // of what no image has
+    constexpr float farAway = 1e15f; // beyond any image
     return static_cast<int64_t>(std::isnan(at) ? 0 : std::clamp(at, -farAway, farAway));
   }
 
-  // Boxes that are inverted or outside are passed over; sides that are outside aren't drawn.
+  // Draws a box. Inverted boxes and boxes outside the image are skipped, and so are sides outside
+  // the image.
   void draw(int64_t n, const float *box, const Colour &colour) {
     int64_t top = pixelAt(box[0], size.height), left = pixelAt(box[1], size.width);
     int64_t bottom = pixelAt(box[2], size.height), right = pixelAt(box[3], size.width);

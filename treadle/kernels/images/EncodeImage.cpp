@@ -1,4 +1,4 @@
-// Tensors as image files: PNG and JPEG.
+// Encoding of image files: PNG and JPEG.
 #include "treadle/kernels/images/ImageCodecs.h"
 
 #include <limits>
@@ -48,7 +48,7 @@ Expected<BoundKernel> bindEncodePng(const BindContext &node) {
 
 struct JpegEncoding {
   JpegWriteOptions options;
-  int64_t channels = 0; // 0: as the image has them
+  int64_t channels = 0; // 0: as in the image
 };
 
 void writeJpeg(OpContext &ctx, const JpegWriteOptions &options, int64_t channels) {

@@ -1,33 +1,34 @@
-// Images: their files, sizes, colours and parts, and boxes on them. Tensors are [batch, height,
-// width, channels].
+// Image ops: files, resizing, colors, crops, and bounding boxes. Tensors are [batch, height, width,
+// channels].
 #include "treadle/runtime/Kernel.h"
 
-/// Non-maximum suppression for each class of each image of a batch, and the best of all classes.
+/// Non-maximum suppression for each class of each image of a batch, and the best boxes of all
+/// classes.
 TREADLE_FAMILY(combinedNonMaxSuppressionKernels)
-/// Boxes cut out of images and brought to one size, and the gradients with respect to the images
-/// and to the boxes.
+/// Crops of images by boxes, resized to a common size, and the gradients with respect to the images
+/// and the boxes.
 TREADLE_FAMILY(cropAndResizeKernels)
-/// Image files as tensors.
+/// Decoding of image files.
 TREADLE_FAMILY(decodeImageKernels)
 /// DrawBoundingBoxes: the outlines of boxes, drawn on images.
 TREADLE_FAMILY(drawBoxesKernels)
-/// Tensors as image files: PNG and JPEG.
+/// Encoding of image files: PNG and JPEG.
 TREADLE_FAMILY(encodeImageKernels)
-/// ExtractGlimpse: a window on each image of a batch; what lies outside of an image is noise or
-/// zero.
+/// ExtractGlimpse: a window of each image of a batch, filled with noise or zeros outside the image.
 TREADLE_FAMILY(glimpseKernels)
-/// Colours: contrast, hue and saturation, and RGB to HSV and back.
+/// Colors: contrast, hue and saturation, and RGB to HSV and back.
 TREADLE_FAMILY(imageColorKernels)
-/// Images in another size: nearest neighbour, bilinear, bicubic (Keys, "Cubic convolution
-/// interpolation for digital image processing", 1981) and by area, and the gradients of these.
+/// Image resizing: nearest neighbor, bilinear, bicubic (Keys, "Cubic convolution interpolation for
+/// digital image processing", 1981) and area, and the gradients of these.
 TREADLE_FAMILY(imageResizeKernels)
-/// Images seen through a projection (eight numbers of a 3 x 3 matrix whose last is 1), and the
-/// patches under a sliding window as channels.
+/// Projective transforms of images (eight numbers of a 3 x 3 matrix whose last is 1), and image
+/// patches as channels.
 TREADLE_FAMILY(imageTransformKernels)
-/// The best boxes of many: greedily by score, without those that overlap a better one too much.
+/// Non-maximum suppression: selects the best boxes greedily by score, without those that overlap a
+/// better one too much.
 TREADLE_FAMILY(nonMaxSuppressionKernels)
-/// Random parts of an image: RandomCrop, and SampleDistortedBoundingBox, which finds one that shows
-/// enough of an object.
+/// Random crops: RandomCrop, and SampleDistortedBoundingBox, which finds one that shows enough of
+/// an object.
 TREADLE_FAMILY(randomCropKernels)
-/// Images scaled and moved by any amount, with a choice of kernels, and the gradient of that.
+/// Images scaled and translated by any amount with a choice of kernels, and the gradient.
 TREADLE_FAMILY(scaleAndTranslateKernels)

@@ -1,4 +1,4 @@
-// Reads GIF files with giflib: each frame lies on the one before it.
+// Decodes GIF files with giflib: each frame is drawn over the previous one.
 #include "treadle/kernels/images/ImageCodecs.h"
 
 #include <algorithm>
@@ -15,12 +15,11 @@ constexpr int noColour = -1;
 
 struct Frame {
   GifImageDesc at;
-  std::vector<GifByteType> pixels; // indices of colours
-  int transparent = noColour;      // the colour that lets the frame below show
+  std::vector<GifByteType> pixels; // color indices
+  int transparent = noColour;      // the color through which the previous frame shows
 };
 
-/// Reads records one by one, to know where a file that is cut off ends: frames that are whole
-/// count.
+/// Reads records one by one, to keep the complete frames of a truncated file.
 class GifFile {
 public:
   explicit GifFile(std::string_view bytes) : bytes(bytes), left(bytes) {
@@ -42,7 +41,7 @@ public:
   }
   GifFile(const GifFile &) = delete;
 
-  /// False where there is no frame to be had: see `reason`.
+  /// Returns false if there is no frame; see `reason`.
   bool readFrames() {
     if (!gif)
       return false;
@@ -119,7 +118,7 @@ private:
   int transparent = noColour; // for the next frame
 };
 
-// Draws a frame over what `canvas` shows.
+// Draws a frame over the contents of `canvas`.
 Expected<void> drawFrame(const GifFile &file, const Frame &frame, int64_t height, int64_t width,
                          uint8_t *canvas) {
   const GifImageDesc &at = frame.at;
@@ -156,7 +155,7 @@ Expected<Tensor> decodeGif(std::string_view bytes, bool onlyFirstFrame, bool ref
   if (refusesAnimations && count > 1)
     return Unexpected(invalidArgument("the GIF file has ", count,
                                       " frames; read it with DecodeGif or DecodeImage"));
-  // The size is that of the largest frame, not of the screen that the file speaks of.
+  // The size is that of the largest frame, not of the logical screen.
   int64_t height = 0, width = 0;
   for (const Frame &frame : file.frames) {
     height = std::max<int64_t>(height, frame.at.Height);

@@ -1,5 +1,4 @@
-// ExtractGlimpse: a window on each image of a batch; what lies outside of an image is noise or
-// zero.
+// ExtractGlimpse: a window of each image of a batch, filled with noise or zeros outside the image.
 #include "treadle/kernels/ElementCopy.h"
 #include "treadle/kernels/images/Image.h"
 
@@ -13,10 +12,10 @@ namespace {
 struct Glimpsing {
   enum Noise { Uniform, Gaussian, Zero } noise = Uniform;
   bool isCentered = true, isNormalized = true;
-  bool isFirstVersion = false; // in which offsets always name the window's middle
+  bool isFirstVersion = false; // in which offsets always refer to the window's center
 };
 
-/// Where a window of `size` begins on an axis of `whole` pixels.
+/// Returns the begin of a window of `size` on an axis of `whole` pixels.
 int64_t windowStart(float offset, int64_t size, int64_t whole, const Glimpsing &how) {
   auto w = static_cast<float>(whole), s = static_cast<float>(size);
   if (how.isNormalized)
@@ -26,12 +25,12 @@ int64_t windowStart(float offset, int64_t size, int64_t whole, const Glimpsing &
     offset = (spansTwo ? offset / 2 : offset) + w / 2;
   if (how.isFirstVersion || (how.isCentered && how.isNormalized))
     offset -= s / 2;
-  constexpr float outside = 1e12f; // of any image
+  constexpr float outside = 1e12f; // beyond any image
   return static_cast<int64_t>(std::isnan(offset) ? outside : std::clamp(offset, -outside, outside));
 }
 
-// Uniform in the image's range, or normal with each channel's mean and deviation, within its range.
-// Nothing is said of which numbers these are: no seed is given.
+// Fills with noise: uniform in the image's range, or normal with each channel's mean and deviation,
+// within its range. The ops have no seed, so the exact numbers are unspecified.
 void fillNoise(const float *image, int64_t pixels, int64_t channels, Glimpsing::Noise noise,
                float *out, int64_t count) {
   static thread_local std::mt19937 numbers{std::random_device{}()};

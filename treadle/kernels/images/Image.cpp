@@ -1,4 +1,4 @@
-// Reads the inputs of the kernels of images.
+// Reads the inputs of image kernels.
 #include "treadle/kernels/images/Image.h"
 #include "treadle/kernels/ElementCopy.h"
 

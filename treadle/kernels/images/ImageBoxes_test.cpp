@@ -1,4 +1,4 @@
-// Boxes on images, and random parts of them. Random ones are TensorFlow's for these seeds.
+// Bounding boxes and random crops. The expected random numbers are TensorFlow's for these seeds.
 #include "treadle/kernels/KernelTest.h"
 
 namespace treadle {
@@ -47,7 +47,7 @@ TEST(SampleDistortedBoundingBox, NeedsABoxUnlessTheImageWillDo) {
             3u);
 }
 
-// Boxes may have 2^62 pixels, and the sides of drawn ones be beyond any number.
+// Boxes may have 2^62 pixels, and the sides of drawn boxes may exceed any integer.
 TEST(SampleDistortedBoundingBox, ImagesOfAnySize) {
   for (float aspect : {1.0f, 1e-30f, 1e30f}) {
     AttrMap attrs = with("aspect_ratio_range", std::vector<float>{aspect, aspect});

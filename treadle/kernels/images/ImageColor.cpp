@@ -1,4 +1,4 @@
-// Colours: contrast, hue and saturation, and RGB to HSV and back. Hue is in [0, 1).
+// Colors: contrast, hue and saturation, and RGB to HSV and back. Hue is in [0, 1).
 #include "treadle/kernels/elementwise/Elementwise.h"
 
 #include <algorithm>
@@ -36,8 +36,8 @@ template <typename Real> Colour<Real> toRgb(Colour<Real> hsv) {
 
 // --- a colour at a time --------------------------------------------------------------------------
 
-// The conversions call a wrong number of channels a failed precondition, the adjustments an invalid
-// argument, as TensorFlow does.
+// As in TensorFlow, a wrong number of channels is FailedPrecondition in the conversions, and
+// InvalidArgument in the adjustments.
 bool checkColours(OpContext &ctx, int minimalRank, Code wrongChannels) {
   const Tensor &in = ctx.input(0);
   bool hasRank = in.rank() >= minimalRank;
@@ -89,7 +89,7 @@ bool checkScalar(OpContext &ctx, const char *what) {
   return false;
 }
 
-// Hue turns, with the largest and the smallest channel as they are.
+// Rotates the hue, and keeps the largest and the smallest channel.
 template <typename T> struct AdjustHue {
   static void run(OpContext &ctx) {
     if (!checkColours(ctx, 3, Code::InvalidArgument) || !checkScalar(ctx, "delta"))
@@ -120,7 +120,7 @@ template <typename T> struct AdjustSaturation {
 
 // --- contrast ------------------------------------------------------------------------------------
 
-// Distances from each channel's mean over an image, times the factor.
+// Scales the distances from each channel's mean over an image.
 template <typename T> struct AdjustContrast {
   static void run(OpContext &ctx) {
     const Tensor in = ctx.input(0);
@@ -145,7 +145,8 @@ template <typename T> struct AdjustContrast {
   }
 
   static void adjust(const T *from, int64_t pixels, int64_t channels, float factor, T *to) {
-    std::vector<double> means(static_cast<size_t>(channels)); // doubles: pixels may be millions
+    // doubles, since there may be millions of pixels
+    std::vector<double> means(static_cast<size_t>(channels));
     for (int64_t i = 0; i < pixels * channels; ++i)
       means[static_cast<size_t>(i % channels)] += static_cast<float>(from[i]);
     for (double &m : means)
@@ -157,7 +158,7 @@ template <typename T> struct AdjustContrast {
   }
 };
 
-// The first version takes any numbers, gives floats, and clips them.
+// The first version takes any numbers, returns floats, and clamps them.
 template <typename T> struct AdjustContrastV1 {
   static void run(OpContext &ctx) {
     const Tensor in = ctx.input(0);

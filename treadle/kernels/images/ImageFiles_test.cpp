@@ -1,4 +1,5 @@
-// Files are written and read back, or spelled out; pixels of lossy formats are TensorFlow's.
+// Image files, written and read back, or given as bytes. The expected pixels of lossy formats are
+// TensorFlow's.
 #include "treadle/kernels/KernelTest.h"
 
 using namespace std::string_literals;
@@ -91,7 +92,7 @@ TEST(ImageFiles, EndlessHeaderEnds) {
             "InvalidArgumentError");
 }
 
-// Two frames of 2 by 1: red and blue, then a transparent pixel and red.
+// Two frames of 2 by 1 pixels: red and blue, then a transparent pixel and red.
 const std::string twoFrames = "GIF89a\x02\0\x01\0\x80\0\0\xff\0\0\0\0\xff"
                               ",\0\0\0\0\x02\0\x01\0\0\x02\x02\x44\x0a\0"
                               "!\xf9\x04\x01\0\0\x01\0"

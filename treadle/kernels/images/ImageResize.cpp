@@ -1,8 +1,8 @@
-// Images in another size: nearest neighbour, bilinear, bicubic (Keys, "Cubic convolution
-// interpolation for digital image processing", 1981) and by area, and the gradients of these.
+// Image resizing: nearest neighbor, bilinear, bicubic (Keys, "Cubic convolution interpolation for
+// digital image processing", 1981) and area, and the gradients of these.
 //
 // All but area are separable: each row (and column) of the result is a weighted sum of at most four
-// of the image's, found once; the gradient spreads by the same weights.
+// of the image, whose weights are computed once; the gradient uses the same weights.
 #include "treadle/kernels/ElementCopy.h"
 #include "treadle/kernels/elementwise/Wrapping.h"
 #include "treadle/kernels/images/Image.h"
@@ -18,7 +18,7 @@ struct ResizeState {
   DType outType;
 };
 
-// A resizing from the large side's point of view: `in` is the image, `out` the resized one.
+// The shapes of a resizing: `in` is the image, `out` the resized one, also in gradients.
 struct Resize {
   ImageShape in, out;
 };
@@ -50,7 +50,7 @@ bool readResize(OpContext &ctx, Resize &resize) {
 
 // --- which elements of a line make an element of the resized line --------------------------------
 
-// Up to four elements with their weights.
+// Up to four elements and their weights.
 struct Mix {
   std::array<int64_t, 4> at;
   std::array<float, 4> weight;
@@ -77,8 +77,8 @@ float cubicFar(float x, float a) { return ((a * x - 5 * a) * x + 8 * a) * x - 4 
 struct Bicubic {
   static constexpr int taps = 4;
 
-  // Positions are rounded to 1/1024 of a pixel, as TensorFlow's table of weights has them. With
-  // pixel centres, elements beyond the border count nothing; else the border is repeated.
+  // Rounds positions to 1/1024 of a pixel, like TensorFlow's table of weights. With half-pixel
+  // centers, elements beyond the border have no weight; otherwise the border is repeated.
   static Mix mix(const ResizeState &s, int64_t i, float scale, int64_t size) {
     float a = s.usesPixelCentres ? -0.5f : -0.75f;
     float in = positionOf(s, i, scale), low = std::floor(in);
@@ -110,7 +110,7 @@ template <typename Method> std::vector<Mix> mixes(const ResizeState &s, int64_t 
 
 // --- forward -------------------------------------------------------------------------------------
 
-// One row of the result from the rows that it is mixed from.
+// Computes one row of the result from the rows that contribute to it.
 template <typename Method>
 void mixRow(const float *image, const ImageShape &in, const Mix &rows, std::span<const Mix> columns,
             float *out) {
@@ -181,7 +181,7 @@ template <typename Method> void runResizeGrad(OpContext &ctx) {
   if (!in->height || !in->width)
     return ctx.fail(
         invalidArgument("the image must have pixels, but has shape ", dimsText(in->dims())));
-  in->batch = out->batch; // the image gives height and width alone
+  in->batch = out->batch; // only height and width of the image matter
   in->channels = out->channels;
   auto g = asFloats(ctx, gradient);
   Tensor *sums = TREADLE_OR_RETURN(g ? ctx.allocateOutput(0, s.outType, in->dims()) : nullptr);
@@ -260,7 +260,7 @@ template <typename T> struct NearestGrad {
 
 // --- by area -------------------------------------------------------------------------------------
 
-// How much of each element of a line an element of the resized line covers.
+// The elements of a line that an element of the resized line covers, with their shares.
 struct Cover {
   int64_t first;
   std::vector<float> parts;
@@ -275,7 +275,7 @@ std::vector<Cover> covers(float scale, int64_t out) {
     for (auto k = static_cast<float>(cover.first); k < end && k + 1 > k; k += 1)
       cover.parts.push_back(k < begin ? (k + 1 > end ? scale : k + 1 - begin)
                                       : (k + 1 > end ? end - k : 1.0f));
-    if (cover.parts.empty()) // corners aligned on a line of one element
+    if (cover.parts.empty()) // align_corners on a line of one element
       cover.parts.push_back(1);
     all.push_back(std::move(cover));
   }

@@ -1,5 +1,5 @@
-// Images seen through a projection (eight numbers of a 3 x 3 matrix whose last is 1), and the
-// patches under a sliding window as channels.
+// Projective transforms of images (eight numbers of a 3 x 3 matrix whose last is 1), and image
+// patches as channels.
 #include "treadle/kernels/ElementCopy.h"
 #include "treadle/kernels/Window.h"
 #include "treadle/kernels/elementwise/Conversion.h"
@@ -12,7 +12,7 @@ namespace {
 
 // --- projections ---------------------------------------------------------------------------------
 
-// Where a coordinate outside [0, size) is looked for.
+// Maps a coordinate outside [0, size) to the one whose value is used.
 using Fill = float (*)(float at, float size);
 
 float constantFill(float at, float) { return at; }
@@ -84,7 +84,7 @@ template <typename T> struct Project {
     return static_cast<T>((y1 - y) * along(y0) + (y - y0) * along(y1));
   }
 
-  // One pixel, of all channels; `m` is the projection.
+  // Computes one pixel, all channels; `m` is the projection.
   void pixel(const float *m, int64_t n, int64_t outY, int64_t outX, T *to) const {
     auto x = static_cast<float>(outX), y = static_cast<float>(outY);
     float depth = m[6] * x + m[7] * y + 1;
@@ -97,7 +97,7 @@ template <typename T> struct Project {
           s.isBilinear ? bilinear(n, atY, atX, c) : read(n, std::round(atY), std::round(atX), c);
   }
 
-  // Inputs: the images, a projection for each or one for all, the size, the value outside (V3).
+  // Inputs: the images, a projection per image or one for all, the size, the fill value (V3).
   static void run(OpContext &ctx) {
     const Tensor images = ctx.input(0), projections = ctx.input(1);
     auto in = TREADLE_OR_RETURN(readImageShape(ctx, 0, "images"));
@@ -156,7 +156,8 @@ struct PatchState {
   Volume size;
 };
 
-// Volumes skip elements at the border where strides step over more than the windows cover.
+// For volumes, if strides are larger than windows, the skipped elements are divided between both
+// borders.
 void centre(Window &w) {
   for (size_t d = 0; d < 3; ++d)
     w.padBefore[d] =
@@ -197,7 +198,7 @@ void runPatches(OpContext &ctx) {
   });
 }
 
-// The lists have an entry for each dimension of the input; batch and channels must have 1.
+// Reads a list with one entry per dimension of the input, which must be 1 for batch and channels.
 Expected<bool> readList(const BindContext &node, const char *name, size_t spatial, Volume &volume) {
   auto list = node.attrs.getOr(name, std::vector<int64_t>());
   size_t rank = spatial + 2;

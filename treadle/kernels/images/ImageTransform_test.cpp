@@ -22,7 +22,7 @@ TEST(ImageTransform, FillValueThatNoElementHolds) {
   EXPECT_EQ(values<int32_t>(run1("ImageProjectiveTransformV3",
                                  {image, away, vec<int32_t>({1, 1}), scalar(1e30f)}, DType::Int32,
                                  attrs)),
-            std::vector<int32_t>{INT32_MIN}); // as Cast has it
+            std::vector<int32_t>{INT32_MIN}); // as in Cast
 }
 
 TEST(ImageTransform, EachFillMode) {

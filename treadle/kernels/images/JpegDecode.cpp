@@ -1,4 +1,4 @@
-// Reads JPEG files with libjpeg-turbo.
+// Decodes JPEG files with libjpeg-turbo.
 #include "treadle/kernels/images/ImageCodecs.h"
 
 #include <algorithm>
@@ -13,8 +13,8 @@
 namespace treadle {
 namespace {
 
-/// The library's state. It reports errors by a jump back into `guarded`, over frames that own
-/// nothing.
+/// The library's state. The library reports errors by a long jump to `guarded`, over stack frames
+/// that must own nothing.
 class JpegReader {
 public:
   JpegReader(std::string_view file, bool recoversTruncated)
@@ -32,7 +32,7 @@ public:
   ~JpegReader() { jpeg_destroy_decompress(&info); }
   JpegReader(const JpegReader &) = delete;
 
-  /// False if the library gave up in `step`, which must own nothing.
+  /// Runs `step`, which must own nothing; returns false if the library reported an error.
   template <typename Step> bool guarded(Step &&step) {
     if (setjmp(jump))
       return false;
@@ -48,7 +48,7 @@ public:
     info.progress = &progress;
     jpeg_read_header(&info, TRUE);
   }
-  /// Of a progressive file the library keeps all coefficients.
+  /// The library keeps all coefficients of a progressive file.
   bool mayHoldImage() const { return mayHold(file, int64_t{64} * numBlocks()); }
   Unexpected failure() const {
     return Unexpected(
@@ -62,7 +62,8 @@ private:
     return int64_t{info.image_width / DCTSIZE + 1} * (info.image_height / DCTSIZE + 1) *
            info.num_components;
   }
-  /// A few bytes are one more scan over all blocks; files of people have about ten.
+  /// Bounds the number of scans: a few bytes can add one more scan over all blocks; real files have
+  /// about ten.
   void boundScans() {
     constexpr int64_t alwaysAllowed = 100, mostTimes = 1024;
     int64_t scans = info.input_scan_number;
@@ -94,12 +95,13 @@ private:
     source.term_source = [](j_decompress_ptr) {};
   }
 
-  // The library wants more than there is: an end marker, where that will do, else an error.
+  // Called when the library needs more input: provides an end marker if the file may be truncated,
+  // else fails.
   boolean endInput() {
     static const JOCTET endMarker[2] = {0xff, JPEG_EOI};
     if (!source.bytes_in_buffer && source.next_input_byte == begin())
       ERREXIT(&info, JERR_INPUT_EMPTY);
-    if (source.bytes_in_buffer) // it stops in the middle of something
+    if (source.bytes_in_buffer) // the end of the input is inside a segment
       return mayRepeat();
     if (!recoversTruncated || source.next_input_byte == endMarker)
       ERREXIT(&info, JERR_FILE_READ);
@@ -107,8 +109,8 @@ private:
     source.bytes_in_buffer = sizeof endMarker;
     return TRUE;
   }
-  // The library reads what it has of that something again, which ends a block of pixels as well as
-  // anything, but might go on for ever in a header.
+  // Lets the library read the incomplete segment again. That ends a block of pixels, but might
+  // repeat forever in a header, so the number of repetitions is bounded.
   boolean mayRepeat() {
     constexpr int tooOften = 1 << 16;
     if (repeatedAt != source.next_input_byte)
@@ -133,11 +135,11 @@ private:
   char message[JMSG_LENGTH_MAX] = "";
 };
 
-/// What is read of a file: which lines, and which part of each.
+/// The lines to read from a file, and the part of each.
 struct Lines {
   int64_t height, width, channels;
-  int64_t skipped = 0; // lines
-  int64_t inset = 0;   // pixels that a line of the library has before the first one
+  int64_t skipped = 0; // number of lines
+  int64_t inset = 0;   // pixels in a decoded line before the first one
 };
 
 void setOptions(jpeg_decompress_struct &info, const JpegReadOptions &options, int64_t channels) {
@@ -160,7 +162,7 @@ Expected<Lines> startLines(JpegReader &reader, const JpegReadOptions &options) {
         setOptions(info, options, channels);
       }))
     return reader.failure();
-  constexpr int64_t tooLarge = int64_t{1} << 29; // for some of the library's own arithmetic
+  constexpr int64_t tooLarge = int64_t{1} << 29; // for some of the library's arithmetic
   int64_t height = info.output_height, width = info.output_width;
   if (!height || !width || height * width * info.num_components >= tooLarge)
     return Unexpected(
@@ -189,7 +191,7 @@ Expected<Lines> startLines(JpegReader &reader, const JpegReadOptions &options) {
   return Lines{crop.height, crop.width, channels, crop.y, info.output_width - crop.width};
 }
 
-// Inks are stored inverted by Adobe's programs.
+// Adobe's programs store inverted inks.
 void cmykToRgb(const JSAMPLE *from, int64_t pixels, bool isInverted, uint8_t *to) {
   for (int64_t i = 0; i < pixels; ++i, from += 4, to += 3)
     for (int c = 0; c < 3; ++c)
@@ -197,7 +199,7 @@ void cmykToRgb(const JSAMPLE *from, int64_t pixels, bool isInverted, uint8_t *to
                                               : (255 - from[3]) * (255 - from[c]) / 255);
 }
 
-/// The lines that could be read.
+/// Reads lines; returns the number of lines that could be read.
 int64_t readLines(jpeg_decompress_struct &info, const Lines &lines, JSAMPLE *line, uint8_t *to) {
   int64_t rowSize = lines.width * lines.channels;
   bool isCmyk = info.out_color_space == JCS_CMYK;
@@ -212,7 +214,7 @@ int64_t readLines(jpeg_decompress_struct &info, const Lines &lines, JSAMPLE *lin
   return lines.height;
 }
 
-// Lines that are missing repeat the last one that isn't.
+// Fills missing lines with the last line that was read.
 void repeatLine(uint8_t *pixels, int64_t rowSize, int64_t read, int64_t height) {
   for (int64_t y = read; y < height; ++y)
     if (y == 0)

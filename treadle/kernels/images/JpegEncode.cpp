@@ -1,4 +1,4 @@
-// Writes JPEG files with libjpeg-turbo.
+// Encodes JPEG files with libjpeg-turbo.
 #include "treadle/kernels/images/ImageCodecs.h"
 
 #include <csetjmp>
@@ -10,7 +10,7 @@
 namespace treadle {
 namespace {
 
-/// The library's state and the file that it makes. Its errors jump back into `write`.
+/// The library's state and the encoded file. Errors long jump to `write`.
 struct JpegWriter {
   JpegWriter() {
     info.err = jpeg_std_error(&errors);
@@ -85,7 +85,7 @@ Expected<std::string> encodeJpeg(const uint8_t *pixels, int64_t height, int64_t 
     return Unexpected(
         internal("an image of ", height, " by ", width, " pixels can't be written as JPEG"));
   std::string marker = options.metadata;
-  if (!marker.empty()) // XMP is marked by its name space and a zero
+  if (!marker.empty()) // XMP data is preceded by its namespace and a zero
     marker.insert(0, std::string("http://ns.adobe.com/xap/1.0/") + '\0');
   JpegWriter writer;
   if (!writer.write(pixels, height, width, channels, options, marker))

@@ -1,5 +1,6 @@
-// The best boxes of many: greedily by score, without those that overlap a better one too much.
-// With a sigma ("soft"), an overlap lowers a score instead (Bodla et al., "Soft-NMS", 2017).
+// Non-maximum suppression: selects the best boxes greedily by score, without those that overlap a
+// better one too much. With a sigma ("soft"), an overlap lowers the score instead (Bodla et al.,
+// "Soft-NMS", 2017).
 #include "treadle/kernels/elementwise/Elementwise.h"
 #include "treadle/kernels/images/Overlap.h"
 
@@ -16,7 +17,7 @@ template <typename T> struct Thresholds {
   T overlap{}, score = std::numeric_limits<T>::lowest(), sigma{};
 
   bool isSoft() const { return sigma > T(0); }
-  /// What is left of a score at that overlap.
+  /// Returns the factor of a score for that overlap.
   T weightAt(T similarity) const {
     T scale = isSoft() ? T(-0.5f) / sigma : T(0);
     T weight = T(std::exp(Computed<T>(scale * similarity * similarity)));
@@ -27,7 +28,7 @@ template <typename T> struct Thresholds {
 template <typename T> struct Candidate {
   int32_t box;
   T score;
-  size_t compared; // the selected ones that it has been compared with
+  size_t compared; // number of selected boxes that it has been compared with
 
   bool operator<(const Candidate &other) const {
     return score < other.score || (score == other.score && box > other.box);
@@ -39,8 +40,8 @@ template <typename T> struct Selection {
   std::vector<T> scores;
 };
 
-// Lowers the candidate's score by what was selected since it was last looked at; false where an
-// overlap rules it out.
+// Lowers the candidate's score by its overlap with the boxes that were selected since its last
+// comparison; false if an overlap rules it out.
 template <typename T, typename Similarity>
 bool lowerScore(Candidate<T> &next, const Selection<T> &selection, const Thresholds<T> &limits,
                 Similarity &&similarity) {
@@ -91,7 +92,7 @@ bool checkScalar(OpContext &ctx, int i, const char *what) {
   return false;
 }
 
-// A number that may have another floating-point dtype than the boxes.
+// Reads a number, which may have another floating-point dtype than the boxes.
 template <typename T> std::optional<T> readNumber(OpContext &ctx, int i, const char *what) {
   if (!checkScalar(ctx, i, what))
     return std::nullopt;
@@ -118,7 +119,7 @@ template <typename T> bool checkFraction(OpContext &ctx, T value, const char *wh
   return false;
 }
 
-// Inputs 0 and 1: a row for each box, of `columns`, and its score.
+// Checks inputs 0 and 1: a row of `columns` numbers for each box, and its score.
 bool checkBoxes(OpContext &ctx, const char *what, int64_t columns) {
   const Tensor &boxes = ctx.input(0), &scores = ctx.input(1);
   if (boxes.rank() == 2 && boxes.dim(1) == columns && scores.rank() == 1 &&
@@ -132,11 +133,11 @@ bool checkBoxes(OpContext &ctx, const char *what, int64_t columns) {
 
 struct SuppressState {
   int version;
-  float overlap; // of version 1
+  float overlap; // attribute of version 1
   bool pads;
 };
 
-// Inputs 3 to 5, as far as the version has them.
+// Reads inputs 3 to 5, as far as the version has them.
 template <typename T> bool readThresholds(OpContext &ctx, Thresholds<T> &limits) {
   const auto &s = ctx.state<SuppressState>();
   limits.overlap = T(s.overlap);
@@ -185,7 +186,7 @@ template <typename T> struct Suppress {
   }
 };
 
-// Inputs: the overlap of each pair, scores, the size, the thresholds of overlap and of score.
+// Inputs: the overlap of each pair, scores, the size, the thresholds of overlap and score.
 void runWithOverlaps(OpContext &ctx) {
   const Tensor overlaps = ctx.input(0), scores = ctx.input(1);
   Thresholds<float> limits;

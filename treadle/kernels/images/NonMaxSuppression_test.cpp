@@ -3,7 +3,7 @@
 namespace treadle {
 namespace {
 
-// The second overlaps the first by nine tenths, the third by nothing.
+// The second box overlaps the first by nine tenths, the third doesn't overlap.
 const Tensor boxes = tensor<float>({3, 4}, {0, 0, 1, 1, 0, 0, 1, 0.9f, 2, 2, 3, 3});
 const Tensor scores = vec<float>({0.8f, 0.9f, 0.5f});
 

@@ -1,4 +1,4 @@
-// How much two boxes overlap. A box is two opposite corners, y1, x1, y2, x2, in any order.
+// The overlap of two boxes. A box is two opposite corners, y1, x1, y2, x2, in any order.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ struct BoxCorners {
   float area() const { return (yMax - yMin) * (xMax - xMin); }
 };
 
-/// The intersection's share of the union; 0 where a box is empty.
+/// Returns the intersection over union; 0 if a box is empty.
 template <typename T> float overlapOf(const T *boxA, const T *boxB) {
   BoxCorners a = BoxCorners::of(boxA), b = BoxCorners::of(boxB);
   if (a.area() <= 0 || b.area() <= 0)

@@ -1,4 +1,4 @@
-// Reads and writes PNG files with libpng.
+// Decodes and encodes PNG files with libpng.
 #include "treadle/kernels/images/ImageCodecs.h"
 
 #include <cstring>
@@ -13,7 +13,7 @@ void ignoreWarning(png_structp, png_const_charp) {}
 
 // --- reading -------------------------------------------------------------------------------------
 
-/// The library's state. Its errors jump out of the step that caused them; steps own nothing.
+/// The library's state. Errors long jump out of the step that caused them; steps must own nothing.
 struct PngReader {
   explicit PngReader(std::string_view file) : left(file) {
     png = png_create_read_struct(
@@ -63,7 +63,7 @@ struct PngReader {
   char message[128] = "";
 };
 
-// Asks the library for `channels`, of 8 bits or as wide as the file has them.
+// Sets the conversion to `channels`, of 8 bits or as wide as in the file.
 bool PngReader::convert(int64_t channels, bool wantsWide) {
   if (setjmp(png_jmpbuf(png)))
     return false;
@@ -124,7 +124,7 @@ Expected<Tensor> decodePng(std::string_view file, int64_t channels, DType dtype)
   if (height >= longest || width >= longest || height * width >= tooMany)
     return Unexpected(
         invalidArgument("a PNG image of ", height, " by ", width, " pixels is too large"));
-  // Deflate packs at most about 1032 to 1.
+  // Deflate compresses at most about 1032 to 1.
   int64_t unpacked = static_cast<int64_t>(png_get_rowbytes(reader.png, reader.info)) * height;
   if (unpacked / 1032 > static_cast<int64_t>(file.size()))
     return Unexpected(invalidArgument("the PNG file of ", file.size(), " bytes can't hold ", height,
@@ -173,7 +173,7 @@ struct PngWriter {
               ->append(reinterpret_cast<const char *>(data), size);
         },
         [](png_structp) {});
-    png_set_compression_level(png, static_cast<int>(compression)); // -1: the library's
+    png_set_compression_level(png, static_cast<int>(compression)); // -1: the library's default
     png_set_compression_mem_level(png, MAX_MEM_LEVEL);
     png_set_IHDR(png, info, static_cast<png_uint_32>(width), static_cast<png_uint_32>(height), bits,
                  colourTypes[channels - 1], PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT,

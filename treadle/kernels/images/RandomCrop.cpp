@@ -1,5 +1,5 @@
-// Random parts of an image: RandomCrop, and SampleDistortedBoundingBox, which finds one that shows
-// enough of an object.
+// Random crops: RandomCrop, and SampleDistortedBoundingBox, which finds one that shows enough of an
+// object.
 #include "treadle/kernels/ElementCopy.h"
 #include "treadle/kernels/random/RandomDraws.h"
 #include "treadle/kernels/random/RandomStream.h"
@@ -55,21 +55,21 @@ struct Box {
 };
 
 struct Sampling {
-  float minCovered; // where no input says it
+  float minCovered; // if it isn't an input
   std::array<float, 2> aspects, areas;
   int64_t attempts;
   bool usesImage;
   std::optional<NodeStream> stream; // none: input 3 is a seed
 };
 
-// No side of an image is longer; of attributes anything may come out.
+// Clamps to the longest possible side, since attributes can lead to any number.
 int64_t sideOf(double x) {
   return static_cast<int64_t>(std::fmin(std::fmax(x, 0), std::numeric_limits<int32_t>::max()));
 }
 int64_t rounded(float x) { return sideOf(std::rint(x)); }
 
-// A box of this width for its height, whose height lies evenly between those of the least and the
-// greatest area; nothing where rounding lets none fit.
+// Draws a box of the given aspect ratio, whose height is uniform between those of the least and the
+// greatest area; nullopt if rounding leaves no box that fits.
 std::optional<Box> drawBox(int64_t imageWidth, int64_t imageHeight,
                            const std::array<float, 2> &areas, float aspect, RandomDraws &draws) {
   if (areas[1] <= 0 || aspect <= 0 || imageWidth <= 0 || imageHeight <= 0 || areas[0] > areas[1])
@@ -111,7 +111,7 @@ bool showsEnough(const Box &crop, float minCovered, const std::vector<Box> &obje
          });
 }
 
-/// What the op is told besides its attributes.
+/// The inputs of the op.
 struct Scene {
   int64_t height, width;
   std::vector<Box> objects;
@@ -159,7 +159,7 @@ Expected<Scene> readScene(OpContext &ctx, const Sampling &how) {
   return scene;
 }
 
-// The whole image, where no attempt finds a crop.
+// Draws a crop; returns the whole image if no attempt succeeds.
 Box sample(const Scene &scene, const Sampling &how, RandomDraws &draws) {
   for (int64_t i = 0; i < how.attempts; ++i) {
     float aspect = draws.real() * (how.aspects[1] - how.aspects[0]) + how.aspects[0];

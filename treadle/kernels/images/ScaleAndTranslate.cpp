@@ -1,4 +1,4 @@
-// Images scaled and moved by any amount, with a choice of kernels, and the gradient of that.
+// Images scaled and translated by any amount with a choice of kernels, and the gradient.
 #include "treadle/kernels/ElementCopy.h"
 #include "treadle/kernels/images/Image.h"
 
@@ -59,7 +59,7 @@ struct TranslateState {
 
 struct Span {
   int64_t first = 0;
-  std::vector<float> weights = {}; // none: nothing of the image is seen
+  std::vector<float> weights = {}; // empty: nothing of the image contributes
 };
 
 Span spanAt(const TranslateState &s, float centre, float stretch, int64_t size) {
@@ -106,7 +106,7 @@ std::optional<std::array<float, 2>> readPair(OpContext &ctx, int i, const char *
   return std::nullopt;
 }
 
-// Inputs 2 and 3: scale and translation, for rows and columns.
+// Reads inputs 2 and 3: scale and translation, for rows and columns.
 bool place(OpContext &ctx, const ImageShape &in, const ImageShape &out, Placement &placement) {
   auto scale = readPair(ctx, 2, "scale");
   auto translation = scale ? readPair(ctx, 3, "translation") : std::nullopt;
@@ -125,7 +125,7 @@ bool place(OpContext &ctx, const ImageShape &in, const ImageShape &out, Placemen
 
 // --- the ops -------------------------------------------------------------------------------------
 
-// Along the columns of `lines` lines of `in` pixels, to lines of columns.size().
+// Resamples the columns of `lines` lines of `in` pixels, to lines of columns.size() pixels.
 void gatherColumns(const std::vector<Span> &columns, const float *from, int64_t lines, int64_t in,
                    int64_t channels, float *to) {
   for (int64_t line = 0; line < lines; ++line, from += in * channels)
@@ -137,7 +137,7 @@ void gatherColumns(const std::vector<Span> &columns, const float *from, int64_t 
       }
 }
 
-// One image: a row of the result is a sum of whole rows.
+// Resamples one image: a row of the result is a weighted sum of rows.
 void gatherImage(const Placement &p, const float *from, const ImageShape &in, float *rows,
                  const ImageShape &out, float *to) {
   for (const Span &span : p.rows) {

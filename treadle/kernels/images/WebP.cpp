@@ -1,4 +1,4 @@
-// Reads WebP files with libwebp.
+// Decodes WebP files with libwebp.
 #include "treadle/kernels/images/ImageCodecs.h"
 
 #include <memory>
@@ -18,7 +18,7 @@ const uint8_t *bytesOf(std::string_view file) {
   return reinterpret_cast<const uint8_t *>(file.data());
 }
 
-/// Memory for the frames of a file.
+/// Allocates the frames of a file.
 Expected<Tensor> makeFrames(std::string_view file, int64_t count, int64_t height, int64_t width,
                             int64_t channels) {
   if (!mayHold(file, height * width * channels) ||
@@ -39,7 +39,7 @@ Expected<Tensor> decodeStill(std::string_view file, const WebPBitstreamFeatures 
   return image;
 }
 
-/// Before the library makes one.
+/// Checks the canvas size before the library allocates it.
 bool hasPlausibleCanvas(const WebPData &data, std::string_view file) {
   std::unique_ptr<WebPDemuxer, decltype(&WebPDemuxDelete)> demuxer(WebPDemux(&data),
                                                                    WebPDemuxDelete);
