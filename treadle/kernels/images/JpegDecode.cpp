@@ -191,7 +191,7 @@ Expected<Lines> startLines(JpegReader &reader, const JpegReadOptions &options) {
   return Lines{crop.height, crop.width, channels, crop.y, info.output_width - crop.width};
 }
 
-// Adobe's programs store inverted inks.
+// Converts CMYK to RGB. Adobe's programs store the inks inverted.
 void cmykToRgb(const JSAMPLE *from, int64_t pixels, bool isInverted, uint8_t *to) {
   for (int64_t i = 0; i < pixels; ++i, from += 4, to += 3)
     for (int c = 0; c < 3; ++c)

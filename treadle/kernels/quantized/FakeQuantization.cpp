@@ -1,5 +1,5 @@
-// Floats rounded to what an integer of a few bits could say of a range, and the gradients of that:
-// by attributes, by inputs, or by inputs for each channel.
+// Fake quantization: floats rounded to the values that an integer of a few bits can represent in a
+// range, and the gradients. The range is given by attributes, by inputs, or by inputs per channel.
 
 #include <cmath>
 #include <vector>
@@ -8,11 +8,11 @@ namespace treadle {
 namespace {
 
 struct FakeState {
-  float low = 0, high = 0; // where they are attributes
-  float steps[2];          // the least and the greatest integer
+  float low = 0, high = 0; // the range, if given by attributes
+  float steps[2];          // the lowest and the highest integer
 };
 
-// A range moved so that zero is one of its steps.
+// A range shifted so that zero is one of its steps.
 struct Nudged {
   float low, high, step;
   float zeroStep; // steps from `low` to zero
@@ -32,8 +32,8 @@ struct Nudged {
   }
 
   float clamped(float x) const { return x < low ? low : x > high ? high : x; }
-  /// With one range of inputs. TensorFlow rounds otherwise with the ranges of channels and of
-  /// attributes, which tells for inputs halfway between two steps.
+  /// The rounding for a single range of inputs. For ranges per channel and of attributes,
+  /// TensorFlow rounds differently halfway between two steps.
   float quantized(float x) const {
     return std::floor((clamped(x) - low) / step + 0.5f) * step + low;
   }
@@ -85,7 +85,8 @@ void runArgsGrad(OpContext &ctx) {
 
 // --- by inputs -----------------------------------------------------------------------------------
 
-// Whose range an element has: one for all, or that of its channel.
+// Sets the number of ranges: one for all, or one per channel. Returns false, with ctx failed, if
+// the ranges have other shapes.
 template <bool byChannel>
 bool readChannels(OpContext &ctx, const Tensor &in, int first, int64_t &channels) {
   channels = 1;
@@ -106,7 +107,7 @@ std::vector<Nudged> rangesOf(const FakeState &s, const Tensor &min, const Tensor
   return ranges;
 }
 
-// A range of nothing at zero: everything becomes zero, and the gradient passes.
+// Whether the range is [0, 0]: everything becomes zero, and the gradient passes.
 bool isNothing(const Tensor &min, const Tensor &max, int64_t c) {
   return min.data<float>()[c] == 0 && max.data<float>()[c] == 0;
 }

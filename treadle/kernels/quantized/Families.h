@@ -1,24 +1,24 @@
-// Integers that stand for floats: to and from them, and arithmetic on them.
+// Quantized ops: quantization, dequantization, and arithmetic on quantized integers.
 #include "treadle/runtime/Kernel.h"
 
-/// Floats rounded to what an integer of a few bits could say of a range, and the gradients of that:
-/// by attributes, by inputs, or by inputs for each channel.
+/// Fake quantization: floats rounded to the values that an integer of a few bits can represent in a
+/// range, and the gradients. The range is given by attributes, by inputs, or by inputs per channel.
 TREADLE_FAMILY(fakeQuantizationKernels)
-/// Floats to integers of quantized dtypes and back, with one range for all or one for each slice.
+/// Quantization to quantized dtypes and dequantization, with one range for all or one per slice.
 TREADLE_FAMILY(quantizeKernels)
-/// Floats rounded to what integers of some bits could say of a range around zero, and the gradient
-/// of that.
+/// QuantizeAndDequantize: floats rounded to the values that integers can represent in a range
+/// around zero, and the gradient.
 TREADLE_FAMILY(quantizeAndDequantizeKernels)
 /// Sums, products and convolutions of quantized tensors.
 TREADLE_FAMILY(quantizedMathKernels)
-/// Convolutions and products of bytes as oneDNN computes them, with a bias, an activation and a new
-/// range.
+/// Convolutions and products of bytes as oneDNN computes them, with a bias, an activation and
+/// requantization.
 TREADLE_FAMILY(fusedQuantizedKernels)
-/// Quantized tensors whose range changes or whose shape does: requantization, joining, reshaping,
-/// rectifying, pooling.
+/// Requantization, and ops that change the shape of quantized tensors: concatenation, reshape,
+/// relu, pooling.
 TREADLE_FAMILY(requantizeKernels)
-/// TensorFlow's Uniform ops, whose integers have a scale and a zero point instead of a range: of
-/// single elements,
+/// Elementwise Uniform ops of TensorFlow, whose integers have a scale and a zero point instead of a
+/// range.
 TREADLE_FAMILY(uniformQuantizationKernels)
-/// and products and convolutions.
+/// Products and convolutions of the Uniform ops.
 TREADLE_FAMILY(uniformProductKernels)

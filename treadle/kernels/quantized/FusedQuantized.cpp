@@ -1,7 +1,7 @@
-// Convolutions and products of bytes, with a bias, a summand, an activation and another range in
-// the same op, as oneDNN computes them for TensorFlow: integers stand for what they are times a
-// scale, so that zero is zero, and filters may have a scale for each channel. The sum of products
-// is exact; from there on it is single precision, rounded once, to the nearest even integer.
+// Convolutions and products of bytes with a fused bias, addend, activation and requantization, as
+// oneDNN computes them for TensorFlow: an integer represents its value times a scale, so that zero
+// is 0, and filters may have a scale per channel. The sum of products is exact; the rest is
+// computed in single precision and rounded once, to the nearest even integer.
 #include "treadle/kernels/Window.h"
 #include "treadle/kernels/elementwise/Quantized.h"
 #include "treadle/kernels/quantized/Families.h"
@@ -13,16 +13,16 @@
 namespace treadle {
 namespace {
 
-/// What an op does after the sum of products.
+/// The steps of an op after the sum of products.
 struct Form {
   bool hasBias = false, rectifies = false, hasSummand = false;
-  bool givesRange = true;   // of its result
-  bool takesRange = false;  // that its result is to have
-  bool isDepthwise = false; // a convolution
+  bool givesRange = true;   // outputs the range of its result
+  bool takesRange = false;  // the range of its result is an input
+  bool isDepthwise = false; // a depthwise convolution
 };
 
-/// Inputs: two operands, the bias, the range of each operand, that of the result; the summand, and
-/// its range where the result has one.
+/// The indices of the inputs: two operands, the bias, the ranges of the operands, the range of the
+/// result, the addend, and the addend's range if the result has one.
 struct Places {
   explicit constexpr Places(Form form) : ranges(form.hasBias ? 3 : 2), result(ranges + 4) {
     summand = result + (form.takesRange ? 2 : 0);
@@ -34,10 +34,10 @@ float magnitude(FloatRange range) { return std::max(std::abs(range.min), std::ab
 
 bool isSigned(DType dtype) { return dtype != DType::QUInt8 && dtype != DType::UInt8; }
 
-/// The greatest integer of a dtype, which stands for the end of its range.
+/// Returns the highest integer of a dtype, which represents the end of its range.
 float greatest(DType dtype) { return isSigned(dtype) ? 127.0f : 255.0f; }
 
-/// Calls `visit` with the values of a tensor as floats.
+/// Calls `visit` with the typed elements of a tensor.
 template <typename Visit> void visitValues(const Tensor &t, Visit &&visit) {
   switch (t.dtype()) {
   case DType::Float32:
@@ -51,13 +51,13 @@ template <typename Visit> void visitValues(const Tensor &t, Visit &&visit) {
   }
 }
 
-/// What becomes of the sums, one column a channel.
+/// Applies the steps after the sum of products; the sums have one column per channel.
 class Finish {
 public:
   Finish(OpContext &ctx, Form form) : ctx(ctx), form(form), at(form) {}
 
-  /// `isShifted`: the first operand's integer 0 stands for the least value of its range, which the
-  /// sums leave out; `columns` are the sums of the second operand's columns.
+  /// Reads the inputs. `isShifted`: integer 0 of the first operand represents the minimum of its
+  /// range, which the sums don't include; `columns` are the sums of the second operand's columns.
   bool read(int64_t channels, bool isShifted = false, std::span<const int64_t> columns = {});
   /// Writes output 0 and its range.
   void run(std::span<const int32_t> sums, Dims dims, DType dtype);
@@ -74,10 +74,10 @@ private:
   Form form;
   Places at;
   FloatRange input, result, summandRange;
-  std::vector<FloatRange> filter; // one, or one a channel
+  std::vector<FloatRange> filter; // one, or one per channel
   float inputScale = 0;
-  std::vector<float> scales, bias; // one a channel
-  std::vector<float> summand;      // of all elements, as values
+  std::vector<float> scales, bias; // one per channel
+  std::vector<float> summand;      // one per element, dequantized
 };
 
 bool Finish::readFilterRange(int64_t channels) {
@@ -122,7 +122,7 @@ bool Finish::read(int64_t channels, bool isShifted, std::span<const int64_t> col
                       greatest(DType::QInt8)));
   if (!readBias(channels))
     return false;
-  // A bias of integers has what this adds in it.
+  // An integer bias already includes the shift.
   bool isToAdd = isShifted && ctx.input(2).dtype() == DType::Float32;
   for (size_t c = 0; isToAdd && c < columns.size(); ++c)
     bias[c] += static_cast<float>(columns[c]) * (input.min / inputScale) * scales[c];
@@ -147,7 +147,7 @@ bool Finish::readSummand(Dims dims) {
   return true;
 }
 
-/// What one of the result's integers stands for.
+/// Returns the value of one step of the result's integers.
 float Finish::resultScale(DType dtype) const {
   if (dtype == DType::Float32)
     return 1;
@@ -159,7 +159,7 @@ float Finish::resultScale(DType dtype) const {
   return inputScale * (widest / greatest(DType::QInt8));
 }
 
-// Of 32 bits: the least integer isn't used where there are negative ones.
+// Outputs the range. For 32 bits, the lowest integer isn't used if there are negative ones.
 void Finish::giveRange(DType dtype) {
   int range = 1;
   if (!form.givesRange)
@@ -187,7 +187,7 @@ void Finish::write(std::span<const int32_t> sums, Out *out, DType dtype) const {
   constexpr float high = std::is_same_v<Out, int32_t>
                              ? 2147483520.0f
                              : static_cast<float>(std::numeric_limits<Out>::max());
-  // What is added to signed bytes lies in their place.
+  // A result with a signed addend is computed in the addend's buffer and stays signed.
   bool staysSigned = form.hasSummand && ctx.input(at.summand).dtype() == DType::QInt8;
   float most = staysSigned ? greatest(DType::QInt8) : high;
   for (size_t i = 0, c = 0; i < sums.size(); ++i, c = c + 1 == scales.size() ? 0 : c + 1) {
@@ -224,7 +224,7 @@ struct ConvolutionState {
   DType out;
 };
 
-/// Adds the products of one image's windows with the filter to `sums`.
+/// Adds the products of one image's windows and the filter to `sums`.
 template <bool isDepthwise, typename A>
 void convolveImage(const Window &window, const A *image, const Tensor &filter, uint32_t *sums) {
   int64_t from = filter.dim(2), multiple = filter.dim(3),
@@ -277,7 +277,7 @@ template <Form form> void convolve(OpContext &ctx) {
 
 bool isByte(DType dtype) { return dtype == DType::QInt8 || dtype == DType::QUInt8; }
 
-/// Fails for dtypes that there are no kernels for: signed bytes for the second operand alone.
+/// Returns an error for unsupported dtypes: only the second operand may be signed bytes.
 Expected<void> checkTypes(const BindContext &node, Form form) {
   auto isIn = [&](int i, std::initializer_list<DType> known) {
     return std::ranges::find(known, node.inputTypes[static_cast<size_t>(i)]) != known.end();

@@ -1,4 +1,4 @@
-// Values expected here are TensorFlow 2.21's, with oneDNN.
+// The expected values are those of TensorFlow 2.21 with oneDNN.
 #include "treadle/kernels/KernelTest.h"
 
 namespace treadle {
@@ -6,7 +6,7 @@ namespace {
 
 using enum DType;
 
-/// Bytes `first`, `first + step`, ..., of which each is the remainder by `modulus`.
+/// Returns the bytes `first`, `first + step`, ..., each modulo `modulus`.
 template <typename T>
 Tensor counted(DType dtype, std::vector<int64_t> dims, int step, int modulus, int first = 0) {
   Tensor t = *Tensor::make(dtype, dims);
@@ -131,7 +131,7 @@ TEST(FusedQuantized, Matrices) {
     EXPECT_NEAR(dequantized[0].data<float>()[i], expected[i], 1e-5);
 }
 
-// The least value of `a` is -0.5, not 0: a bias of floats is for the values.
+// The minimum of `a` is -0.5, not 0: a float bias is added to the values.
 TEST(FusedQuantized, ABiasOfFloatsForARangeThatBeginsBelowZero) {
   Tensor a = counted<uint8_t>(QUInt8, {1, 2}, 100, 256),
          b = counted<int8_t>(QInt8, {2, 1}, 7, 9, 3);

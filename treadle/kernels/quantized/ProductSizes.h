@@ -13,12 +13,12 @@ struct Transpositions {
   }
 };
 
-/// The sizes of a product, and where its elements lie.
+/// The sizes of a product and the strides of its operands.
 struct ProductSizes {
   Transpositions transposes;
   int64_t rows = 0, inner = 0, columns = 0;
 
-  /// False, having failed, where the matrices can't be multiplied.
+  /// Returns false, with ctx failed, if the matrices can't be multiplied.
   bool read(OpContext &ctx, const Tensor &a, const Tensor &b) {
     auto [first, second] = transposes;
     if (a.rank() != 2 || b.rank() != 2 || a.dim(first ? 0 : 1) != b.dim(second ? 1 : 0)) {

@@ -1,4 +1,4 @@
-// Floats to integers of quantized dtypes and back, with one range for all or one for each slice.
+// Quantization to quantized dtypes and dequantization, with one range for all or one per slice.
 #include "treadle/kernels/ElementCopy.h"
 #include "treadle/kernels/elementwise/Conversion.h"
 #include "treadle/kernels/elementwise/Quantized.h"
@@ -37,7 +37,7 @@ Expected<QuantizeState> stateOf(const BindContext &node) {
   return s;
 }
 
-// Input 0 as [outer, slices, inner], each slice with a range of its own.
+// The shape of input 0 as [outer, slices, inner], each slice with a range of its own.
 struct Slices {
   int64_t outer = 1, slices = 1, inner = 1;
 
@@ -103,7 +103,7 @@ void quantizeSlice(const QuantizeState &s, const Slices &slices, int64_t slice, 
   });
 }
 
-// Ranges contain zero, and aren't too small to tell their ends apart.
+// Widens a range so that it contains zero and is at least `least` wide.
 FloatRange widened(FloatRange range, float least) {
   float min = std::min(0.0f, range.min);
   float size = std::max({1.0f, std::abs(range.min), std::abs(range.max)}) * least;
@@ -211,10 +211,11 @@ struct PackedState {
   bool isTransposed;
 };
 
-/// XLA computes in bfloat16, and rounds each step.
+/// XLA computes in bfloat16 and rounds after each step.
 float rounded(float x) { return float(BFloat16(x)); }
 
-/// Four bytes of each number, the highest first, as floats of a range; the matrix turned if asked.
+/// Unpacks four bytes of each number, highest first, and dequantizes them; transposes the matrix on
+/// request.
 void dequantizePacked(OpContext &ctx) {
   const auto &s = ctx.state<PackedState>();
   const Tensor in = ctx.input(0);

@@ -1,5 +1,6 @@
-// Floats rounded to what integers of some bits could say of a range around zero, and the gradient
-// of that. Unlike FakeQuant, zero keeps its place without moving the range.
+// QuantizeAndDequantize: floats rounded to the values that integers can represent in a range around
+// zero, and the gradient. Unlike in FakeQuant, the scale maps zero to 0 and the range isn't
+// shifted.
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/ElementCopy.h"
 
@@ -12,10 +13,10 @@ namespace {
 struct RoundingState {
   bool isSigned, hasRange, isNarrow, halfUp;
   int64_t bits, axis;
-  float min, max; // where they are attributes
+  float min, max; // the range, if given by attributes
 };
 
-// Input as [outer, channels, inner].
+// The shape of the input as [outer, channels, inner].
 struct Channels {
   int64_t outer = 1, channels = 1, inner = 1;
 
@@ -47,7 +48,7 @@ bool checkLimit(OpContext &ctx, const Tensor &limit, const char *what, int64_t a
   return false;
 }
 
-// The scale that puts the range into the integers' with zero in its place, and the range adjusted.
+// The scale from the range to the integers, with zero mapped to 0, and the adjusted range.
 template <typename T> struct Scale {
   T min, max, scale, inverse;
 
@@ -96,7 +97,7 @@ bool checkBits(OpContext &ctx, int64_t bits, bool isSigned) {
   return false;
 }
 
-// Inputs: the numbers, their range and the number of bits, where these aren't attributes.
+// Inputs: the numbers, their range and the number of bits, unless these are attributes.
 template <typename T> struct RoundingKernel {
   static void run(OpContext &ctx) {
     const auto &s = ctx.state<RoundingState>();
@@ -136,8 +137,8 @@ template <typename T> struct RoundingKernel {
   }
 };
 
-// Inputs: the gradient, the numbers and their range. The gradient passes where the number was in
-// the range; the range has none.
+// Inputs: the gradient, the numbers and their range. The gradient passes for numbers within the
+// range; the range has no gradient.
 template <typename T> struct RoundingGradKernel {
   static void run(OpContext &ctx) {
     int64_t axis = ctx.state<RoundingState>().axis;

@@ -1,4 +1,4 @@
-// Values expected here are TensorFlow 2.21's.
+// The expected values are those of TensorFlow 2.21.
 #include "treadle/kernels/KernelTest.h"
 
 namespace treadle {

@@ -1,5 +1,5 @@
-// Sums, products and convolutions of quantized tensors. Products are exact: the integers less those
-// that stand for zero are multiplied and added up in 32 bits.
+// Sums, products and convolutions of quantized tensors. Products are exact: integers minus their
+// zero points are multiplied and added in 32 bits.
 #include "treadle/kernels/ElementCopy.h"
 #include "treadle/kernels/Window.h"
 #include "treadle/kernels/elementwise/Broadcast.h"
@@ -21,12 +21,13 @@ bool checkRange(OpContext &ctx, FloatRange range) {
   return false;
 }
 
-// Products are computed in unsigned numbers, since those of ranges far from zero wrap around.
+// The zero point. Products are computed with unsigned numbers, since those of ranges far from zero
+// wrap around.
 template <typename T> uint32_t zeroOf(FloatRange range) {
   return static_cast<uint32_t>(quantizedUnclamped<T>(0, range));
 }
 
-// Elements less the one that stands for zero.
+// Returns the elements minus the zero point.
 template <typename T> std::vector<uint32_t> centred(const Tensor &t, FloatRange range) {
   uint32_t zero = zeroOf<T>(range);
   std::vector<uint32_t> out(static_cast<size_t>(t.count()));
@@ -135,15 +136,16 @@ Expected<BoundKernel> bindConvolution(const BindContext &node) {
 
 // --- sums and products ---------------------------------------------------------------------------
 
-// A range for sums in 32 bits: symmetric around zero, with bits of room above the operands'.
+// Returns a range for 32-bit sums: symmetric around zero, `room` bits wider than the operands'
+// ranges.
 FloatRange rangeOfSum(FloatRange a, FloatRange b, int room) {
   float most = std::max(a.max, std::max(-a.min, std::max(b.max, -b.min)));
   most *= static_cast<float>(1 << room);
   return {-most, most};
 }
 
-// An operand in the range of a sum. TensorFlow multiplies the integers of a tensor, so that the
-// rounding of a level adds up, but not a single one.
+// An operand converted to the range of a sum. TensorFlow multiplies the integers of a tensor, so
+// that the rounding errors of a level accumulate, but not those of a scalar.
 template <typename T> struct Term {
   Term(const Tensor &t, FloatRange from, FloatRange to)
       : first(codeOf(t.count() == 1 ? *t.data<T>() : T(0), from, to)),

@@ -1,4 +1,4 @@
-// Values expected here are TensorFlow 2.21's.
+// The expected values are those of TensorFlow 2.21.
 #include "treadle/kernels/KernelTest.h"
 
 namespace treadle {
@@ -57,7 +57,7 @@ TEST(QuantizedMath, Sums) {
   EXPECT_EQ(biased[2].scalarValue<float>(), 786432);
 }
 
-// What lies outside of the image counts as zero, not as the integer 0.
+// Padding counts as zero, not as the integer 0.
 TEST(QuantizedMath, Convolution) {
   auto out = run("QuantizedConv2D", {image, bytes({2, 2, 1, 1}, {1, 200, 3, 250})}, {-1, 1, -2, 2},
                  DType::QInt32, window({}, {1, 1, 1, 1}));

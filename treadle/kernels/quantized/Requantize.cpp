@@ -1,5 +1,5 @@
-// Quantized tensors whose range changes or whose shape does: requantization, joining, reshaping,
-// rectifying, pooling.
+// Requantization, and ops that change the shape of quantized tensors: concatenation, reshape, relu,
+// pooling.
 #include "treadle/kernels/ElementCopy.h"
 #include "treadle/kernels/Window.h"
 #include "treadle/kernels/elementwise/Quantized.h"
@@ -26,14 +26,14 @@ bool checkInt32(OpContext &ctx) {
 
 // --- from 32 bits to 8 ---------------------------------------------------------------------------
 
-// In fixed point with 16 bits after the point, as TensorFlow has it.
+// Fixed-point arithmetic with 16 fraction bits, as in TensorFlow.
 void requantizeToUnsigned(const Tensor &in, FloatRange from, FloatRange to, Tensor &out) {
   constexpr int shift = 16;
   float inSize = from.max - from.min, outSize = to.max - to.min;
   float perStep = outSize == 0 ? 0.0f : static_cast<float>(255.0 / outSize);
   auto middle = static_cast<float>((from.min + from.max) / 2.0);
   auto fixed = [](double x) {
-    constexpr double most = int64_t{1} << 60; // so that three of them can be added up
+    constexpr double most = int64_t{1} << 60; // so that three of them can be added
     return static_cast<int64_t>(x > -most ? std::min(x, most) : -most);
   };
   int64_t scale = outSize == 0 ? 0 : fixed(255.0 * (1 << shift) * inSize / outSize);
@@ -64,7 +64,7 @@ void requantize(OpContext &ctx, FloatRange from, FloatRange to) {
   giveRange(ctx, 1, to);
 }
 
-// The range of what is there, with zero in it.
+// Returns the range of the elements, widened to contain zero.
 FloatRange usedRange(const Tensor &in, FloatRange range) {
   int32_t least = std::numeric_limits<int32_t>::max(), most = std::numeric_limits<int32_t>::min();
   for (int32_t x : in.values<int32_t>()) {
@@ -121,8 +121,8 @@ void reshapeQuantized(OpContext &ctx) {
   giveRange(ctx, 1, range);
 }
 
-// Inputs: the dimension, the tensors, their minima and their maxima (QuantizedConcatV2 has the
-// dimension after the tensors).
+// The inputs of a concatenation: the dimension, the tensors, their minima and their maxima
+// (QuantizedConcatV2 has the dimension after the tensors).
 struct Joined {
   int first, number, axisInput;
   int minOf(int k) const { return (axisInput ? first + number + 1 : first + number) + k; }
@@ -186,7 +186,7 @@ template <bool isV2> void concatQuantized(OpContext &ctx) {
 
 // --- rectifying ----------------------------------------------------------------------------------
 
-// Inputs: the features, for QuantizedReluX the limit, and the range.
+// Inputs: the features, the limit (QuantizedReluX), and the range.
 enum class Limit { None, Six, Input };
 
 template <Limit limit> void rectify(OpContext &ctx) {

@@ -4,8 +4,8 @@
 
 namespace treadle {
 
-/// QuantizedConv2D with a filter of signed bytes, in which TensorFlow takes zero for zero whatever
-/// the ranges are, and which may have a range for each channel.
+/// Binds QuantizedConv2D with a filter of signed bytes, for which TensorFlow takes 0 for zero
+/// regardless of the ranges; the filter may have a range per channel.
 Expected<BoundKernel> bindSymmetricConvolution(const BindContext &node);
 
 } // namespace treadle

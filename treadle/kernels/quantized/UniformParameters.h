@@ -1,5 +1,6 @@
-// Internal to the folder: how integers stand for floats in TensorFlow's Uniform ops, as (integer -
-// zero point) * scale, with one scale and zero point for all or for each slice along an axis.
+// Internal to the folder: the quantization of TensorFlow's Uniform ops. An integer represents
+// (integer - zero point) * scale, with one scale and zero point for all or for each slice along an
+// axis.
 #pragma once
 
 #include "treadle/kernels/Element.h"
@@ -9,7 +10,7 @@
 
 namespace treadle::uniform {
 
-/// The attributes that begin with a prefix (`lhs_`, or nothing).
+/// The range of integers, from the attributes with a prefix (`lhs_`, or none).
 struct Range {
   int64_t axis = -1;
   int32_t min, max;
@@ -27,7 +28,7 @@ struct Range {
   int32_t clamped(int32_t x) const { return std::clamp(x, min, max); }
 };
 
-/// Integers wrap around, as TensorFlow's do.
+/// Adds integers that wrap around, as in TensorFlow.
 inline int32_t wrappingSum(int32_t a, int32_t b) {
   return static_cast<int32_t>(static_cast<uint32_t>(a) + static_cast<uint32_t>(b));
 }
@@ -35,11 +36,11 @@ inline int32_t wrappingDifference(int32_t a, int32_t b) {
   return static_cast<int32_t>(static_cast<uint32_t>(a) - static_cast<uint32_t>(b));
 }
 
-/// Scales and zero points of a tensor: of the slice that an element is in.
+/// The scales and zero points of the slices of a tensor.
 class Parameters {
 public:
-  /// Those of a tensor of shape `dims` in inputs `i` and `i + 1`. Ops that multiply by a quotient
-  /// of scales want positive ones.
+  /// Reads the parameters of a tensor of shape `dims` from inputs `i` and `i + 1`. Ops that
+  /// multiply by a quotient of scales need positive ones.
   static Expected<Parameters> of(OpContext &ctx, int i, int64_t axis, Dims dims,
                                  bool mustBePositive = true) {
     const Tensor &scales = ctx.input(i), &zeros = ctx.input(i + 1);
@@ -65,13 +66,13 @@ public:
     }
     return p;
   }
-  /// The same, or nothing, having failed.
+  /// Same; nullopt, with ctx failed, on errors.
   static std::optional<Parameters> read(OpContext &ctx, int i, int64_t axis, Dims dims,
                                         bool mustBePositive = true) {
     return ctx.check(of(ctx, i, axis, dims, mustBePositive));
   }
 
-  /// The number of the slice of row-major element `i`.
+  /// Returns the slice of row-major element `i`.
   int64_t slice(int64_t i) const { return count == 1 ? 0 : i / stride % count; }
   float scale(int64_t slice) const { return scales.data<float>()[slice]; }
   int32_t zero(int64_t slice) const { return zeros.data<int32_t>()[slice]; }
@@ -84,7 +85,8 @@ private:
   int64_t count = 1, stride = 1;
 };
 
-/// The nearest integer, halves up; what no int32 holds becomes the least, as the processor does it.
+/// Rounds to the nearest integer, halves up; numbers out of range become the lowest int32, as in
+/// the processor's conversion.
 inline int32_t roundedUp(float x) {
   float whole = std::floor(x + 0.5f);
   return whole >= -0x1p31f && whole < 0x1p31f ? static_cast<int32_t>(whole) : INT32_MIN;
@@ -94,11 +96,11 @@ inline int32_t quantized(float x, float inverseScale, int32_t zero, const Range 
   return range.clamped(wrappingSum(roundedUp(x * inverseScale), zero));
 }
 
-/// Multiplies integers by a float, in whole numbers: TensorFlow Lite's way, which all of its
-/// kernels share.
+/// Multiplies integers by a float in fixed-point arithmetic, as all of TensorFlow Lite's kernels
+/// do.
 class Multiplier {
 public:
-  /// Of a positive, finite factor. Large ones become the largest there is.
+  /// Converts a positive, finite factor. Large factors saturate.
   static Expected<Multiplier> of(double factor) {
     if (!std::isfinite(factor) || factor <= 0)
       return Unexpected(

@@ -1,6 +1,6 @@
-// Products and convolutions of TensorFlow's Uniform ops: sums of products of integers less their
-// zero points, brought to the scale of the result. The hybrid ones quantize their left operand, a
-// batch of floats, row by row, and give floats.
+// Products and convolutions of TensorFlow's Uniform ops: sums of products of integers minus their
+// zero points, rescaled to the result. The hybrid ops quantize their left operand, a batch of
+// floats, row by row, and return floats.
 #include "treadle/kernels/ElementCopy.h"
 #include "treadle/kernels/arrays/DimensionNumbers.h"
 #include "treadle/kernels/products/Families.h"
@@ -15,24 +15,25 @@ namespace {
 
 using namespace uniform;
 
-/// A convolution's window, and where dimensions are: as the attributes state it, or completed for
-/// operands of a rank.
+/// The window of a convolution and its dimension numbers: as given by the attributes, or completed
+/// for operands of a rank.
 struct WindowState {
   std::vector<int64_t> strides, lhsDilation, rhsDilation, paddings;
-  std::string padding, numbers;       // TensorFlow's message; when completed, XLA's
-  std::vector<int64_t> input, filter; // batch and feature (of filters output and input), space
+  std::string padding, numbers; // TensorFlow's message; once completed, XLA's
+  // batch and feature (of filters: output and input), then spatial
+  std::vector<int64_t> input, filter;
   int64_t outputBatch = 0, outputFeature = 1, featureGroups = 1, batchGroups = 1;
 };
 
 struct ProductState {
-  std::optional<Range> lhs, out; // of those that aren't hybrid
+  std::optional<Range> lhs, out; // none in hybrid ops
   Range rhs;
   std::optional<WindowState> window;
 };
 
 // --- operands ----------------------------------------------------------------------------------
 
-/// Integers less their zero points, as int32.
+/// Returns the integers minus their zero points, as int32.
 Expected<Tensor> centred(const Tensor &x, const Parameters &p) {
   Tensor out = TREADLE_TRY(Tensor::make(DType::Int32, x.dims()));
   for (int64_t i = 0; i < x.count(); ++i)
@@ -40,13 +41,14 @@ Expected<Tensor> centred(const Tensor &x, const Parameters &p) {
   return out;
 }
 
-/// Floats as integers less the zero point that suits their slice of the batch, and its scale.
+/// Floats quantized to integers minus the zero point of their slice of the batch, and the slices'
+/// scales.
 struct QuantizedBatch {
   Tensor integers;
   std::vector<float> scales;
 };
 
-/// A slice's scale and zero point, for 8 bits.
+/// The scale and zero point of a slice, for 8 bits.
 struct SliceQuantization {
   double low = 0, high = 0;
   float scale = 0, inverse = 0;
@@ -54,7 +56,7 @@ struct SliceQuantization {
 
   static constexpr Range range{-1, INT8_MIN, INT8_MAX};
 
-  /// The range holds 0; the zero point is the integer that is nearest to it.
+  /// Computes them. The range contains 0; the zero point is the integer nearest to it.
   void choose() {
     if (low == high)
       return;
@@ -64,7 +66,7 @@ struct SliceQuantization {
     double fromLow = range.min - low / scale, fromHigh = range.max - high / scale;
     bool isLowBetter =
         std::abs(range.min) + std::abs(low / scale) < std::abs(range.max) + std::abs(high / scale);
-    double nearest = std::round(isLowBetter ? fromLow : fromHigh); // NaN where a float is infinite
+    double nearest = std::round(isLowBetter ? fromLow : fromHigh); // NaN if a float is infinite
     if (!std::isnan(nearest))
       zero = static_cast<int32_t>(std::clamp<double>(nearest, range.min, range.max));
   }
@@ -73,7 +75,7 @@ struct SliceQuantization {
   }
 };
 
-/// Slice by slice along dimension `batch`.
+/// Quantizes slice by slice along dimension `batch`.
 Expected<QuantizedBatch> quantizeBatch(const Tensor &x, int64_t batch) {
   QuantizedBatch result{TREADLE_TRY(Tensor::make(DType::Int32, x.dims())), {}};
   auto dim = static_cast<size_t>(batch);
@@ -104,7 +106,7 @@ void appendField(std::string &bytes, int number, int64_t value) {
   bytes += static_cast<char>(value); // a dimension
 }
 
-/// TensorFlow's message for dimensions, as XLA's.
+/// Converts TensorFlow's message of dimension numbers to XLA's.
 Expected<void> readNumbers(std::string_view bytes, int64_t rank, WindowState &w) {
   std::vector<int64_t> fields[9], *places[9];
   for (size_t i = 0; i < 9; ++i)
@@ -112,8 +114,9 @@ Expected<void> readNumbers(std::string_view bytes, int64_t rank, WindowState &w)
   if (!readDimensionNumbers(bytes, places))
     return Unexpected(invalidArgument("dimension_numbers is no message "
                                       "UniformQuantizedConvolutionDimensionNumbersAttr"));
-  bool isDefault = fields[2].empty(); // batch, features, space; output and input features, space
-  constexpr int64_t mostDims = 128;   // of a varint of one byte
+  // batch, features, spatial; output and input features, spatial
+  bool isDefault = fields[2].empty();
+  constexpr int64_t mostDims = 128; // the numbers of a one-byte varint
   auto isDimension = [&](int64_t d) { return d >= 0 && d < std::min(rank, mostDims); };
   auto dimension = [&](size_t field, int64_t otherwise) {
     return isDefault ? otherwise : fields[field].empty() ? 0 : fields[field].back();
@@ -150,7 +153,7 @@ Expected<void> readNumbers(std::string_view bytes, int64_t rank, WindowState &w)
   return {};
 }
 
-/// What the attributes state.
+/// Reads the attributes.
 Expected<WindowState> readWindow(const BindContext &node) {
   auto list = [&](std::string_view name) { return node.attrs.getOr(name, std::vector<int64_t>()); };
   WindowState w;
@@ -172,7 +175,7 @@ Expected<WindowState> readWindow(const BindContext &node) {
   return w;
 }
 
-/// Low and high padding of each spatial dimension, from the sizes of dilated operands.
+/// Returns low and high padding of each spatial dimension, from the sizes of dilated operands.
 std::vector<int64_t> paddingsOf(const WindowState &w, const std::vector<int64_t> &sizes,
                                 const std::vector<int64_t> &windows) {
   if (w.padding == "EXPLICIT")
@@ -197,7 +200,7 @@ std::vector<int64_t> dilatedSizes(const Tensor &t, const std::vector<int64_t> &d
   return sizes;
 }
 
-/// The window with all numbers that attributes leave out.
+/// Returns the window with all defaults filled in.
 Expected<WindowState> completed(WindowState w, const Tensor &lhs, const Tensor &rhs) {
   if (lhs.rank() != rhs.rank() || lhs.rank() < 3)
     return Unexpected(invalidArgument("operands of shapes ", dimsText(lhs.dims()), " and ",
@@ -235,7 +238,7 @@ Tensor vectorOf(const std::vector<int64_t> &list) {
   return t;
 }
 
-/// The product of two operands: where its results stand for batches and features.
+/// The product of two operands: the meaning of the result's dimensions.
 struct QuantizedProduct {
   std::optional<WindowState> window;
 
@@ -252,11 +255,11 @@ struct QuantizedProduct {
   int64_t inputBatch() const { return window ? window->input[0] : 0; }
   int64_t outputBatch() const { return window ? window->outputBatch : 0; }
   int64_t features() const { return window ? window->outputFeature : 1; }
-  /// The dimension of the right operand that has the features.
+  /// Returns the feature dimension of the right operand.
   int64_t filterFeatures() const { return window ? window->filter[0] : 1; }
   int64_t batchGroups() const { return window ? window->batchGroups : 1; }
 
-  /// Sums of products, as int32.
+  /// Returns the sums of products as int32.
   Expected<Tensor> sums(const Tensor &lhs, const Tensor &rhs) const {
     std::vector<Tensor> inputs{lhs, rhs};
     AttrMap attrs;
@@ -273,7 +276,7 @@ struct QuantizedProduct {
   }
 };
 
-/// The coordinate of row-major element `i` along a dimension.
+/// Computes the coordinate of row-major element `i` along a dimension.
 class Coordinate {
 public:
   Coordinate(Dims dims, int64_t dim)
@@ -284,7 +287,7 @@ public:
   const int64_t stride, size;
 };
 
-/// A whole operand's, or a feature's.
+/// Returns the slice of a feature; 0 if there is one slice for the whole operand.
 int64_t sliceOf(const Parameters &p, int64_t feature) { return p.slices() == 1 ? 0 : feature; }
 
 Expected<void> checkAxis(std::string_view operand, const Range &range, int64_t features) {
@@ -294,7 +297,7 @@ Expected<void> checkAxis(std::string_view operand, const Range &range, int64_t f
                                     ", expected -1 or ", features, ", the dimension of features"));
 }
 
-/// From sums to the integers of the result, for each feature.
+/// Returns the factors from sums to integers of the result, for each feature.
 Expected<std::vector<Multiplier>> outputFactors(const Parameters &lhs, const Parameters &rhs,
                                                 const Parameters &to, int64_t features) {
   std::vector<Multiplier> factors;

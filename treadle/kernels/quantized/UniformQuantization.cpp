@@ -1,5 +1,5 @@
-// TensorFlow's Uniform ops of single elements: floats to integers and back, from one scale to
-// another, sums, and bounds.
+// Elementwise Uniform ops of TensorFlow: quantization, dequantization, requantization, addition,
+// and clipping.
 #include "treadle/kernels/elementwise/Broadcast.h"
 #include "treadle/kernels/elementwise/Quantized.h"
 #include "treadle/kernels/quantized/UniformParameters.h"
@@ -61,7 +61,8 @@ struct RequantizeState {
   DType dtype;
 };
 
-/// The factors from slices of one tensor to those of another, of which one may be whole.
+/// Returns the factors from slices of one tensor to those of another. Either may have a single
+/// slice.
 Expected<std::vector<Multiplier>> multipliers(const Parameters &from, const Parameters &to) {
   std::vector<Multiplier> list;
   for (int64_t i = 0; i < std::max(from.slices(), to.slices()); ++i)
@@ -116,12 +117,12 @@ struct AddState {
   Range lhs, rhs, out;
 };
 
-/// TensorFlow's conversions between qint32 and int32 pass through float; 2^31 wraps.
+/// TensorFlow converts between qint32 and int32 through float; 2^31 wraps around.
 int32_t throughFloat(int32_t x) {
   return static_cast<int32_t>(static_cast<int64_t>(static_cast<float>(x)));
 }
 
-/// An operand in the scale of the result, whose zero point isn't added yet.
+/// Returns an operand in the scale of the result, without the zero point.
 std::optional<Tensor> rescaled(OpContext &ctx, int operand, const Range &range,
                                const Parameters &to) {
   const Tensor in = ctx.input(operand);
@@ -173,7 +174,7 @@ Expected<BoundKernel> bindAdd(const BindContext &node) {
   return boundWith(runAdd, AddState{lhs, rhs, TREADLE_TRY(Range::of(node, "output_"))});
 }
 
-// Inputs: the operand, the least and the greatest integer of each slice, scales and zero points.
+// Inputs: the operand, the lowest and the highest integer of each slice, scales and zero points.
 void runClip(OpContext &ctx) {
   const auto &range = ctx.state<Range>();
   const Tensor in = ctx.input(0), least = ctx.input(1), most = ctx.input(2);
