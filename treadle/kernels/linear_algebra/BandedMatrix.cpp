@@ -1,5 +1,5 @@
-// Matrices with few diagonals: equations with tridiagonal and with banded triangular matrices, and
-// products with tridiagonal ones.
+// Matrices with few diagonals: linear systems with tridiagonal and banded triangular matrices, and
+// products with tridiagonal matrices.
 #include "treadle/kernels/elementwise/Broadcast.h"
 #include "treadle/kernels/linear_algebra/LinearAlgebra.h"
 
@@ -26,7 +26,7 @@ bool checkBatch(OpContext &ctx, const Matrices &a, const Matrices &b) {
 
 // --- TridiagonalSolve ----------------------------------------------------------------------------
 
-// Gauss' elimination. With pivoting, a row may have a second diagonal above the main one.
+// Gaussian elimination. With pivoting, a row may have a second superdiagonal.
 template <typename T> class TridiagonalSolver {
 public:
   TridiagonalSolver(ConstMatrixMap<T> diagonals, MatrixMap<T> x, bool pivots)
@@ -35,8 +35,8 @@ public:
     farther.setZero();
   }
 
-  /// From the right-hand side in `x` to the solution; false where there is none, which TensorFlow
-  /// doesn't take for an error.
+  /// Replaces the right-hand side in `x` by the solution. Returns false if there is none, which
+  /// TensorFlow doesn't treat as an error.
   bool solve() {
     Eigen::Index n = main.size();
     above[n - 1] = T(0);
@@ -56,7 +56,7 @@ public:
   }
 
 private:
-  // Clears below[i + 1] with row i, which changes places with row i + 1 if that has the larger
+  // Eliminates below[i + 1] by row i, which is swapped with row i + 1 if that has the larger
   // element.
   bool eliminate(Eigen::Index i) {
     if (pivots && std::abs(main[i]) < std::abs(below[i + 1])) {
@@ -109,7 +109,7 @@ Expected<BoundKernel> bindTridiagonalSolve(const BindContext &node) {
 
 // --- TridiagonalMatMul ---------------------------------------------------------------------------
 
-// Inputs: the diagonal above, the main one and the one below, as rows, and the other matrix.
+// Inputs: the superdiagonal, the diagonal and the subdiagonal, as rows, and the other matrix.
 template <typename T> struct TridiagonalMatMulKernel {
   static void run(OpContext &ctx) {
     const Tensor right = ctx.input(3);
@@ -150,8 +150,8 @@ struct BandedState {
   bool isLower, isAdjoint;
 };
 
-// Element (i, i -+ k) of the matrix is element (k, i) of the bands where it is lower, and counted
-// from the last band where it is upper.
+// A triangular band matrix: element (i, i -+ k) is element (k, i) of the bands of a lower one;
+// bands of an upper one are counted from the last.
 template <typename T> class BandedSolver {
 public:
   BandedSolver(ConstMatrixMap<T> bands, BandedState s) : bands(bands), s(s) {}
@@ -173,7 +173,7 @@ public:
 
 private:
   Eigen::Index row(Eigen::Index k) const { return s.isLower ? k : bands.rows() - 1 - k; }
-  // Of the adjoint, element (i, j) is the conjugate of (j, i).
+  // Returns element (i, j); of the adjoint the conjugate of (j, i).
   T element(Eigen::Index k, Eigen::Index i, Eigen::Index j) const {
     return s.isAdjoint ? Eigen::numext::conj(bands(row(k), j)) : bands(row(k), i);
   }

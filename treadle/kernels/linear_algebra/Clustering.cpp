@@ -1,5 +1,5 @@
-// Centers that clustering begins with (D. Arthur and S. Vassilvitskii, "k-means++", 2007; O. Bachem
-// et al., "Approximate k-means++ in sublinear time", 2016), drawn as TensorFlow draws them.
+// Initial centers of clustering (D. Arthur and S. Vassilvitskii, "k-means++", 2007; O. Bachem et
+// al., "Approximate k-means++ in sublinear time", 2016), with TensorFlow's random numbers.
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/random/Philox.h"
 
@@ -13,7 +13,7 @@
 namespace treadle {
 namespace {
 
-/// Single numbers of a stream of blocks, one after the other.
+/// Single numbers of a random stream that generates blocks.
 class Draws {
 public:
   explicit Draws(int64_t seed) : stream(Philox::fromKey(static_cast<uint64_t>(seed), 0, 0)) {}
@@ -29,9 +29,9 @@ public:
     uint64_t low = next();
     return low | uint64_t{next()} << 32;
   }
-  /// From 0 to 1: the bits of a fraction.
+  /// Returns a number in [0, 1), from the bits of a fraction.
   float nextFloat() { return std::bit_cast<float>((next() & 0x7fffff) | 127U << 23) - 1.0f; }
-  /// Below n, each number equally often.
+  /// Returns a uniform number below n.
   int64_t below(uint64_t n) {
     if (std::has_single_bit(n))
       return static_cast<int64_t>(next64() & (n - 1));
@@ -48,7 +48,7 @@ private:
   size_t at = 4;
 };
 
-/// The scalars from input `first` on.
+/// Reads the scalars from input `first` on.
 bool readScalars(OpContext &ctx, int first, std::span<int64_t> values) {
   for (size_t i = 0; i < values.size(); ++i) {
     const Tensor &t = ctx.input(first + static_cast<int>(i));
@@ -64,7 +64,8 @@ bool readScalars(OpContext &ctx, int first, std::span<int64_t> values) {
 
 // --- KmeansPlusPlusInitialization --------------------------------------------------------------
 
-/// Draws points that aren't taken, far ones more likely.
+/// k-means++: draws points that are not yet centers, with probabilities that grow with their
+/// distance.
 class Seeding {
 public:
   Seeding(const Tensor &points, int64_t seed, int64_t retries)
@@ -75,8 +76,8 @@ public:
       halfNorms.push_back(0.5f * product(row(p), row(p)));
   }
 
-  /// Of several candidates the one that leaves the least distances; the first ones are drawn
-  /// evenly.
+  /// Draws several candidates, and adds the one with the smallest total distance as a center. The
+  /// first center is drawn uniformly.
   void next(float *out) {
     std::vector<float> sums(hasTaken ? nearest : std::vector<float>());
     for (size_t i = 1; i < sums.size(); ++i)
@@ -101,16 +102,16 @@ private:
   float product(const float *a, const float *b) const {
     return std::inner_product(a, a + size, b, 0.0f);
   }
-  /// Half the square of that from a point to the nearest one that is taken, the candidate among
-  /// them; by norms and a product, as TensorFlow rounds it.
+  /// Half the squared distance from a point to the nearest center, including the candidate;
+  /// computed by norms and a product, to round like TensorFlow.
   float distance(int64_t p, int64_t candidate) const {
     float own = halfNorms[static_cast<size_t>(p)] - product(row(p), row(candidate)) +
                 halfNorms[static_cast<size_t>(candidate)];
     return std::min(nearest[static_cast<size_t>(p)], own);
   }
   int64_t evenly() { return draws.below(static_cast<uint64_t>(count)); }
-  /// Each point that isn't taken as often as its part of the sums; evenly where there is none, or
-  /// where rounding leaves something to taken points alone.
+  /// Draws a point that isn't a center, with probabilities given by the cumulative sums; uniformly
+  /// if there are none, or if rounding leaves only centers.
   int64_t draw(const std::vector<float> &sums) {
     if (sums.empty())
       return evenly();
@@ -163,7 +164,7 @@ void initialize(OpContext &ctx) {
 
 // --- KMC2ChainInitialization -------------------------------------------------------------------
 
-/// Where a Markov chain ends that walks over points by their distances.
+/// Outputs the end of a Markov chain that walks over points by their distances.
 void walkChain(OpContext &ctx) {
   const Tensor distances = ctx.input(0);
   int64_t seed;

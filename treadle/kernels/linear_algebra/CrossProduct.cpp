@@ -1,4 +1,4 @@
-// Cross: products of vectors of three, along the last dimension.
+// Cross: products of three-dimensional vectors, along the last dimension.
 #include "treadle/kernels/Element.h"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ template <typename T> struct CrossKernel {
       }
   }
 
-  // Integers wrap around; small floats are rounded after each step.
+  // Integers wrap around; small floats are rounded after each operation.
   static T difference(T a, T b, T c, T d) {
     if constexpr (std::is_integral_v<T>) {
       auto wide = [](T x) { return static_cast<uint64_t>(x); };

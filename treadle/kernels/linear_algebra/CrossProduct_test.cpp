@@ -1,4 +1,4 @@
-// Tests of the product of vectors of three.
+// Cross products of three-dimensional vectors.
 #include "treadle/kernels/KernelTest.h"
 
 namespace treadle {

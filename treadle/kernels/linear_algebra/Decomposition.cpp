@@ -1,4 +1,4 @@
-// Matrices as products: Qr and Svd.
+// Matrix decompositions: Qr and Svd.
 #include "treadle/kernels/linear_algebra/LapackLibrary.h"
 #include "treadle/kernels/linear_algebra/LinearAlgebra.h"
 #include "treadle/kernels/linear_algebra/Spectra.h"
@@ -61,7 +61,7 @@ namespace {
 
 struct DecompositionState {
   bool isFull;     // square orthogonal factors
-  bool hasVectors; // beside the values
+  bool hasVectors; // not only values
 };
 
 template <typename T> struct QrKernel {
@@ -119,7 +119,7 @@ template <typename T> struct SvdKernel {
         return;
       }
       Columns<T> matrix = m.at<T>(in, i);
-      if (!matrix.allFinite()) { // the algorithm may not end
+      if (!matrix.allFinite()) { // the algorithm may not terminate
         fillWithNan(*values, i, least, 1);
         fillWithNan(*u, i, m.rows, uColumns);
         fillWithNan(*v, i, m.columns, vColumns);

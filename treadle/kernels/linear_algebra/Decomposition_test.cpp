@@ -55,7 +55,7 @@ TEST(LinearAlgebra, Determinants) {
 }
 
 TEST(LinearAlgebra, TrianglesAreBroadcast) {
-  Tensor lower = tensor<double>({2, 2}, {2, 99, 1, 4}); // what is above the diagonal doesn't count
+  Tensor lower = tensor<double>({2, 2}, {2, 99, 1, 4}); // elements above the diagonal are ignored
   Tensor rhs = tensor<double>({2, 2, 1}, {2, 9, 4, 2});
   expectNear<double>(
       run1("MatrixTriangularSolve", {lower, rhs}, DType::Float64, with("lower", true)),
@@ -96,15 +96,14 @@ TEST(Decomposition, NanEnds) {
   EXPECT_TRUE(std::isnan(values<float>(svd[0]).at(0)));
 }
 
-// --- matrices as large as those that LAPACK takes, where it is there
-// ------------------------------
+// --- matrices large enough for LAPACK, if it is installed ----------------------------------------
 
 template <typename T> class LargeMatrix : public testing::Test {
 public:
   using Real = typename Eigen::NumTraits<T>::Real;
   static constexpr double tolerance = sizeof(Real) == 4 ? 2e-3 : 1e-10;
 
-  /// Two of no pattern.
+  /// Returns two matrices of pseudo-random numbers.
   static Tensor noise(int64_t rows, int64_t columns) {
     Tensor t = *Tensor::make(dtypeOf<T>, {2, rows, columns});
     uint32_t state = 7;

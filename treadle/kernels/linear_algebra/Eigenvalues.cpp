@@ -1,4 +1,4 @@
-// Eigenvalues and eigenvectors, of self-adjoint matrices and of any.
+// Eigenvalues and eigenvectors of self-adjoint and of general matrices.
 #include "treadle/kernels/linear_algebra/LapackLibrary.h"
 #include "treadle/kernels/linear_algebra/LinearAlgebra.h"
 #include "treadle/kernels/linear_algebra/Spectra.h"
@@ -31,7 +31,8 @@ bool generalByEigen(const Columns<Complex128> &matrix, bool hasVectors,
   return give(solver, hasVectors, result);
 }
 
-/// Whether it is LAPACK's to find them: of finite matrices, which Eigen says it can't do of others.
+/// Whether LAPACK should compute the result. Matrices with non-finite elements go to Eigen, which
+/// reports a failure for them.
 template <typename T>
 bool isLapacks(lapack::Spectrum kind, const Columns<T> &matrix, bool hasVectors, Signs signs) {
   return lapack::isFaster(kind, matrix.rows(), matrix.cols(),
@@ -98,7 +99,7 @@ Error notFound(int64_t i) {
 }
 
 struct EigenState {
-  bool hasVectors, isLower; // which triangle of a self-adjoint matrix is read
+  bool hasVectors, isLower; // isLower: which triangle of a self-adjoint matrix is read
 };
 
 template <typename T> struct SelfAdjointEigKernel {
@@ -130,7 +131,7 @@ template <typename T> struct SelfAdjointEigKernel {
   }
 };
 
-// The first form gives values and vectors in one output, the values in its first row.
+// The first version returns values and vectors in one output, with the values in its first row.
 template <typename T> struct JoinedEigKernel {
   static void run(OpContext &ctx) {
     const Tensor in = ctx.input(0);
@@ -154,7 +155,7 @@ template <typename T> struct JoinedEigKernel {
   }
 };
 
-// Those of any matrix are complex, whatever the input is.
+// Values and vectors of a general matrix are complex, whatever the input is.
 template <typename T> struct EigKernel {
   using Out = std::complex<typename Eigen::NumTraits<T>::Real>;
 
@@ -169,7 +170,7 @@ template <typename T> struct EigKernel {
                                  : ctx.allocateOutput(1, dtypeOf<Out>, {0});
     if (!values || !vectors || !m.rows)
       return;
-    // The algorithm finds nothing where something isn't finite, after as many steps as it may take.
+    // For non-finite matrices the algorithm fails, after the maximum number of iterations.
     constexpr int64_t manyRows = 32;
     int64_t failed = firstFailure(ctx, m, 25, [&](int64_t i) {
       Eigensystem<Out> result;

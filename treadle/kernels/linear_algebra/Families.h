@@ -1,25 +1,25 @@
-// Matrices as such: factors, eigenvalues, inverses, solutions of equations, diagonals and bands,
-// calls of LAPACK.
+// Linear algebra: decompositions, eigenvalues, inverses, linear systems, diagonals and bands,
+// LAPACK calls.
 #include "treadle/runtime/Kernel.h"
 
-/// Matrices with few diagonals: equations with tridiagonal and with banded triangular matrices, and
-/// products with tridiagonal ones.
+/// Matrices with few diagonals: linear systems with tridiagonal and banded triangular matrices, and
+/// products with tridiagonal matrices.
 TREADLE_FAMILY(bandedMatrixKernels)
-/// Cross: products of vectors of three, along the last dimension.
+/// Cross: products of three-dimensional vectors, along the last dimension.
 TREADLE_FAMILY(crossProductKernels)
-/// Matrices as products: Qr and Svd.
+/// Matrix decompositions: Qr and Svd.
 TREADLE_FAMILY(decompositionKernels)
-/// Eigenvalues and eigenvectors, of self-adjoint matrices and of any.
+/// Eigenvalues and eigenvectors of self-adjoint and of general matrices.
 TREADLE_FAMILY(eigenvalueKernels)
-/// Least squares, and the gradient of Cholesky's decomposition.
+/// Least squares, and the gradient of the Cholesky decomposition.
 TREADLE_FAMILY(leastSquaresKernels)
-/// Cholesky factors, inverses, determinants and solutions of linear equations.
+/// Cholesky decomposition, inverses, determinants and linear systems.
 TREADLE_FAMILY(linearAlgebraKernels)
-/// Diagonals and bands of matrices in batches, and diagonals of whole tensors.
+/// Diagonals and bands of batches of matrices, and diagonals of whole tensors.
 TREADLE_FAMILY(matrixKernels)
 /// Square roots, logarithms and exponentials of matrices.
 TREADLE_FAMILY(matrixFunctionKernels)
-/// XlaCustomCallV2: a routine by its name.
+/// XlaCustomCallV2: calls a routine by name.
 TREADLE_FAMILY(xlaCustomCallKernels)
-/// Centers that clustering begins with, drawn far from each other.
+/// Initial centers of clustering (k-means++).
 TREADLE_FAMILY(clusteringKernels)

@@ -1,4 +1,4 @@
-// Internal to the folder: routines of LAPACK as custom calls name them, on one matrix each.
+// Internal to the folder: LAPACK routines under the names of custom calls, on one matrix each.
 #pragma once
 
 #include "treadle/kernels/linear_algebra/LinearAlgebra.h"
@@ -12,7 +12,7 @@
 
 namespace treadle::lapack {
 
-/// What a call states besides its operands: `uplo` 'L' or 'U', `mode`, `side`, ..., by name.
+/// The options of a call by name: `uplo` 'L' or 'U', `mode`, `side`, ...
 using Options = std::map<std::string, int64_t, std::less<>>;
 
 inline char letter(const Options &options, std::string_view name, char otherwise) {
@@ -22,7 +22,7 @@ inline char letter(const Options &options, std::string_view name, char otherwise
 
 using Result = Columns<Complex128>;
 
-/// A result: of the type that the call is computed in, or complex beside real ones.
+/// A result: of the type of the computation, or complex for a real computation.
 template <typename W> struct Given {
   Columns<W> own;
   Result complex = {};
@@ -32,8 +32,8 @@ template <typename W> struct Given {
   Eigen::Index cols() const { return isComplex ? complex.cols() : own.cols(); }
 };
 
-/// One call: operands, vectors among them as one column. `info` is 0, or what LAPACK tells of a
-/// matrix that the routine can't work on.
+/// One call: its operands, in which vectors are single columns. `info` is 0, or LAPACK's code for a
+/// matrix that the routine can't process.
 template <typename W> struct Call {
   const Options &options;
   bool isSingle; // the operands' own precision
@@ -52,24 +52,23 @@ template <typename W> struct Call {
   void give(Columns<W> &&value) { out.push_back({std::move(value)}); }
 };
 
-/// Calls `body(matrix)` in the type that the call's operands have: single precision is twice as
-/// fast.
+/// Calls `body(matrix)` in the type of the call's operands: single precision is twice as fast.
 template <typename W, typename Body>
 auto inOwnType(const Call<W> &call, const Columns<W> &matrix, Body body) {
   using Narrow = std::conditional_t<Eigen::NumTraits<W>::IsComplex, Complex64, float>;
   return call.isSingle ? body(Columns<Narrow>(matrix.template cast<Narrow>())) : body(matrix);
 }
 
-/// A routine for real and for complex matrices. The letters of `operands` and `results` tell of
-/// what rank each is: m a matrix, v a vector, n a number; i is the number `info`, p a vector of
-/// int32 that must be 0.
+/// A routine for real and for complex matrices. The letters of `operands` and `results` state the
+/// rank of each: m a matrix, v a vector, n a number; i is the number `info`, p a vector of int32
+/// that must be 0.
 struct Routine {
   std::string_view name; // without the letter of the type
   std::string_view operands, results, complexResults;
   void (*ofReal)(Call<double> &);
   void (*ofComplex)(Call<Complex128> &);
-  /// A letter for each of the operands' dimensions: those of one letter have one size. If a matrix
-  /// comes from the right, they may be others.
+  /// One letter per dimension of the operands: dimensions with the same letter must have the same
+  /// size. `sizesFromRight` applies if a matrix multiplies from the right.
   std::string_view sizes, sizesFromRight = sizes;
 };
 

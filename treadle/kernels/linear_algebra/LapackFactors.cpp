@@ -1,4 +1,4 @@
-// Factors of matrices and solutions of systems with them, packed as LAPACK packs them.
+// Matrix factorizations and linear systems, in LAPACK's packed formats.
 #include "treadle/kernels/linear_algebra/LapackCalls.h"
 #include "treadle/kernels/linear_algebra/LapackLibrary.h"
 
@@ -12,7 +12,7 @@
 namespace treadle::lapack {
 namespace {
 
-/// The factor in its triangle; the other one stays as it was.
+/// Cholesky: writes the factor to its triangle; the other triangle is left unchanged.
 template <typename W> void potrf(Call<W> &call) {
   bool isLower = letter(call.options, "uplo", 'L') == 'L';
   if (isFasterCholesky(call.in[0].rows()))
@@ -28,7 +28,7 @@ template <typename W> void potrf(Call<W> &call) {
 }
 
 template <typename W> int luByEigen(Columns<W> &a, int *swaps) {
-  // Eigen leaves what is right of a square as it was.
+  // Eigen leaves the columns to the right of the square unchanged.
   Eigen::Index least = std::min(a.rows(), a.cols());
   int swapped = 0;
   Eigen::Index zero = Eigen::internal::partial_lu_impl<W, Eigen::ColMajor, int>::blocked_lu(
@@ -43,7 +43,8 @@ template <typename W> int luByEigen(Columns<W> &a, int *swaps) {
   return static_cast<int>(zero + 1); // -1: there is none
 }
 
-/// Both factors in one matrix, and for each row (counted from 1) the one that it was swapped with.
+/// LU: both factors in one matrix, and for each row the row (counted from 1) that it was swapped
+/// with.
 template <typename W> void getrf(Call<W> &call) {
   Eigen::Index least = std::min(call.in[0].rows(), call.in[0].cols());
   Eigen::VectorXi swaps(least);
@@ -61,7 +62,7 @@ template <typename W> void getrf(Call<W> &call) {
   call.give(swaps);
 }
 
-/// R above, the reflections that make it below, and their sizes.
+/// QR: R in the upper triangle, the Householder reflectors below, and their coefficients.
 template <typename W> void geqrf(Call<W> &call) {
   const Columns<W> &a = call.in[0];
   if (a.size() == 0) {
@@ -74,8 +75,9 @@ template <typename W> void geqrf(Call<W> &call) {
   call.give(qr.hCoeffs().conjugate());
 }
 
-/// The same, of the columns in an order in which those of R get smaller; that order, counted
-/// from 1, stands between. LAPACK would keep columns in front that the second operand names.
+/// QR with column pivoting: the columns are ordered so that those of R decrease. The order, counted
+/// from 1, is the second result. Unlike LAPACK, ignores the second operand, which names columns to
+/// keep in front.
 template <typename W> void geqp3(Call<W> &call) {
   const Columns<W> &a = call.in[0];
   Eigen::Index least = std::min(a.rows(), a.cols());
@@ -92,7 +94,7 @@ template <typename W> void geqp3(Call<W> &call) {
   call.give(sizes);
 }
 
-/// The first columns of the product of reflections.
+/// The first columns of the product of reflectors.
 template <typename W> void orgqr(Call<W> &call) {
   const Columns<W> &packed = call.in[0];
   using Vector = Eigen::Matrix<W, Eigen::Dynamic, 1>;
@@ -103,7 +105,7 @@ template <typename W> void orgqr(Call<W> &call) {
   call.give(q);
 }
 
-/// A matrix times a product of reflections, or its adjoint, from either side.
+/// Multiplies a matrix by a product of reflectors, or by its adjoint, from either side.
 template <typename W> void ormqr(Call<W> &call) {
   const Columns<W> &packed = call.in[0];
   Columns<W> c = std::move(call.in[2]);
@@ -120,9 +122,9 @@ template <typename W> void ormqr(Call<W> &call) {
   call.give(std::move(c));
 }
 
-/// A matrix of three diagonals, similar to one that is its own adjoint, with the reflections that
-/// make it beside; these diagonals, and the reflections' sizes. The upper half is reduced as the
-/// lower one is when rows and columns are counted from the end.
+/// Reduces a self-adjoint matrix to a similar tridiagonal one: returns the matrix with the
+/// reflectors, the diagonals, and the reflectors' coefficients. The upper triangle is reduced like
+/// the lower one with rows and columns counted from the end.
 template <typename W> void sytrd(Call<W> &call) {
   bool isLower = letter(call.options, "uplo", 'L') == 'L';
   Columns<W> a = isLower ? call.in[0] : Columns<W>(call.in[0].reverse());
@@ -144,7 +146,7 @@ template <typename W> void sytrd(Call<W> &call) {
     call.give(inOrder(value));
 }
 
-/// A Hessenberg matrix with the reflections that make it below.
+/// Reduces a matrix to Hessenberg form, with the reflectors below.
 template <typename W> void gehrd(Call<W> &call) {
   const Columns<W> &a = call.in[0];
   if (a.rows() < 2) {
@@ -157,7 +159,7 @@ template <typename W> void gehrd(Call<W> &call) {
   call.give(decomposition.householderCoefficients().conjugate());
 }
 
-/// op(A) X = B, or X op(A) = B.
+/// Solves op(A) X = B or X op(A) = B.
 template <typename W> void trsm(Call<W> &call) {
   bool isLower = letter(call.options, "uplo", 'L') == 'L';
   Columns<W> a = Columns<W>::Zero(call.in[0].rows(), call.in[0].cols());
@@ -181,17 +183,17 @@ template <typename W> void trsm(Call<W> &call) {
   call.give(isRight ? Columns<W>(x.transpose()) : x);
 }
 
-/// A system of three diagonals. The first of the lower diagonal and the last of the upper one
-/// aren't there.
+/// A tridiagonal system. The first element of the lower diagonal and the last of the upper one
+/// don't exist.
 template <typename W> struct ThreeDiagonals {
   const Columns<W> &lower;
   Columns<W> middle, upper, x;
-  Columns<W> second = Columns<W>::Zero(middle.rows(), 1); // above the upper one, by swaps
+  Columns<W> second = Columns<W>::Zero(middle.rows(), 1); // second superdiagonal, filled by swaps
 
   explicit ThreeDiagonals(const std::vector<Columns<W>> &in)
       : lower(in[0]), middle(in[1]), upper(in[2]), x(in[3]) {}
 
-  /// Makes the lower diagonal zero, with swaps of neighbours.
+  /// Eliminates the lower diagonal, with swaps of adjacent rows.
   void eliminate() {
     Eigen::Index n = middle.rows();
     for (Eigen::Index i = 0; i + 1 < n; ++i) {
@@ -226,7 +228,7 @@ template <typename W> struct ThreeDiagonals {
     }
   }
 
-  /// The row, counted from 1, in which the middle diagonal is zero; 0 if there is none.
+  /// Returns the row, counted from 1, in which the diagonal is zero; 0 if there is none.
   int zeroRow() const {
     for (Eigen::Index i = 0; i < middle.rows(); ++i)
       if (middle(i) == W(0))
@@ -234,7 +236,7 @@ template <typename W> struct ThreeDiagonals {
     return 0;
   }
 
-  /// The largest number that elimination left.
+  /// Returns the largest absolute value after elimination.
   double largest() const {
     Eigen::Index n = middle.rows();
     double most = middle.cwiseAbs().maxCoeff();
@@ -261,8 +263,9 @@ template <typename T> double smallestPivot(double largest) {
   return std::max(double(Limits::epsilon()) * largest, double(Limits::min()));
 }
 
-/// Zeros in the middle that elimination leaves become the least that the others can tell from
-/// zero: a singular system has a large solution. Inverse iteration needs that.
+/// Solves a perturbed system: zeros on the diagonal after elimination are replaced by the smallest
+/// number that is distinguishable from zero relative to the others, so that a singular system has a
+/// large solution, as inverse iteration needs it.
 template <typename W> void tridiagonalSolvePerturbed(Call<W> &call) {
   ThreeDiagonals<W> system(call.in);
   system.eliminate();

@@ -11,7 +11,7 @@
 namespace treadle::lapack {
 namespace {
 
-/// LAPACK's integers are ints, and products of these sizes are among them.
+/// Limit on rows, since LAPACK uses int for sizes and products of sizes.
 constexpr int64_t mostRows = 16384;
 
 /// Debian's OpenBLAS without threads.
@@ -21,8 +21,8 @@ template <typename Function> Function *find(void *library, const char *name) {
   return reinterpret_cast<Function *>(dlsym(library, name));
 }
 
-/// What OpenBLAS should take this processor for if it is newer than the library, or if it may use
-/// no more than what is asked of us; null: it knows.
+/// Returns the processor type that OpenBLAS should assume if the processor is newer than the
+/// library, or if the instruction set is capped; null if its own detection is right.
 const char *olderKind(void *library) {
 #if defined(__x86_64__)
   const auto &request = requestedInstructionSet();
@@ -43,8 +43,8 @@ const char *olderKind(void *library) {
   return nullptr;
 }
 
-/// A processor that is newer than the library counts as one without any of today's vectors, unless
-/// the environment says otherwise while the library is loaded.
+/// Loads the library. For a processor newer than itself, it would use no vector instructions, so
+/// the environment variable overrides its detection while it is loaded.
 void *load() {
   void *library = openSharedLibrary(path, RTLD_NOW | RTLD_LOCAL);
   const char *kind = library ? olderKind(library) : nullptr;
@@ -57,7 +57,7 @@ void *load() {
   return library;
 }
 
-/// One with threads of its own isn't taken.
+/// Loads the library, unless it is one with threads of its own.
 void *loadWithoutThreads() {
   void *library = load();
   auto *parallel = library ? find<int()>(library, "openblas_get_parallel") : nullptr;
@@ -75,7 +75,8 @@ template <> constexpr char letterOf<double> = 'd';
 template <> constexpr char letterOf<Complex64> = 'c';
 template <> constexpr char letterOf<Complex128> = 'z';
 
-/// `geev` for matrices of T: what LAPACK calls by reference, then the lengths of the words.
+/// Returns the routine of that name for matrices of T, e.g. `geev`. LAPACK takes arguments by
+/// reference, then the lengths of strings.
 template <typename T, typename Function> Function *routine(const char *name) {
   char full[16] = {letterOf<T>};
   std::strncat(full, name, sizeof(full) - 3);
@@ -83,17 +84,16 @@ template <typename T, typename Function> Function *routine(const char *name) {
   return find<Function>(theLibrary(), full);
 }
 
-/// Held during each call. Debian's OpenBLAS 0.3.21 without threads isn't safe for callers with
-/// threads, though it locks where it hands out memory: with four of them, and other programs on the
-/// machine, some of a hundred matrices of 140 rows had wrong values (zgeev), fewer in dgeev, dgesdd
-/// and dsyevd.
+/// Held during each call. Debian's OpenBLAS 0.3.21 without threads isn't thread-safe, although it
+/// locks its memory allocator: with four threads, and other programs on the machine, some of a
+/// hundred matrices of 140 rows had wrong values (zgeev), fewer in dgeev, dgesdd and dsyevd.
 std::mutex oneAtATime;
 
 template <typename T> inline constexpr bool isComplex = Eigen::NumTraits<T>::IsComplex;
 
 int sizeOf(const auto &matrix) { return static_cast<int>(matrix.rows()); }
 
-/// Memory that a routine asks for by its first call, for its second.
+/// Workspace of a routine: a first call queries its size for the second.
 template <typename T> struct Work {
   T asked{};
   std::vector<T> memory;
@@ -101,7 +101,7 @@ template <typename T> struct Work {
 
   T *data() { return size < 0 ? &asked : memory.data(); }
   void take() {
-    // What a float can't hold is rounded, perhaps down.
+    // A float rounds large sizes, possibly down.
     size = std::max(1, static_cast<int>(1.000001 * static_cast<double>(std::real(asked))));
     memory.resize(static_cast<size_t>(size));
   }
@@ -118,7 +118,7 @@ bool serves(int64_t rows, int64_t columns, int64_t least) {
 } // namespace
 
 bool isFaster(Spectrum kind, int64_t rows, int64_t columns, bool asEigen) {
-  constexpr int64_t largestOfEigen = 100; // the largest that TensorFlow's own tests compare
+  constexpr int64_t largestOfEigen = 100; // the largest size that TensorFlow's own tests compare
   constexpr int64_t least[] = {64, 16, 128};
   int64_t enough = least[static_cast<size_t>(kind)];
   return serves(rows, columns, asEigen ? std::max(enough, largestOfEigen + 1) : enough);
@@ -208,7 +208,7 @@ bool singular(Columns<T> &matrix, SingularVectors vectors, Columns<RealOf<T>> &v
 
 namespace {
 
-/// Of a pair of conjugate values LAPACK gives the real and the imaginary part of one vector.
+/// LAPACK stores a pair of conjugate vectors as the real and the imaginary part of one.
 template <typename Real>
 void joinPairs(const Columns<Real> &packed, const Columns<std::complex<Real>> &values,
                Columns<std::complex<Real>> &vectors) {

@@ -1,4 +1,4 @@
-// Eigenvalues, singular values and Schur forms, as LAPACK gives them.
+// Eigenvalues, singular values and Schur forms, as LAPACK returns them.
 #include "treadle/kernels/linear_algebra/LapackCalls.h"
 #include "treadle/kernels/linear_algebra/LapackLibrary.h"
 
@@ -11,14 +11,14 @@ namespace {
 constexpr bool isComplex(double) { return false; }
 constexpr bool isComplex(Complex128) { return true; }
 
-/// Results that don't exist: `info` tells, and the sizes are as they would be.
+/// Returns results of the expected sizes for a failed computation, with `info` set.
 template <typename W> void refuse(Call<W> &call, std::initializer_list<Eigen::Index> sizes) {
   call.info = 1;
   for (auto it = sizes.begin(); it != sizes.end(); it += 2)
     call.give(Columns<W>::Constant(it[0], it[1], W(std::numeric_limits<double>::quiet_NaN())));
 }
 
-/// Vectors and values of a self-adjoint matrix, of which one triangle is read.
+/// Computes the vectors and values of a self-adjoint matrix, of which one triangle is read.
 template <typename W> void syevd(Call<W> &call) {
   const Columns<W> &a = call.in[0];
   Eigen::Index n = a.rows();
@@ -37,8 +37,8 @@ template <typename W> void syevd(Call<W> &call) {
     refuse(call, {n, n, n, 1});
 }
 
-/// The matrix as it was, singular values, and the vectors on both sides as `mode` asks: all, as
-/// many as there are values, or none.
+/// Returns the original matrix, the singular values, and the left and right vectors as `mode`
+/// requests: all, as many as there are values, or none.
 template <typename W> void gesdd(Call<W> &call) {
   const Columns<W> &a = call.in[0];
   Eigen::Index rows = a.rows(), columns = a.cols(), least = std::min(rows, columns);
@@ -64,8 +64,8 @@ template <typename W> void gesdd(Call<W> &call) {
   }
 }
 
-/// Turns each complex vector as LAPACK does: its largest element becomes real. That of a real
-/// matrix keeps the sign that its real part had, others become positive.
+/// Normalizes the phase of each complex vector like LAPACK: its largest element becomes real. For a
+/// real matrix it keeps the sign of its real part, otherwise it becomes positive.
 void turn(Result &vectors, bool isOfReal) {
   for (Eigen::Index k = 0; k < vectors.cols(); ++k) {
     Eigen::Index largest = 0;
@@ -78,8 +78,8 @@ void turn(Result &vectors, bool isOfReal) {
   }
 }
 
-/// Vectors on the left belong to the adjoint matrix: the inverse of those on the right, each of
-/// length 1.
+/// Returns the left vectors, which are the eigenvectors of the adjoint matrix: the inverse of the
+/// right vectors, each normalized.
 Result leftVectors(const Result &right) {
   Result left = right.inverse().adjoint();
   left.colwise().normalize();
@@ -105,7 +105,7 @@ bool solve(const Result &matrix, bool hasVectors, Eigensystem<Complex128> &resul
   return solveGeneral(matrix, hasVectors, Signs::Any, result);
 }
 
-/// Values, and the vectors on the left and on the right that are asked for.
+/// The values, and the left and right vectors on request.
 template <typename T> struct BothVectors {
   Columns<ComplexOf<T>> values, left, right;
 };
@@ -130,7 +130,8 @@ bool solveByEigen(const Columns<W> &a, bool hasLeft, bool hasRight, BothVectors<
   return true;
 }
 
-/// In the own type where the library is faster; else in a wide one, which costs little.
+/// Computes in the matrix's own type if the library is faster; otherwise in double precision, which
+/// costs little more.
 template <typename T>
 bool solveBothSides(const Columns<T> &a, bool hasLeft, bool hasRight, BothVectors<T> &found) {
   if (isFaster(Spectrum::General, a.rows(), a.cols(), false))
@@ -173,7 +174,7 @@ void giveSchurValues(Call<double> &call, const Columns<double> &form) {
   Eigen::Index n = form.rows();
   Eigen::VectorXd real = form.diagonal(), imaginary = Eigen::VectorXd::Zero(n);
   for (Eigen::Index i = 0; i + 1 < n; ++i)
-    if (form(i + 1, i) != 0) { // a pair of conjugates
+    if (form(i + 1, i) != 0) { // a conjugate pair
       double size = std::sqrt(std::abs(form(i, i + 1))) * std::sqrt(std::abs(form(i + 1, i)));
       imaginary[i] = size;
       imaginary[i + 1] = -size;
@@ -183,8 +184,8 @@ void giveSchurValues(Call<double> &call, const Columns<double> &form) {
 }
 void giveSchurValues(Call<Complex128> &call, const Result &form) { call.give(form.diagonal()); }
 
-/// A matrix that its Schur form replaces, and the vectors; false if there is none. A matrix has
-/// many such forms: where LAPACK is there, it is its own.
+/// Replaces a matrix by its Schur form and computes the vectors; false if that fails. A matrix has
+/// many Schur forms; LAPACK's is returned if the library is installed.
 template <typename W> bool schurForm(Columns<W> &matrix, Columns<W> &vectors, bool isSingle) {
   if (isThere(matrix.rows())) {
     using Narrow = std::conditional_t<isComplex(W()), Complex64, float>;
@@ -207,7 +208,8 @@ template <typename W> bool schurForm(Columns<W> &matrix, Columns<W> &vectors, bo
   return true;
 }
 
-/// The form, the vectors, the eigenvalues, and how many were put first (none: there is no choice).
+/// Returns the form, the vectors, the eigenvalues, and the number of selected eigenvalues (0: no
+/// selection).
 template <typename W> void gees(Call<W> &call) {
   Columns<W> form = call.in[0], vectors;
   Eigen::Index n = form.rows();

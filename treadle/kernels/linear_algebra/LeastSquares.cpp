@@ -1,4 +1,4 @@
-// Least squares, and the gradient of Cholesky's decomposition.
+// Least squares, and the gradient of the Cholesky decomposition.
 #include "treadle/kernels/linear_algebra/LinearAlgebra.h"
 
 #include <Eigen/Cholesky>
@@ -9,7 +9,7 @@ namespace {
 
 // --- least squares -------------------------------------------------------------------------------
 
-// By the normal equations; false where these have no single solution.
+// Solves by the normal equations; false if these have no unique solution.
 template <typename M>
 [[gnu::noinline]] bool solveNormal(const M &a, const M &b, double regularizer, M &x) {
   bool isTall = a.rows() >= a.cols();
@@ -25,7 +25,7 @@ template <typename M>
   return true;
 }
 
-// By an orthogonal decomposition: the solution of the least norm.
+// Solves by an orthogonal decomposition: the solution with the smallest norm.
 template <typename M> [[gnu::noinline]] M solveOrthogonal(const M &a, const M &b) {
   return Eigen::CompleteOrthogonalDecomposition<M>(a).solve(b);
 }
@@ -72,9 +72,9 @@ Expected<BoundKernel> bindSolveLs(const BindContext &node) {
 
 // --- CholeskyGrad --------------------------------------------------------------------------------
 
-// Of the factor L and the gradient G by it: the symmetric part of L^-T P L^-1, where P is the lower
-// half of L^T G with its diagonal halved (Murray, "Differentiation of the Cholesky decomposition",
-// 2016).
+// Returns the gradient for the factor L and its gradient G: the symmetric part of L^-T P L^-1,
+// where P is the lower triangle of L^T G with its diagonal halved (Murray, "Differentiation of the
+// Cholesky decomposition", 2016).
 [[gnu::noinline]] Eigen::MatrixXd choleskyGradient(Eigen::MatrixXd l, Eigen::MatrixXd gradient) {
   l = Eigen::MatrixXd(l.triangularView<Eigen::Lower>());
   gradient = Eigen::MatrixXd(gradient.triangularView<Eigen::Lower>());

@@ -1,4 +1,4 @@
-// Cholesky factors, inverses, determinants and solutions of linear equations.
+// Cholesky decomposition, inverses, determinants and linear systems.
 #include "treadle/kernels/linear_algebra/LinearAlgebra.h"
 #include "treadle/kernels/elementwise/Broadcast.h"
 #include "treadle/kernels/linear_algebra/LapackLibrary.h"
@@ -45,8 +45,8 @@ template <typename T> bool hasZeroPivot(const Eigen::PartialPivLU<MatrixOf<T>> &
   return !(lu.matrixLU().diagonal().cwiseAbs().minCoeff() > 0);
 }
 
-// The output of an op that makes a square matrix of each; null if the op failed or has none to
-// make.
+// Allocates the output of an op that returns one square matrix for each; null if ctx failed or the
+// output is empty.
 Tensor *startSquare(OpContext &ctx, const Tensor &in, Matrices &m) {
   if (!m.readSquare(ctx, in))
     return nullptr;
@@ -55,7 +55,7 @@ Tensor *startSquare(OpContext &ctx, const Tensor &in, Matrices &m) {
 }
 
 template <typename T> struct CholeskyKernel {
-  // Both leave something above the diagonal.
+  // Both functions leave undefined values above the diagonal.
   static bool factorByEigen(const T *matrix, MatrixMap<T> factor) {
     std::copy_n(matrix, factor.size(), factor.data());
     return Eigen::internal::llt_inplace<T, Eigen::Lower>::blocked(factor) < 0;
@@ -109,7 +109,7 @@ template <typename T> struct InverseKernel {
   }
 };
 
-/// Both factors in one matrix, and the rows' permutation.
+/// Both factors in one matrix, and the permutation of the rows.
 template <typename T> struct LuKernel {
   template <typename Index>
   static void give(const Eigen::PartialPivLU<MatrixOf<T>> &lu, Index *permutation) {
@@ -161,7 +161,7 @@ template <typename T> struct DeterminantKernel {
   }
 };
 
-// The sign (or phase) and the logarithm of the determinant's size.
+// The sign (or phase) of the determinant, and the logarithm of its absolute value.
 template <typename T> struct LogDeterminantKernel {
   static void run(OpContext &ctx) {
     const Tensor in = ctx.input(0);

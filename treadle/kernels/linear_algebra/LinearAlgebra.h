@@ -1,4 +1,5 @@
-// The frame of ops on matrices: the last two dimensions are a matrix, those before count matrices.
+// The framework of linear algebra ops: the last two dimensions are a matrix, all others batch
+// dimensions.
 #pragma once
 
 #include "treadle/kernels/Element.h"
@@ -16,16 +17,16 @@ template <typename T> using ConstMatrixMap = Eigen::Map<const MatrixOf<T>>;
 
 using MatrixTypes = TypeList<float, double, Complex64, Complex128>;
 
-/// A tensor as a number of matrices.
+/// The shape of a tensor as a batch of matrices.
 struct Matrices {
   int64_t batch = 1, rows = 0, columns = 0;
   std::vector<int64_t> batchDims;
 
-  /// False, having failed, where the rank is less than 2.
+  /// Returns false, with ctx failed, if the rank is less than 2.
   bool read(OpContext &ctx, const Tensor &t);
-  /// The same, and square.
+  /// Same, and the matrices must be square.
   bool readSquare(OpContext &ctx, const Tensor &t);
-  /// The batch dimensions with these after them.
+  /// Returns the batch dimensions followed by `inner`.
   std::vector<int64_t> dimsWith(std::initializer_list<int64_t> inner) const;
 
   template <typename T> ConstMatrixMap<T> at(const Tensor &t, int64_t i) const {
@@ -33,8 +34,8 @@ struct Matrices {
   }
 };
 
-// Large algorithms are compiled for two types only: they take Eigen's compiler time, and single
-// precision gains from the double's accuracy.
+// Large algorithms are compiled only for double and complex double: each takes Eigen long to
+// compile, and single precision gains accuracy.
 template <typename T>
 using Wide = std::conditional_t<Eigen::NumTraits<T>::IsComplex, std::complex<double>, double>;
 template <typename T> using WideMatrix = Eigen::Matrix<Wide<T>, Eigen::Dynamic, Eigen::Dynamic>;
@@ -43,13 +44,13 @@ template <typename T> WideMatrix<T> widened(const Matrices &m, const Tensor &in,
   return m.at<T>(in, i).template cast<Wide<T>>();
 }
 
-/// Matrix `i` of a tensor of matrices of that size.
+/// Returns matrix `i` of a tensor of matrices of that size.
 template <typename T> MatrixMap<T> matrixAt(Tensor &t, int64_t i, int64_t rows, int64_t columns) {
   return {t.data<T>() + i * rows * columns, rows, columns};
 }
 
-/// `to[k * rows + i]` becomes `from[i * columns + k]`: a matrix by rows as one by columns, or the
-/// other way round with the sizes swapped. By squares that fit into the nearest cache.
+/// Sets `to[k * rows + i]` to `from[i * columns + k]`: converts a row-major matrix to column-major,
+/// or the inverse with the sizes swapped. Works in squares that fit the L1 cache.
 template <typename From, typename To>
 void transposeMatrix(const From *from, int64_t rows, int64_t columns, To *to) {
   constexpr int64_t side = 16;
@@ -65,14 +66,14 @@ void transposeMatrix(const From *from, int64_t rows, int64_t columns, To *to) {
     }
 }
 
-/// Nanoseconds of work on one of these matrices, of so many operations a product of its sizes.
+/// Nanoseconds of work for one matrix, which takes `operations` times the product of its sizes.
 inline double costOf(const Matrices &m, double operations) {
   auto rows = static_cast<double>(m.rows), columns = static_cast<double>(m.columns);
   return 100 + 0.2 * operations * rows * columns * std::min(rows, columns);
 }
 
-/// Calls `solve(i)` for all matrices on the run's threads, whose order doesn't show: the first one
-/// that fails, or -1. After a failure some may be left out.
+/// Calls `solve(i)` for all matrices on the run's threads. Returns the first one that fails,
+/// independent of the order of execution, or -1. After a failure some matrices may be skipped.
 template <typename Solve>
 int64_t firstFailure(OpContext &ctx, const Matrices &m, double operations, Solve solve) {
   std::atomic<int64_t> first = m.batch;
@@ -87,7 +88,7 @@ int64_t firstFailure(OpContext &ctx, const Matrices &m, double operations, Solve
   return first < m.batch ? first.load() : -1;
 }
 
-/// The same of what can't fail.
+/// Same, for functions that can't fail.
 template <typename Solve>
 void forEachMatrix(OpContext &ctx, const Matrices &m, double operations, Solve solve) {
   ctx.parallelFor(m.batch, costOf(m, operations), [&](int64_t begin, int64_t end) {

@@ -1,4 +1,4 @@
-// Diagonals and bands of matrices in batches, and diagonals of whole tensors.
+// Diagonals and bands of batches of matrices, and diagonals of whole tensors.
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/ElementCopy.h"
 
@@ -9,13 +9,13 @@ namespace {
 
 // --- diagonals ---------------------------------------------------------------------------------
 
-// Diagonals are packed as rows of one length, the uppermost first. Those that are shorter stand at
-// the left or the right of their row.
+// The alignment of packed diagonals, which are rows of equal length, uppermost first. Shorter
+// diagonals are aligned at the left or the right of their row.
 struct Alignment {
   bool leftAbove = true, leftBelow = true;
 };
 
-// `count` matrices, and the diagonals [lower, upper] of each.
+// A batch of `count` matrices, and the diagonals [lower, upper] of each.
 struct Diagonals {
   int64_t count, rows, cols;
   int64_t lower, upper, longest;
@@ -66,7 +66,7 @@ void readDiagonals(const Diagonals &ds, const Tensor &matrices, Tensor &packed) 
   });
 }
 
-// The first and the last diagonal of input `i`; 0 where the op has no such input.
+// Reads the first and the last diagonal from input `i`; 0 if the op has no such input.
 Expected<void> readRange(OpContext &ctx, int i, Diagonals &ds) {
   ds.lower = ds.upper = 0;
   if (i >= ctx.numInputs())
@@ -83,7 +83,7 @@ Expected<void> readRange(OpContext &ctx, int i, Diagonals &ds) {
   return {};
 }
 
-// The matrices that a tensor holds, and the range of diagonals that input `k` names.
+// Returns the matrices of a tensor, and the range of diagonals in input `k`.
 Expected<Diagonals> diagonalsOf(OpContext &ctx, const Tensor &in, int k) {
   if (in.rank() < 2)
     return Unexpected(invalidArgument("expected matrices, but the input is ", tensorTypeText(in)));
@@ -144,7 +144,7 @@ void matrixSetDiag(OpContext &ctx) {
 
 // --- matrices made of diagonals ----------------------------------------------------------------
 
-// A scalar input; `otherwise` where the op has no such input.
+// Reads a scalar input; -1 if the op has no such input.
 Expected<int64_t> readSize(OpContext &ctx, int i) {
   if (i >= ctx.numInputs())
     return -1;
@@ -154,7 +154,8 @@ Expected<int64_t> readSize(OpContext &ctx, int i) {
   return indexAt(ctx.input(i), 0);
 }
 
-// Sizes that aren't asked for are the least that hold the diagonals; both, those of a square.
+// Sets the sizes. Sizes that aren't given are the smallest that hold the diagonals; if both are
+// missing, those of a square matrix.
 Expected<void> setSizes(Diagonals &ds, int64_t rows, int64_t cols) {
   int64_t leastRows = ds.longest - std::min<int64_t>(ds.upper, 0);
   int64_t leastCols = ds.longest + std::max<int64_t>(ds.lower, 0);
@@ -213,7 +214,7 @@ template <KernelFn fn> Expected<BoundKernel> bindAligned(const BindContext &node
 
 // --- bands -------------------------------------------------------------------------------------
 
-// What lies outside of the band becomes zero.
+// Sets all elements outside the band to zero.
 template <typename T>
 void clearOutside(T *matrix, int64_t rows, int64_t cols, int64_t below, int64_t above) {
   for (int64_t r = 0; r < rows; ++r, matrix += cols) {

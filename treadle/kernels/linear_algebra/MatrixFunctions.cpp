@@ -2,8 +2,7 @@
 #include "treadle/kernels/linear_algebra/LinearAlgebra.h"
 
 #include <Eigen/LU>
-// Where a matrix has no real root the result is NaN, as TensorFlow's: Eigen would assert that it
-// has one.
+// If a matrix has no real root the result is NaN, as in TensorFlow; Eigen would fail an assertion.
 #include <Eigen/Core>
 #undef eigen_assert
 #define eigen_assert(condition)
@@ -18,7 +17,7 @@ struct SquareRoot {
   template <typename M> [[gnu::noinline]] static M apply(const M &matrix) { return matrix.sqrt(); }
 };
 struct Logarithm {
-  // A singular matrix has none, and the algorithm would look for it without end.
+  // A singular matrix has none, and the algorithm would not terminate.
   template <typename M> [[gnu::noinline]] static M apply(const M &matrix) {
     constexpr double nan = std::numeric_limits<double>::quiet_NaN();
     if ((Eigen::PartialPivLU<M>(matrix).matrixLU().diagonal().array() == 0.0).any())
@@ -40,7 +39,7 @@ template <typename Function> struct FunctionOf {
       Tensor *out = ctx.allocateOutput(0, in.dtype(), in.dims());
       for (int64_t i = 0; out && i < m.batch && m.rows; ++i) {
         WideMatrix<T> matrix = widened<T>(m, in, i);
-        if (!matrix.allFinite()) // the algorithms may not end
+        if (!matrix.allFinite()) // the algorithms may not terminate
           matrix.setConstant(std::numeric_limits<double>::quiet_NaN());
         else
           matrix = Function::apply(matrix);

@@ -38,7 +38,7 @@ TEST(LeastSquares, TallWideAndSingular) {
   expectNear<double>(run1("MatrixSolveLs", singular, DType::Float64, slow), {0, 0});
 }
 
-// A = L^2 for a matrix of one element, so dL/dA is 1 / (2 L).
+// A = L^2 for a 1 x 1 matrix, so dL/dA is 1 / (2 L).
 TEST(LeastSquares, CholeskyGrad) {
   expectNear<double>(
       run1("CholeskyGrad", {tensor<double>({1, 1}, {2}), tensor<double>({1, 1}, {3})}), {.75});
@@ -56,7 +56,7 @@ TEST(BandedMatrix, TridiagonalThereAndBack) {
 }
 
 TEST(BandedMatrix, TriangularBands) {
-  // [[2, 0], [3, 4]] by its diagonal and what is below it.
+  // The bands of [[2, 0], [3, 4]]: the diagonal and the subdiagonal.
   Tensor bands = tensor<double>({2, 2}, {2, 4, 0, 3}), rhs = tensor<double>({2, 1}, {2, 11});
   expectNear<double>(run1("BandedTriangularSolve", {bands, rhs}), {1, 2}, 1e-12);
   AttrMap adjoint;

@@ -1,4 +1,4 @@
-// Tests of diagonals and bands, and of rows written by coordinates.
+// Diagonals and bands, and scatter by coordinates.
 #include "treadle/kernels/KernelTest.h"
 
 namespace treadle {

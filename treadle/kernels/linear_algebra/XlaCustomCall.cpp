@@ -1,7 +1,7 @@
-// XlaCustomCallV2: a routine by its name. Those of LAPACK are there, by the names that JAX calls
-// them on CPUs: `lapack_spotrf_ffi` is `potrf` of matrices of type s. The matrices are the last two
-// dimensions; those before them count matrices. What a routine gives and when `info` isn't 0 is as
-// in the LAPACK Users' Guide; eigenvectors may differ by factors of size 1.
+// XlaCustomCallV2: calls a routine by name. The routines are LAPACK's, under the names that JAX
+// uses on CPUs: `lapack_spotrf_ffi` is `potrf` of float32 matrices. The last two dimensions are the
+// matrices, all others batch dimensions. Results, and `info` if it isn't 0, are as in the LAPACK
+// Users' Guide; eigenvectors may differ by factors of absolute value 1.
 #include "treadle/kernels/linear_algebra/LapackCalls.h"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ struct CallState {
 
 int64_t innerRank(char kind) { return kind == 'm' ? 2 : kind == 'v' || kind == 'p' ? 1 : 0; }
 
-/// Matrix `i` of a tensor whose last dimensions are of the kind.
+/// Reads matrix `i` of a tensor; `kind` states the rank of its elements.
 template <typename W> Columns<W> read(const Tensor &t, char kind, int64_t i) {
   int64_t columns = kind == 'm' ? t.dim(t.rank() - 1) : 1;
   int64_t rows = kind == 'm' ? t.dim(t.rank() - 2) : kind == 'v' ? t.dim(t.rank() - 1) : 1;
@@ -65,8 +65,8 @@ template <typename W> void write(Tensor &t, int64_t i, const Given<W> &value) {
             });
 }
 
-/// Allocates the results before the first matrix is done: where there is none, in the sizes that
-/// the node states.
+/// Allocates the results, with the sizes of those of the first matrix; if there is no matrix, with
+/// the sizes that the node states.
 template <typename W>
 bool allocate(OpContext &ctx, const CallState &s, Dims batch, const std::vector<Given<W>> &first,
               std::vector<Tensor *> &out) {
@@ -91,7 +91,8 @@ bool allocate(OpContext &ctx, const CallState &s, Dims batch, const std::vector<
   return true;
 }
 
-/// Fails where dimensions that have one size don't; ranks are right.
+/// Returns false, with ctx failed, if dimensions that must have the same size don't. The ranks have
+/// been checked.
 bool checkSizes(OpContext &ctx, const CallState &s) {
   bool isFromRight = letter(s.options, "side", 'L') == 'R' || letter(s.options, "left", 1) == 0;
   std::string_view letters = isFromRight ? s.routine->sizesFromRight : s.routine->sizes;
@@ -111,7 +112,7 @@ bool checkSizes(OpContext &ctx, const CallState &s) {
   return true;
 }
 
-/// Fails where an operand that must be 0 isn't.
+/// Returns false, with ctx failed, if an operand that must be 0 isn't.
 bool checkZeros(OpContext &ctx, const Routine &routine) {
   for (size_t k = 0; k < routine.operands.size(); ++k) {
     if (routine.operands[k] != 'p')
@@ -178,7 +179,7 @@ template <typename W> void runCall(OpContext &ctx) {
   });
 }
 
-/// `uplo=76;mode=83` as numbers by name.
+/// Parses `uplo=76;mode=83` to numbers by name.
 Options parseOptions(std::string_view text) {
   Options options;
   while (!text.empty()) {
@@ -204,11 +205,11 @@ constexpr DType numberTypes[] = {DType::Float32, DType::Float64, DType::Complex6
 
 struct Target {
   std::string_view routine;
-  DType type; // of the operands
+  DType type; // dtype of the operands
 };
 
-/// `lapack_spotrf_ffi` is potrf of float32; `tridiagonal_solve_perturbed_ffi` is of the type that
-/// its operands have.
+/// Parses a target: `lapack_spotrf_ffi` is potrf of float32; `tridiagonal_solve_perturbed_ffi` has
+/// the type of its operands.
 std::optional<Target> targetOf(std::string_view name, DType given) {
   constexpr std::string_view prefix = "lapack_", suffix = "_ffi", letters = "sdcz";
   if (!name.ends_with(suffix))
@@ -246,7 +247,7 @@ Expected<BoundKernel> bindCustomCall(const BindContext &node) {
   return expensive(boundWith(isComplex ? runCall<Complex128> : runCall<double>, std::move(state)));
 }
 
-/// The first form of the op, which LAPACK's routines aren't called by.
+/// Binds the first version of the op, which LAPACK's routines don't use.
 Expected<BoundKernel> bindFirstForm(const BindContext &node) {
   return Unexpected(unimplemented(
       "the custom call '", node.attrs.getOr("target_name", std::string()), "' is not known"));
