@@ -175,7 +175,7 @@ def test_convolutions_of_integers_and_complex_numbers():
         ({"rhs": [-1, 1]}, "rhs_dilation has -1"),
         ({"groups": 3}, "in 3 groups"),
         ({"groups": 0}, "feature_group_count"),
-        ({"batch_groups": 3}, "can't be split into 3"),
+        ({"batch_groups": 3}, "cannot be split into 3"),
         ({"numbers": "\\010"}, "dimension_numbers"),
     ],
 )

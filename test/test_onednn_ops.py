@@ -102,9 +102,9 @@ def test_a_product_of_batches_with_a_factor_and_a_summand():
     attrs = {**FLOATS, **fused("Mul", "Add", arguments=2)}
     got = run("_MklFusedBatchMatMulV2", [x, y, np.array(0.3, np.float32), mask], attrs)
     np.testing.assert_allclose(got, x @ y * 0.3 + mask, rtol=1e-5, atol=1e-5)
-    with pytest.raises(treadle.InvalidArgumentError, match="fused_ops ask for 4"):
+    with pytest.raises(treadle.InvalidArgumentError, match="fused_ops need 4"):
         run("_MklFusedBatchMatMulV2", [x, y, mask], {**attrs, "num_args": "i: 1"})
-    with pytest.raises(treadle.UnimplementedError, match="known are Mul and Add"):
+    with pytest.raises(treadle.UnimplementedError, match="supported are Mul and Add"):
         run("_MklFusedBatchMatMulV2", [x, y, mask], {**FLOATS, **fused("Sub")})
 
 

@@ -84,9 +84,9 @@ def test_map_defun_checks_its_shapes():
         mapping("dim { size: 3 }").run("y", {"x": [[1, 2]], "c": 0})
     empty = {"x": np.zeros([0, 3], np.float32), "c": 0}
     assert mapping("dim { size: 3 }").run("y", empty).shape == (0, 3)
-    with pytest.raises(treadle.InvalidArgumentError, match="there are no rows"):
+    with pytest.raises(treadle.InvalidArgumentError, match="have no rows"):
         mapping().run("y", empty)
-    with pytest.raises(treadle.InvalidArgumentError, match="expected equally many rows"):
+    with pytest.raises(treadle.InvalidArgumentError, match="expected the same number of rows"):
         mapping().run("y", {"x": 1.0, "c": 0})
 
 
@@ -100,5 +100,5 @@ def test_batches_of_too_many_rows_and_of_none():
     with pytest.raises(treadle.InvalidArgumentError, match="9 rows, expected at most 8"):
         batching().run("y", {"x": np.zeros(9, np.float32), "c": 0})
     assert batching(4).run("y", {"x": np.zeros(0, np.float32), "c": 0}).shape == (0,)
-    with pytest.raises(treadle.FailedPreconditionError, match="expected as many rows"):
+    with pytest.raises(treadle.FailedPreconditionError, match="expected the same number of rows"):
         batching().run("y", {"x": [1], "c": [1, 2]})

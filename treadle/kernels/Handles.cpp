@@ -112,13 +112,14 @@ Resource *resourceInput(OpContext &ctx, int i) {
   else if (handle.dtype() == DType::String)
     resource = findByString(handle);
   if (!resource)
-    ctx.fail(notFound("input ", i, " (", tensorTypeText(handle),
-                      ") names no object; expected a handle that an op of this session made"));
+    ctx.fail(
+        notFound("input ", i, " (", tensorTypeText(handle),
+                 ") refers to no resource; expected a handle that an op of this session created"));
   return resource;
 }
 
 Error wrongKind(const Resource &found, std::string_view expected) {
-  return invalidArgument("the handle is of a ", found.kind(), ", expected one of a ", expected);
+  return invalidArgument("the handle refers to a ", found.kind(), ", expected a ", expected);
 }
 
 ResourceName ResourceName::of(const BindContext &node) {

@@ -74,7 +74,8 @@ Expected<int64_t> WindowAttrs::split(std::string_view name, std::span<const int6
     if (entry <= 0 || entry > largestEntry)
       return Unexpected(invalidArgument(name, " must be positive, but one is ", entry));
   if (entries.batch != 1)
-    return Unexpected(unimplemented(name, " of ", entries.batch, " along the batch"));
+    return Unexpected(unimplemented(name, " is ", entries.batch,
+                                    " for the batch dimension; only 1 is supported"));
   volume = entries.size;
   return entries.channels;
 }
@@ -85,7 +86,7 @@ Expected<WindowAttrs> WindowAttrs::of(const BindContext &node, int spatial) {
   std::string format = node.attrs.getOr("data_format", std::string("NHWC"));
   attrs.channelsFirst = format.starts_with("NC") || format == "CHANNELS_FIRST";
   if (format == "NCHW_VECT_C")
-    return Unexpected(unimplemented("data_format NCHW_VECT_C"));
+    return Unexpected(unimplemented("op '", node.op, "' does not support data_format NCHW_VECT_C"));
   if (auto list = node.attrs.getOr("strides", std::vector<int64_t>()); !list.empty()) {
     int64_t channels = TREADLE_TRY(attrs.split("strides", list, attrs.strides));
     attrs.channelStride = channels;
@@ -93,7 +94,8 @@ Expected<WindowAttrs> WindowAttrs::of(const BindContext &node, int spatial) {
   if (auto list = node.attrs.getOr("dilations", std::vector<int64_t>()); !list.empty()) {
     int64_t channels = TREADLE_TRY(attrs.split("dilations", list, attrs.dilations));
     if (channels != 1)
-      return Unexpected(unimplemented("dilations of ", channels, " along the channels"));
+      return Unexpected(unimplemented("dilations is ", channels,
+                                      " for the channel dimension; only 1 is supported"));
   }
   std::string padding = node.attrs.getOr("padding", std::string("VALID"));
   attrs.padding = hasOneDnnPaddings(node) || padding == "EXPLICIT" ? Padding::Explicit

@@ -99,10 +99,9 @@ void concatOffset(OpContext &ctx) {
     for (int64_t d = 0; matches && d < model.count(); ++d)
       matches = d == axis || indexAt(shape, d) == indexAt(model, d);
     if (!matches)
-      return ctx.fail(invalidArgument("shape ", i,
-                                      " differs from shape 0 in another dimension "
-                                      "than the one joined, ",
-                                      axis));
+      return ctx.fail(invalidArgument(
+          "shape ", i, " differs from shape 0 in a dimension other than the concatenated one, ",
+          axis));
     Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(i, shape.dtype(), {shape.count()}));
     zeroElements(out->dtype(), out->raw(), out->count());
     if (out->dtype() == DType::Int64)

@@ -17,8 +17,8 @@ void identityN(OpContext &ctx) {
 // _ArrayToList and _ListToArray state their type lists twice.
 Expected<BoundKernel> bindIdentityN(const BindContext &node) {
   if (!std::ranges::equal(node.inputTypes, node.outputTypes))
-    return Unexpected(invalidArgument("its outputs aren't of the dtypes of its ",
-                                      node.inputTypes.size(), " inputs, one each"));
+    return Unexpected(invalidArgument("the output dtypes must be those of the ",
+                                      node.inputTypes.size(), " inputs"));
   return BoundKernel{identityN};
 }
 
@@ -74,8 +74,8 @@ Expected<BoundKernel> bindDeviceIndex(const BindContext &node) {
 // Copy and the DebugIdentity ops are identities: there is no debugger to send tensors to.
 Expected<BoundKernel> bindDebugIdentity(const BindContext &node) {
   if (auto urls = node.attrs.getOr("debug_urls", std::vector<std::string>()); !urls.empty())
-    return Unexpected(unimplemented("dumps of tensors (to '", urls[0],
-                                    "') are not written; remove the attribute 'debug_urls'"));
+    return Unexpected(unimplemented("debug_urls contains '", urls[0],
+                                    "', but tensor dumps are not supported; remove the attribute"));
   return bindPlain<identity>(node);
 }
 
@@ -83,7 +83,7 @@ Expected<BoundKernel> bindDebugIdentity(const BindContext &node) {
 Expected<BoundKernel> bindAbort(const BindContext &node) {
   return boundWith<std::string>(
       [](OpContext &ctx) {
-        ctx.fail(aborted("the graph ends itself: ", ctx.state<std::string>()));
+        ctx.fail(aborted("the graph aborted the run: ", ctx.state<std::string>()));
       },
       node.attrs.getOr("error_msg", std::string()));
 }

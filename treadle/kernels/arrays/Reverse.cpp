@@ -50,7 +50,7 @@ void reverseV2(OpContext &ctx) {
       return ctx.fail(invalidArgument("axis[", i, "] is ", indexAt(axes, i), ", expected one in [",
                                       -in.rank(), ", ", in.rank(), ")"));
     if (isReversed[axis]++)
-      return ctx.fail(invalidArgument("axis names dimension ", axis, " twice"));
+      return ctx.fail(invalidArgument("axis contains dimension ", axis, " twice"));
   }
   reverseAlong(ctx, isReversed);
 }

@@ -82,7 +82,8 @@ Expected<DimVector> reshapedDims(const Tensor &in, const Tensor &shape) {
   if (shape.rank() > 1)
     return Unexpected(invalidArgument("shape must be a vector, but it is ", tensorTypeText(shape)));
   if (shape.count() > 254)
-    return Unexpected(invalidArgument("shape has ", shape.count(), " dimensions, at most 254"));
+    return Unexpected(
+        invalidArgument("shape has ", shape.count(), " dimensions, expected at most 254"));
   DimVector dims = readIndices(shape);
   int open = -1;
   for (size_t i = 0; i < dims.size(); ++i) {
@@ -104,8 +105,8 @@ Expected<DimVector> reshapedDims(const Tensor &in, const Tensor &shape) {
     }
   }
   if (count != in.count())
-    return Unexpected(invalidArgument("input of shape ", dimsText(in.dims()), " has ", in.count(),
-                                      " elements, which shape ", dimsText(dims), " has not"));
+    return Unexpected(invalidArgument("cannot reshape input of shape ", dimsText(in.dims()),
+                                      " with ", in.count(), " elements to shape ", dimsText(dims)));
   return dims;
 }
 

@@ -81,8 +81,8 @@ Expected<int64_t> resolveDim(DimSlice &slice, int64_t dim, int64_t axis) {
 }
 
 Error outOfDimensions(int64_t entries, Dims whole) {
-  return invalidArgument("slice names ", entries, " dimensions or more, but the input has shape ",
-                         dimsText(whole));
+  return invalidArgument("slice indexes at least ", entries,
+                         " dimensions, but the input has shape ", dimsText(whole));
 }
 
 } // namespace
@@ -93,7 +93,7 @@ Expected<StridedRegion> resolveRegion(Dims whole, const Tensor &begin, const Ten
   if (begin.rank() != 1 || end.rank() != 1 || strides.rank() != 1 || end.count() != entries ||
       strides.count() != entries || entries >= 32)
     return Unexpected(invalidArgument(
-        "begin, end and strides must be vectors of one size below 32, but they are ",
+        "begin, end and strides must be vectors of the same size below 32, but they are ",
         tensorTypeText(begin), ", ", tensorTypeText(end), " and ", tensorTypeText(strides)));
 
   int64_t ellipsis = entries, newAxesAfter = 0; // without an ellipsis, one is implied at the end
@@ -214,7 +214,7 @@ Expected<StridedRegion> plainRegion(Dims whole, const Tensor &begin, const Tenso
   int64_t rank = static_cast<int64_t>(whole.size());
   if (begin.rank() != 1 || size.rank() != 1 || begin.count() != rank || size.count() != rank)
     return Unexpected(invalidArgument("begin and size must be vectors of ", rank,
-                                      " numbers, as the input's rank is, but they are ",
+                                      " elements, the input's rank, but they are ",
                                       tensorTypeText(begin), " and ", tensorTypeText(size)));
   StridedRegion region;
   for (int64_t d = 0; d < rank; ++d) {

@@ -19,9 +19,10 @@ struct Blocks {
 Expected<Blocks> readBlocks(const Tensor &in, const DimVector &sizes, const Tensor &margins) {
   auto n = static_cast<int64_t>(sizes.size());
   if (in.rank() < 1 + n || margins.rank() != 2 || margins.dim(0) != n || margins.dim(1) != 2)
-    return Unexpected(invalidArgument(
-        "an input of ", tensorTypeText(in), " with ", n, " blocks and margins ",
-        tensorTypeText(margins), ", expected rank ", n + 1, " or more and margins [", n, ",2]"));
+    return Unexpected(invalidArgument("input is ", tensorTypeText(in), " with ", n,
+                                      " block sizes and margins ", tensorTypeText(margins),
+                                      ", expected rank ", n + 1, " or more and margins of shape [",
+                                      n, ",2]"));
   Blocks blocks{sizes, {}, {}, 1};
   for (int64_t d = 0; d < n; ++d) {
     int64_t before = indexAt(margins, 2 * d), after = indexAt(margins, 2 * d + 1);
@@ -83,7 +84,7 @@ void spaceToBatch(OpContext &ctx, const DimVector &sizes, const Tensor &paddings
         __builtin_add_overflow(padded, blocks.after[d], &padded) || padded % sizes[d])
       return ctx.fail(invalidArgument("dimension ", d + 1, " of ", dims[d + 1], " padded by ",
                                       blocks.before[d], " and ", blocks.after[d],
-                                      " is no multiple of its block, ", sizes[d]));
+                                      " is not a multiple of its block size, ", sizes[d]));
     dims[d + 1] = padded / sizes[d];
   }
   Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, in.dtype(), dims));
@@ -97,15 +98,15 @@ void batchToSpace(OpContext &ctx, const DimVector &sizes, const Tensor &crops) {
   auto blocks = TREADLE_OR_RETURN(ctx.check(readBlocks(in, sizes, crops)));
   DimVector dims(in.dims());
   if (dims[0] % blocks.product)
-    return ctx.fail(invalidArgument("a batch of ", dims[0], " is no multiple of ", blocks.product,
-                                    ", the number of elements of a block"));
+    return ctx.fail(invalidArgument("a batch of ", dims[0], " is not a multiple of ",
+                                    blocks.product, ", the number of elements of a block"));
   dims[0] /= blocks.product;
   for (size_t d = 0; d < sizes.size(); ++d) {
     int64_t whole, cropped;
     if (__builtin_mul_overflow(dims[d + 1], sizes[d], &whole) ||
         __builtin_add_overflow(blocks.before[d], blocks.after[d], &cropped) || whole < cropped)
       return ctx.fail(invalidArgument("dimension ", d + 1, " of ", dims[d + 1], " blocks of ",
-                                      sizes[d], " can't be cropped by ", blocks.before[d], " and ",
+                                      sizes[d], " cannot be cropped by ", blocks.before[d], " and ",
                                       blocks.after[d]));
     dims[d + 1] = whole - cropped;
   }
@@ -210,8 +211,8 @@ void vecPermute(OpContext &ctx) {
     for (std::string *format : {&from, &to})
       std::erase_if(*format, [](char c) { return c == 'N' || c == 'C'; });
   if (static_cast<int64_t>(from.size()) != entries)
-    return ctx.fail(invalidArgument("format ", ctx.state<Formats>().from, " has no ", entries,
-                                    " dimensions of space"));
+    return ctx.fail(invalidArgument("format ", ctx.state<Formats>().from, " does not have ",
+                                    entries, " spatial dimensions"));
   Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, in.dtype(), in.dims()));
   int64_t width = in.count() / entries;
   for (int64_t i = 0; i < entries; ++i) {
@@ -228,7 +229,7 @@ Expected<Formats> readFormats(const BindContext &node) {
               std::ranges::is_permutation(formats.from, formats.to);
   if (!fits)
     return Unexpected(invalidArgument("src_format is '", formats.from, "' and dst_format '",
-                                      formats.to, "', expected one in another order"));
+                                      formats.to, "', expected a permutation of each other"));
   return formats;
 }
 

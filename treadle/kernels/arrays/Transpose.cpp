@@ -20,7 +20,7 @@ Expected<DimVector> readPermutation(const Tensor &perm, int rank) {
       return Unexpected(invalidArgument("perm[", d, "] is ", indexAt(perm, d),
                                         ", expected a dimension in [0, ", rank, ")"));
     if (seen[axis]++)
-      return Unexpected(invalidArgument("perm names dimension ", axis, " twice"));
+      return Unexpected(invalidArgument("perm contains dimension ", axis, " twice"));
     axes.push(axis);
   }
   return axes;
@@ -96,7 +96,7 @@ template <typename T> struct InvertPermutation {
         return ctx.fail(
             invalidArgument("x[", i, "] is ", from[i], ", expected an index in [0, ", n, ")"));
       if (to[from[i]] >= 0)
-        return ctx.fail(invalidArgument("x names ", from[i], " twice"));
+        return ctx.fail(invalidArgument("x contains ", from[i], " twice"));
       to[from[i]] = static_cast<T>(i);
     }
   }

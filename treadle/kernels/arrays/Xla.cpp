@@ -41,15 +41,15 @@ Expected<BoundKernel> bindPad(const BindContext &node) { return bindPlainOnly(no
 bool clampStarts(OpContext &ctx, const Tensor &x, DimVector &starts, Dims sizes) {
   auto rank = static_cast<size_t>(x.rank());
   if (starts.size() != rank || sizes.size() != rank) {
-    ctx.fail(invalidArgument("there are ", starts.size(), " start indices and ", sizes.size(),
+    ctx.fail(invalidArgument("found ", starts.size(), " start indices and ", sizes.size(),
                              " sizes for ", tensorTypeText(x), ", expected ", rank));
     return false;
   }
   for (size_t i = 0; i < rank; ++i) {
     int64_t size = x.dim(static_cast<int>(i));
     if (sizes[i] < 0 || sizes[i] > size) {
-      ctx.fail(
-          invalidArgument("a piece of ", dimsText(sizes), " isn't inside ", tensorTypeText(x)));
+      ctx.fail(invalidArgument("a slice of size ", dimsText(sizes), " is larger than ",
+                               tensorTypeText(x)));
       return false;
     }
     starts[i] = std::clamp<int64_t>(starts[i], 0, size - sizes[i]);
@@ -238,8 +238,8 @@ Expected<BoundKernel> bindGather(const BindContext &node) {
   std::vector<int64_t> *fields[] = {&n.offset,      &n.collapsed,       &n.toOperand,
                                     &n.indexVector, &n.operandBatching, &n.indicesBatching};
   if (!readDimensionNumbers(node.attrs.getOr("dimension_numbers", std::string()), fields))
-    return Unexpected(invalidArgument("attribute 'dimension_numbers' is no serialized "
-                                      "GatherDimensionNumbers"));
+    return Unexpected(
+        invalidArgument("attribute 'dimension_numbers' does not parse as GatherDimensionNumbers"));
   return boundWith(gather, std::move(n));
 }
 
@@ -308,7 +308,7 @@ Expected<BoundKernel> bindReducePrecision(const BindContext &node) {
   if (precision.exponent < 1 || precision.mantissa < 0)
     return Unexpected(invalidArgument("exponent_bits is ", precision.exponent,
                                       " and mantissa_bits ", precision.mantissa,
-                                      ", expected 1 and 0 at least"));
+                                      ", expected at least 1 and 0"));
   return bindByType<ReducePrecision, FloatTypes>(node).map([&](BoundKernel kernel) {
     kernel.state = std::make_shared<const Precision>(precision);
     return kernel;

@@ -102,8 +102,8 @@ struct Grid {
   bool fits(OpContext &ctx, const Tensor &x) const {
     if (std::ssize(counts) == x.rank())
       return true;
-    ctx.fail(invalidArgument("it has ", counts.size(), " numbers of pieces for ", tensorTypeText(x),
-                             ", expected ", x.rank()));
+    ctx.fail(invalidArgument("the op has ", counts.size(), " partition counts for ",
+                             tensorTypeText(x), ", expected ", x.rank()));
     return false;
   }
 };
@@ -171,11 +171,11 @@ Expected<BoundKernel> bindGrid(const BindContext &node, KernelFn run, const char
       return Unexpected(invalidArgument(countsName, " is ", dimsText(grid.counts),
                                         ", expected positive numbers"));
   if (product != static_cast<int64_t>(numPieces))
-    return Unexpected(invalidArgument(countsName, " is ", dimsText(grid.counts), ", but it has ",
-                                      numPieces, " pieces"));
+    return Unexpected(invalidArgument(countsName, " is ", dimsText(grid.counts),
+                                      ", but the op has ", numPieces, " pieces"));
   if (grid.paddings.size() != grid.counts.size() || std::ranges::any_of(grid.paddings, isNegative))
     return Unexpected(invalidArgument("paddings is ", dimsText(grid.paddings), ", expected ",
-                                      grid.counts.size(), " numbers of 0 and more"));
+                                      grid.counts.size(), " numbers of 0 or more"));
   return boundWith(run, std::move(grid));
 }
 
@@ -201,8 +201,8 @@ Expected<BoundKernel> bindPartShape(const BindContext &node) {
   std::string bytes = node.attrs.getOr("manual_sharding", std::string());
   bool isRead = readDimensionNumbers(bytes, places);
   if (!isRead || std::ranges::any_of(fields[2], [](int64_t parts) { return parts != 1; }))
-    return Unexpected(unimplemented("its attribute 'manual_sharding' divides tensors among "
-                                    "devices, and here is one"));
+    return Unexpected(unimplemented("attribute 'manual_sharding' partitions tensors for several "
+                                    "devices, but there is only one"));
   return BoundKernel{handOn};
 }
 

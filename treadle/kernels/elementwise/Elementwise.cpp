@@ -106,8 +106,8 @@ void runBinary(OpContext &ctx, const BinarySpec &spec, DType dtype) {
 void runPairwise(OpContext &ctx, const BinarySpec &spec, DType dtype) {
   Dims a = ctx.input(0).dims(), b = ctx.input(1).dims();
   if (!sameDims(a, b))
-    return ctx.fail(invalidArgument("the inputs' shapes ", dimsText(a), " and ", dimsText(b),
-                                    " differ, but the op needs equal ones"));
+    return ctx.fail(invalidArgument("the inputs must have the same shape, but have ", dimsText(a),
+                                    " and ", dimsText(b)));
   runSameShape(ctx, spec, dtype);
 }
 

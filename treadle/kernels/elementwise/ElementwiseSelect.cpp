@@ -110,10 +110,10 @@ void runSelect(OpContext &ctx) {
   if (sameDims(condition.dims(), yes.dims()))
     return selectSame(ctx, s);
   if (condition.rank() != 1 || yes.rank() == 0 || condition.dim(0) != yes.dim(0))
-    return ctx.fail(invalidArgument(
-        "the condition's shape ", dimsText(condition.dims()),
-        " must be a scalar's, that of 'then', or one element for each of its rows; 'then' is ",
-        dimsText(yes.dims())));
+    return ctx.fail(invalidArgument("condition has shape ", dimsText(condition.dims()),
+                                    " and 'then' ", dimsText(yes.dims()),
+                                    ", expected a scalar, the shape of 'then', or a vector with "
+                                    "one element per row of 'then'"));
   selectRows(ctx, s);
 }
 

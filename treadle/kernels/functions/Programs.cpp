@@ -7,7 +7,7 @@ namespace {
 /// The session converts all valid programs to functions, and records the errors of the others
 /// (NodeSpec::problem).
 Expected<BoundKernel> bindProgram(const BindContext &) {
-  return Unexpected(invalidArgument("its program: no function was made of it"));
+  return Unexpected(invalidArgument("the program could not be converted to a function"));
 }
 
 constexpr KernelEntry kernels[] = {

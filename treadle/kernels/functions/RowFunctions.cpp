@@ -38,7 +38,7 @@ Expected<int64_t> commonRows(OpContext &ctx, int count) {
     if (t.rank() == 0 || t.dim(0) != ctx.input(0).dim(0))
       return Unexpected(invalidArgument("input ", i, " is ", tensorTypeText(t), " and input 0 ",
                                         tensorTypeText(ctx.input(0)),
-                                        ", expected equally many rows"));
+                                        ", expected the same number of rows"));
   }
   return ctx.input(0).dim(0);
 }
@@ -86,7 +86,7 @@ void fillBatch(OpContext &ctx) {
 void cutBatch(OpContext &ctx) {
   const Tensor &passed = ctx.input(0), &whole = ctx.input(1);
   if (passed.rank() == 0 || whole.rank() == 0 || passed.dim(0) > whole.dim(0))
-    return ctx.fail(invalidArgument("the batch is ", tensorTypeText(passed), ", filled up to ",
+    return ctx.fail(invalidArgument("the batch is ", tensorTypeText(passed), ", padded to ",
                                     tensorTypeText(whole), ", expected at least as many rows"));
   int64_t rows = passed.dim(0), filled = whole.dim(0);
   for (int i = 0; i < ctx.numOutputs(); ++i) {
@@ -94,7 +94,7 @@ void cutBatch(OpContext &ctx) {
     if (result.rank() == 0 || result.dim(0) != filled)
       return ctx.fail(failedPrecondition("result ", i, " of the function is ",
                                          tensorTypeText(result), " for a batch of ", filled,
-                                         " rows, expected as many rows"));
+                                         " rows, expected the same number of rows"));
     std::vector<int64_t> dims = dimsOf(result);
     dims[0] = rows;
     if (rows == 0)
@@ -133,9 +133,10 @@ Expected<void> putRow(OpContext &ctx, int i, const Tensor &value, int64_t row, i
 void mapNothing(OpContext &ctx, const MapState &self) {
   for (int i = 0; i < ctx.numOutputs(); ++i) {
     if (i >= std::ssize(self.shapes) || !self.shapes[i].isFullyKnown())
-      return self.caller.fail(ctx, invalidArgument("there are no rows, and output_shapes doesn't "
-                                                   "tell the shape of result ",
-                                                   i));
+      return self.caller.fail(
+          ctx,
+          invalidArgument(
+              "the inputs have no rows, and output_shapes does not state the shape of result ", i));
     std::vector<int64_t> dims = self.shapes[i].dims;
     dims.insert(dims.begin(), 0);
     ctx.allocateOutput(i, self.outputTypes[i].dtype, dims);
@@ -178,8 +179,8 @@ void runMap(OpContext &ctx) {
 Expected<BoundKernel> bindMapDefun(const NodeSpec &spec, FunctionLibrary *library) {
   auto rowInputs = spec.attrs.getOr("Targuments", std::vector<DType>()).size();
   if (rowInputs == 0 || rowInputs > spec.inputs.size())
-    return Unexpected(invalidArgument("Targuments names ", rowInputs, " inputs of ",
-                                      spec.inputs.size(), ", expected one at least"));
+    return Unexpected(invalidArgument("Targuments has ", rowInputs, " types, expected 1 to ",
+                                      spec.inputs.size()));
   return spec.attrs.get<FunctionRef>("f").map([&](const FunctionRef &f) {
     return boundWith(runMap,
                      MapState{{spec.name, spec.op},
@@ -195,7 +196,7 @@ Expected<BoundKernel> bindFillBatch(const BindContext &node) {
   FillState state{node.attrs.getOr("allowed_batch_sizes", std::vector<int64_t>()),
                   splits ? 0 : node.attrs.getOr<int64_t>("max_batch_size", 0)};
   if (!std::ranges::is_sorted(state.allowed))
-    return Unexpected(invalidArgument("allowed_batch_sizes must rise"));
+    return Unexpected(invalidArgument("allowed_batch_sizes must be ascending"));
   return boundWith(fillBatch, std::move(state));
 }
 

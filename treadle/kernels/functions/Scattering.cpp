@@ -382,8 +382,8 @@ Expected<BoundKernel> bindXlaScatter(const NodeSpec &spec, FunctionLibrary *libr
   std::vector<int64_t> *fields[] = {&n.updateWindow, &n.insertedWindow, &n.toOperand,
                                     &n.indexVector,  &n.inputBatching,  &n.indicesBatching};
   if (!readDimensionNumbers(spec.attrs.getOr("dimension_numbers", std::string()), fields))
-    return Unexpected(invalidArgument("attribute 'dimension_numbers' is no serialized "
-                                      "ScatterDimensionNumbers"));
+    return Unexpected(
+        invalidArgument("attribute 'dimension_numbers' does not parse as ScatterDimensionNumbers"));
   return boundWith(runScatter, std::move(state));
 }
 

@@ -376,7 +376,7 @@ void runSort(OpContext &ctx) {
       return ctx.fail(invalidArgument("input ", i, " is ", tensorTypeText(x), ", and input 0 ",
                                       tensorTypeText(first), ", expected the same shape"));
     if (!isPlain(x.dtype()))
-      return ctx.fail(unimplemented("sorting ", tensorTypeText(x)));
+      return ctx.fail(unimplemented("tensors of ", dtypeName(x.dtype()), " cannot be sorted"));
     auto column = TREADLE_OR_RETURN(ctx.check(permuted(x, order)));
     int64_t count = column.count();
     columns.push_back(column.withDims(Dims(&count, 1)));
@@ -404,8 +404,9 @@ std::span<const KernelEntry> sortKernels() { return sortTable; }
 
 Expected<BoundKernel> bindVariadicSort(const NodeSpec &spec, FunctionLibrary *library) {
   if (spec.outputTypes.empty() || spec.inputs.size() != spec.outputTypes.size() + 1)
-    return Unexpected(invalidArgument("it has ", spec.inputs.size(), " inputs and ",
-                                      spec.outputTypes.size(), " outputs, expected one more"));
+    return Unexpected(invalidArgument("the op has ", spec.inputs.size(), " inputs and ",
+                                      spec.outputTypes.size(),
+                                      " outputs, expected one more input than outputs"));
   ElementFunction less =
       TREADLE_TRY(ElementFunction::of(spec, "comparator", {ValueType{DType::Bool}}, library));
   const std::string &name = less.callee.function.name;

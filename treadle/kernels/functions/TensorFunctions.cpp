@@ -226,8 +226,9 @@ void runReduceWindow(OpContext &ctx) {
 
 Expected<BoundKernel> bindReduce(const NodeSpec &spec, FunctionLibrary *library) {
   if (spec.outputTypes.empty() || spec.inputs.size() != 2 * spec.outputTypes.size())
-    return Unexpected(invalidArgument("it has ", spec.inputs.size(), " inputs and ",
-                                      spec.outputTypes.size(), " outputs, expected twice as many"));
+    return Unexpected(invalidArgument("the op has ", spec.inputs.size(), " inputs and ",
+                                      spec.outputTypes.size(),
+                                      " outputs, expected twice as many inputs as outputs"));
   return ElementFunction::of(spec, "reducer", spec.outputTypes, library)
       .map([&](ElementFunction f) {
         return boundWith(runReduce,

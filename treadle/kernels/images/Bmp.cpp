@@ -37,11 +37,11 @@ Expected<Tensor> decodeBmp(std::string_view file, int64_t channels) {
   height = std::abs(height);
   if (stored != 1 && stored != 3 && stored != 4)
     return Unexpected(
-        invalidArgument("the BMP file has ", stored, " bytes a pixel, expected 1, 3 or 4"));
+        invalidArgument("the BMP file has ", stored, " bytes per pixel, expected 1, 3 or 4"));
   if (width <= 0 || !height || offset < 0 ||
       width * height >= std::numeric_limits<int32_t>::max() / 8)
-    return Unexpected(invalidArgument("the BMP file speaks of ", height, " by ", width,
-                                      " pixels at byte ", offset));
+    return Unexpected(
+        invalidArgument("the BMP file states ", height, " by ", width, " pixels at byte ", offset));
   int64_t rowSize = (stored * width + 3) / 4 * 4;
   if (static_cast<int64_t>(file.size()) != offset + rowSize * height)
     return Unexpected(invalidArgument("the BMP file has ", file.size(), " bytes, expected ",

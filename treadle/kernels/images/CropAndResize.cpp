@@ -74,7 +74,8 @@ std::optional<Boxes> readBoxes(OpContext &ctx, int i) {
 bool checkImages(OpContext &ctx, const Boxes &boxes, int64_t batch) {
   for (int64_t b = 0; b < boxes.count; ++b)
     if (boxes.image[b] < 0 || boxes.image[b] >= batch) {
-      ctx.fail(outOfRange("box ", b, " is of image ", boxes.image[b], ", but there are ", batch));
+      ctx.fail(
+          outOfRange("box_ind[", b, "] is ", boxes.image[b], ", but there are ", batch, " images"));
       return false;
     }
   return true;

@@ -36,7 +36,7 @@ struct Decoding {
 };
 
 Error wrongFormat(const Decoding &how, const char *format) {
-  return invalidArgument(how.name, " doesn't read ", format, " files; DecodeImage does");
+  return invalidArgument(how.name, " cannot decode ", format, " files; use DecodeImage");
 }
 
 // --- formats -------------------------------------------------------------------------------------
@@ -54,7 +54,7 @@ Expected<Tensor> asFrames(Expected<Tensor> image) {
 Expected<Tensor> readJpeg(const Decoding &how, std::string_view file,
                           std::optional<CropWindow> crop) {
   if (how.channels == 4)
-    return Unexpected(invalidArgument("a JPEG file can't be read as 4 channels"));
+    return Unexpected(invalidArgument("a JPEG file cannot be decoded with 4 channels"));
   if (how.op == Op::Bmp)
     return Unexpected(wrongFormat(how, "JPEG"));
   JpegReadOptions options = how.jpeg;
@@ -74,8 +74,8 @@ Expected<Tensor> readPng(const Decoding &how, std::string_view file) {
 
 Expected<Tensor> readGif(const Decoding &how, std::string_view file) {
   if (how.channels != 0 && how.channels != 3)
-    return Unexpected(
-        invalidArgument("a GIF file can't be read as ", how.channels, " channels, only as 3"));
+    return Unexpected(invalidArgument("a GIF file cannot be decoded with ", how.channels,
+                                      " channels, only with 3"));
   if (how.op == Op::Bmp || how.op == Op::CroppedJpeg || how.op == Op::WebP)
     return Unexpected(wrongFormat(how, "GIF"));
   bool isStill = how.op == Op::Png || how.op == Op::Jpeg;
@@ -85,7 +85,8 @@ Expected<Tensor> readGif(const Decoding &how, std::string_view file) {
 
 Expected<Tensor> readBmp(const Decoding &how, std::string_view file) {
   if (how.channels == 1)
-    return Unexpected(invalidArgument("a BMP file can't be read as 1 channel, only as 3 or 4"));
+    return Unexpected(
+        invalidArgument("a BMP file cannot be decoded with 1 channel, only with 3 or 4"));
   if (how.op != Op::Bmp && how.op != Op::Image)
     return Unexpected(wrongFormat(how, "BMP"));
   return decodeBmp(file, how.channels);
@@ -94,7 +95,7 @@ Expected<Tensor> readBmp(const Decoding &how, std::string_view file) {
 Expected<Tensor> readWebp(const Decoding &how, std::string_view file) {
   if (how.channels == 1 || how.dtype != DType::UInt8)
     return Unexpected(
-        invalidArgument("a WebP file can only be read as uint8 with 3 or 4 channels"));
+        invalidArgument("a WebP file can only be decoded as uint8 with 3 or 4 channels"));
   Expected<Tensor> frames = decodeWebp(file, how.channels, !how.expandsAnimations);
   return how.expandsAnimations ? std::move(frames) : still(std::move(frames));
 }
@@ -113,12 +114,12 @@ Expected<Tensor> readFile(const Decoding &how, std::string_view file,
   case Format::WebP:
     return readWebp(how, file);
   case Format::JpegXl:
-    return Unexpected(unimplemented("JPEG XL files aren't read yet"));
+    return Unexpected(unimplemented("JPEG XL files are not supported"));
   case Format::Unknown:
     break;
   }
   return Unexpected(invalidArgument("the file of ", file.size(),
-                                    " bytes is none of JPEG, PNG, GIF, BMP and WebP"));
+                                    " bytes is not a JPEG, PNG, GIF, BMP or WebP file"));
 }
 
 // --- dtypes --------------------------------------------------------------------------------------

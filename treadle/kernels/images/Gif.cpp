@@ -124,7 +124,7 @@ Expected<void> drawFrame(const GifFile &file, const Frame &frame, int64_t height
   const GifImageDesc &at = frame.at;
   const ColorMapObject *colours = file.colours(frame);
   if (!colours)
-    return Unexpected(invalidArgument("a frame of the GIF file has no colour map"));
+    return Unexpected(invalidArgument("a frame of the GIF file has no color map"));
   int64_t bottom = std::min<int64_t>(height, at.Top + at.Height);
   int64_t right = std::min<int64_t>(width, at.Left + at.Width);
   for (int64_t y = std::max(at.Top, 0); y < bottom; ++y)
@@ -133,8 +133,8 @@ Expected<void> drawFrame(const GifFile &file, const Frame &frame, int64_t height
       if (index == frame.transparent)
         continue;
       if (index >= colours->ColorCount)
-        return Unexpected(invalidArgument("a frame of the GIF file has colour ", index, " of ",
-                                          colours->ColorCount));
+        return Unexpected(invalidArgument("a frame of the GIF file uses color ", index,
+                                          ", but its color map has ", colours->ColorCount));
       const GifColorType &colour = colours->Colors[index];
       uint8_t *to = canvas + 3 * (y * width + x);
       to[0] = colour.Red;
@@ -149,12 +149,12 @@ Expected<void> drawFrame(const GifFile &file, const Frame &frame, int64_t height
 Expected<Tensor> decodeGif(std::string_view bytes, bool onlyFirstFrame, bool refusesAnimations) {
   GifFile file(bytes);
   if (!file.readFrames())
-    return Unexpected(
-        invalidArgument("the GIF file of ", bytes.size(), " bytes can't be read: ", file.reason()));
+    return Unexpected(invalidArgument("the GIF file of ", bytes.size(),
+                                      " bytes cannot be decoded: ", file.reason()));
   auto count = onlyFirstFrame ? 1 : static_cast<int64_t>(file.frames.size());
   if (refusesAnimations && count > 1)
     return Unexpected(invalidArgument("the GIF file has ", count,
-                                      " frames; read it with DecodeGif or DecodeImage"));
+                                      " frames; decode it with DecodeGif or DecodeImage"));
   // The size is that of the largest frame, not of the logical screen.
   int64_t height = 0, width = 0;
   for (const Frame &frame : file.frames) {
@@ -162,9 +162,9 @@ Expected<Tensor> decodeGif(std::string_view bytes, bool onlyFirstFrame, bool ref
     width = std::max<int64_t>(width, frame.at.Width);
   }
   if (!mayHold(bytes, 3 * height * width) || !mayHold(bytes, 3 * height * width * count))
-    return Unexpected(invalidArgument("the GIF file of ", bytes.size(), " bytes has ", count,
-                                      " frames of ", height, " by ", width,
-                                      " pixels, implausibly many"));
+    return Unexpected(invalidArgument("the GIF file of ", bytes.size(),
+                                      " bytes has an implausible size: ", count, " frames of ",
+                                      height, " by ", width, " pixels"));
   Tensor image = TREADLE_TRY(Tensor::make(DType::UInt8, {count, height, width, 3}));
   int64_t frameSize = 3 * height * width;
   uint8_t *canvas = image.data<uint8_t>();

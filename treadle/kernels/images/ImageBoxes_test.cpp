@@ -39,8 +39,8 @@ TEST(SampleDistortedBoundingBox, NeedsABoxUnlessTheImageWillDo) {
                             vec<int32_t>({1, 2})};
   std::vector<DType> types = {DType::Int32, DType::Int32, DType::Float32};
   EXPECT_EQ(errorOf("StatelessSampleDistortedBoundingBox", in, types),
-            "InvalidArgumentError: there are no bounding_boxes; set "
-            "use_image_if_no_bounding_boxes if that may be");
+            "InvalidArgumentError: bounding_boxes is empty; set use_image_if_no_bounding_boxes to "
+            "allow that");
   EXPECT_EQ(runAll("StatelessSampleDistortedBoundingBox", in, types,
                    with("use_image_if_no_bounding_boxes", true))
                 .size(),

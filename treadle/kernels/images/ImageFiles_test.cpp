@@ -73,7 +73,7 @@ TEST(ImageFiles, JpegIsCropped) {
   for (int i = 0; i < 8; ++i)
     EXPECT_EQ(part.data<uint8_t>()[i], whole.data<uint8_t>()[(3 + i / 4) * 40 + 19 + i % 4]);
   EXPECT_EQ(errorOf("DecodeAndCropJpeg", {bytes, vec<int32_t>({0, 0, 21, 4})}, {DType::UInt8}),
-            "InvalidArgumentError: the crop window of 21 by 4 pixels at 0, 0 doesn't lie in the "
+            "InvalidArgumentError: the crop window of 21 by 4 pixels at 0, 0 is not inside the "
             "image of 20 by 40");
 }
 
@@ -108,7 +108,7 @@ TEST(ImageFiles, GifFramesLieOnEachOther) {
       (std::vector<int64_t>{1, 2, 3}));
   EXPECT_EQ(
       errorOf("DecodePng", {file(twoFrames)}, {DType::UInt8}),
-      "InvalidArgumentError: the GIF file has 2 frames; read it with DecodeGif or DecodeImage");
+      "InvalidArgumentError: the GIF file has 2 frames; decode it with DecodeGif or DecodeImage");
 }
 
 std::string bmp(int32_t width, int32_t height, const std::string &pixels) {
@@ -141,7 +141,7 @@ TEST(ImageFiles, DecodeImageConvertsElements) {
 
 TEST(ImageFiles, WhatIsNoImageSaysSo) {
   EXPECT_EQ(errorOf("DecodeImage", {file("hello")}, {DType::UInt8}),
-            "InvalidArgumentError: the file of 5 bytes is none of JPEG, PNG, GIF, BMP and WebP");
+            "InvalidArgumentError: the file of 5 bytes is not a JPEG, PNG, GIF, BMP or WebP file");
   EXPECT_EQ(errorOf("DecodeImage", {file("")}, {DType::UInt8}),
             "InvalidArgumentError: contents is empty, expected an image file");
   EXPECT_EQ(errorClassOf("DecodeWebP", {file("RIFF\x04\0\0\0WEBPxxxx"s)}, {DType::UInt8}),

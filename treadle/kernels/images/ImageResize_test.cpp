@@ -112,7 +112,7 @@ TEST(CropAndResize, InsideAndOutside) {
   };
   expectNear<float>(crop(vec<int32_t>({0, 0})), {1, 5, 1, -1});
   EXPECT_EQ(errorOf("CropAndResize", {image, boxes, vec<int32_t>({0, 1}), vec<int32_t>({2, 1})}),
-            "OutOfRangeError: box 1 is of image 1, but there are 1");
+            "OutOfRangeError: box_ind[1] is 1, but there are 1 images");
   boxes.data<float>()[0] = std::numeric_limits<float>::quiet_NaN();
   EXPECT_EQ(
       errorClassOf("CropAndResize", {image, boxes, vec<int32_t>({0, 0}), vec<int32_t>({2, 1})}),

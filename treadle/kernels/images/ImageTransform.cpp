@@ -138,12 +138,11 @@ Expected<BoundKernel> bindProject(const BindContext &node) {
   const FillMode *mode =
       std::ranges::find_if(fillModes, [&](const FillMode &m) { return m.name == fill; });
   if (mode == std::end(fillModes))
-    return Unexpected(invalidArgument("fill_mode '", fill,
-                                      "' is unknown; it is one of REFLECT, "
-                                      "WRAP, CONSTANT and NEAREST"));
+    return Unexpected(
+        invalidArgument("fill_mode is '", fill, "', expected REFLECT, WRAP, CONSTANT or NEAREST"));
   if (method != "NEAREST" && method != "BILINEAR")
     return Unexpected(
-        invalidArgument("interpolation '", method, "' is unknown; expected NEAREST or BILINEAR"));
+        invalidArgument("interpolation is '", method, "', expected NEAREST or BILINEAR"));
   using Types = TypeList<uint8_t, int32_t, int64_t, Half, BFloat16, float, double>;
   return withState(bindForType<Project, Types>(node, node.inputTypes[0]),
                    ProjectState{mode->fill, method == "BILINEAR"});
@@ -226,7 +225,7 @@ template <int spatial> Expected<BoundKernel> bindPatches(const BindContext &node
       return Unexpected(std::move(read.error()));
   std::string padding = node.attrs.getOr("padding", std::string());
   if (padding != "SAME" && padding != "VALID")
-    return Unexpected(invalidArgument("padding is '", padding, "'; expected SAME or VALID"));
+    return Unexpected(invalidArgument("padding is '", padding, "', expected SAME or VALID"));
   if (padding == "SAME")
     s.attrs.padding = WindowAttrs::Padding::Same;
   if (!visitType(node.inputTypes[0], NumericTypes(), []<typename T>() {}))

@@ -52,7 +52,7 @@ public:
   bool mayHoldImage() const { return mayHold(file, int64_t{64} * numBlocks()); }
   Unexpected failure() const {
     return Unexpected(
-        invalidArgument("the JPEG file of ", file.size(), " bytes can't be read: ", message));
+        invalidArgument("the JPEG file of ", file.size(), " bytes cannot be decoded: ", message));
   }
 
   jpeg_decompress_struct info{};
@@ -166,10 +166,10 @@ Expected<Lines> startLines(JpegReader &reader, const JpegReadOptions &options) {
   int64_t height = info.output_height, width = info.output_width;
   if (!height || !width || height * width * info.num_components >= tooLarge)
     return Unexpected(
-        invalidArgument("a JPEG image of ", height, " by ", width, " pixels can't be read"));
+        invalidArgument("a JPEG image of ", height, " by ", width, " pixels cannot be decoded"));
   if (!reader.mayHoldImage())
-    return Unexpected(invalidArgument("the JPEG file speaks of ", height, " by ", width,
-                                      " pixels, implausibly many; is it cut off?"));
+    return Unexpected(invalidArgument("the JPEG file states an implausible size of ", height,
+                                      " by ", width, " pixels; is it truncated?"));
   if (channels != 1 && channels != 3)
     return Unexpected(invalidArgument("the JPEG file has ", channels, " channels"));
   if (!reader.guarded([&] { jpeg_start_decompress(&info); }))
@@ -181,7 +181,7 @@ Expected<Lines> startLines(JpegReader &reader, const JpegReadOptions &options) {
       crop.y + crop.height > height || crop.x + crop.width > width)
     return Unexpected(invalidArgument("the crop window of ", crop.height, " by ", crop.width,
                                       " pixels at ", crop.y, ", ", crop.x,
-                                      " doesn't lie in the image of ", height, " by ", width));
+                                      " is not inside the image of ", height, " by ", width));
   if (!reader.guarded([&] {
         auto x = static_cast<JDIMENSION>(crop.x), cropWidth = static_cast<JDIMENSION>(crop.width);
         jpeg_crop_scanline(&info, &x, &cropWidth);
@@ -251,8 +251,9 @@ Expected<Tensor> decodeJpeg(std::string_view file, const JpegReadOptions &option
     repeatLine(pixels, rowSize, read, lines.height);
   else if (static_cast<float>(read) / static_cast<float>(lines.height) <
            std::min(1.0f, options.acceptableFraction))
-    return Unexpected(invalidArgument("the JPEG file of ", file.size(), " bytes ends after ",
-                                      int64_t{read}, " of ", lines.height, " lines"));
+    return Unexpected(invalidArgument("the JPEG file of ", file.size(),
+                                      " bytes is truncated after ", int64_t{read}, " of ",
+                                      lines.height, " lines"));
   else
     std::fill(pixels + read * rowSize, pixels + image.count(), uint8_t{0});
   return image;

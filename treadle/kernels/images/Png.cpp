@@ -114,8 +114,8 @@ Expected<Tensor> widened(const Tensor &narrow) {
 Expected<Tensor> decodePng(std::string_view file, int64_t channels, DType dtype) {
   PngReader reader(file);
   auto failure = [&] {
-    return Unexpected(
-        invalidArgument("the PNG file of ", file.size(), " bytes can't be read: ", reader.message));
+    return Unexpected(invalidArgument("the PNG file of ", file.size(),
+                                      " bytes cannot be decoded: ", reader.message));
   };
   if (!reader.info || !reader.readHeader())
     return failure();
@@ -127,8 +127,8 @@ Expected<Tensor> decodePng(std::string_view file, int64_t channels, DType dtype)
   // Deflate compresses at most about 1032 to 1.
   int64_t unpacked = static_cast<int64_t>(png_get_rowbytes(reader.png, reader.info)) * height;
   if (unpacked / 1032 > static_cast<int64_t>(file.size()))
-    return Unexpected(invalidArgument("the PNG file of ", file.size(), " bytes can't hold ", height,
-                                      " by ", width, " pixels; is it cut off?"));
+    return Unexpected(invalidArgument("the PNG file of ", file.size(), " bytes cannot hold ",
+                                      height, " by ", width, " pixels; is it truncated?"));
   if (!channels)
     channels = ownChannels(reader);
   if (!reader.convert(channels, dtype == DType::UInt16))
@@ -136,7 +136,8 @@ Expected<Tensor> decodePng(std::string_view file, int64_t channels, DType dtype)
   DType stored = dtype == DType::UInt16 && reader.bits > 8 ? DType::UInt16 : DType::UInt8;
   auto rowSize = static_cast<size_t>(width * channels) * dtypeSize(stored);
   if (png_get_rowbytes(reader.png, reader.info) != rowSize)
-    return Unexpected(invalidArgument("the PNG file can't be read as ", channels, " channels"));
+    return Unexpected(
+        invalidArgument("the PNG file cannot be decoded with ", channels, " channels"));
   Expected<Tensor> image = Tensor::make(stored, {height, width, channels});
   if (!image)
     return image;

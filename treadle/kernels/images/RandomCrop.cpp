@@ -24,8 +24,9 @@ template <typename T> struct RandomCrop {
     Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, dtypeOf<T>, {height, width, channels}));
     int64_t freeRows = image.dim(0) - height, freeColumns = image.dim(1) - width;
     if (freeRows < 0 || freeColumns < 0)
-      return ctx.fail(failedPrecondition("size is ", height, " by ", width, ", but the image only ",
-                                         image.dim(0), " by ", image.dim(1)));
+      return ctx.fail(failedPrecondition("size is ", height, " by ", width,
+                                         ", but the image is only ", image.dim(0), " by ",
+                                         image.dim(1)));
     RandomDraws draws(ctx.state<NodeStream>().reserve(ctx, RandomDraws::blocksFor(2)));
     auto draw = [&](int64_t free) {
       return free ? draws.bits() % (static_cast<uint64_t>(free) + 1) : 0;
@@ -152,8 +153,8 @@ Expected<Scene> readScene(OpContext &ctx, const Sampling &how) {
                              at(box[3], scene.width), at(box[2], scene.height)});
   }
   if (scene.objects.empty() && !how.usesImage)
-    return Unexpected(invalidArgument("there are no bounding_boxes; set "
-                                      "use_image_if_no_bounding_boxes if that may be"));
+    return Unexpected(invalidArgument(
+        "bounding_boxes is empty; set use_image_if_no_bounding_boxes to allow that"));
   if (scene.objects.empty())
     scene.objects.push_back({0, 0, scene.width, scene.height});
   return scene;
@@ -216,9 +217,9 @@ template <bool isStateless> Expected<BoundKernel> bindSampling(const BindContext
                node.attrs.getOr("use_image_if_no_bounding_boxes", false),
                std::nullopt};
   if (areas[0] > 1 || areas[1] > 1 || how.attempts <= 0)
-    return Unexpected(invalidArgument("attributes 'area_range' and 'max_attempts' must be at most "
-                                      "1 and positive, but are [",
-                                      areas[0], ",", areas[1], "] and ", how.attempts));
+    return Unexpected(invalidArgument(
+        "attribute 'area_range' must be at most 1 and 'max_attempts' positive, but they are [",
+        areas[0], ",", areas[1], "] and ", how.attempts));
   if (!isStateless)
     how.stream.emplace(NodeStream::of(node));
   return withState(

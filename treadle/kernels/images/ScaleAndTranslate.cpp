@@ -185,7 +185,8 @@ void runGrad(OpContext &ctx) {
     return;
   if (out->batch != in->batch || out->channels != in->channels || !in->height || !in->width)
     return ctx.fail(invalidArgument("the gradient has shape ", dimsText(out->dims()),
-                                    ", which is none of images of shape ", dimsText(in->dims())));
+                                    ", which does not match images of shape ",
+                                    dimsText(in->dims())));
   Placement p;
   Tensor *sums = ctx.allocateOutput(0, DType::Float32, in->dims());
   if (!sums || !place(ctx, *in, *out, p))
@@ -208,10 +209,9 @@ template <KernelFn fn> Expected<BoundKernel> bindTranslate(const BindContext &no
   const Filter *filter =
       std::ranges::find_if(filters, [&](const Filter &f) { return f.name == name; });
   if (filter == std::end(filters))
-    return Unexpected(invalidArgument("kernel_type '", name,
-                                      "' is unknown; it is one of lanczos1, "
-                                      "lanczos3, lanczos5, gaussian, box, triangle, keyscubic and "
-                                      "mitchellcubic"));
+    return Unexpected(invalidArgument("kernel_type is '", name,
+                                      "', expected lanczos1, lanczos3, lanczos5, gaussian, box, "
+                                      "triangle, keyscubic or mitchellcubic"));
   if (!visitType(node.inputTypes[0], RealTypes(), []<typename T>() {}))
     return unsupportedDType(node, node.inputTypes[0]);
   return boundWith(fn, TranslateState{filter, node.attrs.getOr("antialias", true)});

@@ -10,8 +10,7 @@ namespace treadle {
 namespace {
 
 Unexpected unreadable(std::string_view file) {
-  return Unexpected(
-      invalidArgument("the WebP file of ", file.size(), " bytes can't be read: it is malformed"));
+  return Unexpected(invalidArgument("the WebP file of ", file.size(), " bytes is malformed"));
 }
 
 const uint8_t *bytesOf(std::string_view file) {
@@ -23,9 +22,9 @@ Expected<Tensor> makeFrames(std::string_view file, int64_t count, int64_t height
                             int64_t channels) {
   if (!mayHold(file, height * width * channels) ||
       !mayHold(file, count * height * width * channels))
-    return Unexpected(invalidArgument("the WebP file of ", file.size(), " bytes has ", count,
-                                      " frames of ", height, " by ", width,
-                                      " pixels, implausibly many"));
+    return Unexpected(invalidArgument("the WebP file of ", file.size(),
+                                      " bytes has an implausible size: ", count, " frames of ",
+                                      height, " by ", width, " pixels"));
   return Tensor::make(DType::UInt8, {count, height, width, channels});
 }
 
@@ -78,7 +77,7 @@ Expected<Tensor> decodeWebp(std::string_view file, int64_t channels, bool onlyFi
   int64_t own = features.has_alpha ? 4 : 3;
   if (channels && channels != own)
     return Unexpected(invalidArgument("the WebP file has ", own, " channels, but ", channels,
-                                      " are asked for; expected 0 or ", own));
+                                      " are requested; expected 0 or ", own));
   if (!features.has_animation)
     return decodeStill(file, features, own);
   if (channels == 3)

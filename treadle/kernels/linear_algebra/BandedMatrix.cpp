@@ -12,7 +12,7 @@ bool checkRows(OpContext &ctx, const Matrices &bands, const Matrices &rhs) {
   if (bands.columns == rhs.rows)
     return true;
   ctx.fail(invalidArgument("diagonals of ", bands.columns,
-                           " elements don't go with right-hand sides of ", rhs.rows, " rows"));
+                           " elements do not match right-hand sides of ", rhs.rows, " rows"));
   return false;
 }
 
@@ -101,7 +101,7 @@ template <typename T> struct TridiagonalSolveKernel {
 
 Expected<BoundKernel> bindTridiagonalSolve(const BindContext &node) {
   if (node.attrs.getOr<bool>("perturb_singular", false))
-    return Unexpected(unimplemented("op '", node.op, "' with perturb_singular"));
+    return Unexpected(unimplemented("op '", node.op, "' does not support perturb_singular"));
   return bindByType<TridiagonalSolveKernel, MatrixTypes>(node).map([&](BoundKernel bound) {
     return boundWith(bound.fn, node.attrs.getOr<bool>("partial_pivoting", true));
   });
@@ -194,7 +194,7 @@ template <typename T> struct BandedSolveKernel {
                                       dimsText(in.dims()), " and ", dimsText(right.dims())));
     BroadcastPlan<2> plan;
     if (!planBroadcast<2>({m.batchDims, rhs.batchDims}, plan))
-      return ctx.fail(invalidArgument("batch dimensions don't go together: ", dimsText(in.dims()),
+      return ctx.fail(invalidArgument("batch dimensions do not broadcast: ", dimsText(in.dims()),
                                       " and ", dimsText(right.dims())));
     Matrices result = rhs;
     result.batchDims.assign(plan.dims, plan.dims + plan.rank);

@@ -234,8 +234,8 @@ TYPED_TEST(LargeMatrix, NanIsNanOrAnError) {
   EXPECT_FALSE(std::isnan(std::abs(svd[0].template data<T>()[139])));
   EXPECT_TRUE(std::isnan(std::abs(svd[0].template data<T>()[140])));
   EXPECT_EQ(errorOf("SelfAdjointEigV2", {in}, {dtypeOf<T>, dtypeOf<T>}),
-            "InvalidArgumentError: the eigenvalues of matrix 1 were not found; is everything in it "
-            "finite?");
+            "InvalidArgumentError: the eigenvalue algorithm did not converge for matrix 1; are all "
+            "its elements finite?");
   EXPECT_EQ(errorClassOf("Eig", {in}, {dtypeOf<C>, dtypeOf<C>}), "InvalidArgumentError");
 }
 

@@ -94,8 +94,8 @@ TREADLE_FOR(Complex128)
 namespace {
 
 Error notFound(int64_t i) {
-  return invalidArgument("the eigenvalues of matrix ", i,
-                         " were not found; is everything in it finite?");
+  return invalidArgument("the eigenvalue algorithm did not converge for matrix ", i,
+                         "; are all its elements finite?");
 }
 
 struct EigenState {

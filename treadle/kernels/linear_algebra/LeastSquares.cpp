@@ -38,8 +38,8 @@ template <typename T> struct SolveLsKernel {
     if (!m.read(ctx, in) || !rhs.read(ctx, right))
       return;
     if (m.rows != rhs.rows || m.batchDims != rhs.batchDims)
-      return ctx.fail(invalidArgument("the matrices of shape ", dimsText(in.dims()),
-                                      " don't go with right-hand sides of shape ",
+      return ctx.fail(invalidArgument("matrices of shape ", dimsText(in.dims()),
+                                      " do not match right-hand sides of shape ",
                                       dimsText(right.dims())));
     if (!ctx.input(2).isScalar())
       return ctx.fail(invalidArgument("l2_regularizer must be a scalar, but has shape ",

@@ -193,8 +193,8 @@ template <typename T> struct LogDeterminantKernel {
 bool checkRightHandSide(OpContext &ctx, const Matrices &matrix, const Matrices &rhs) {
   if (matrix.rows == rhs.rows)
     return true;
-  ctx.fail(invalidArgument("a matrix of ", matrix.rows, " rows can't be solved for ", rhs.rows,
-                           " rows on the right"));
+  ctx.fail(invalidArgument("the matrix has ", matrix.rows, " rows, but the right-hand side has ",
+                           rhs.rows));
   return false;
 }
 
@@ -247,7 +247,7 @@ template <typename T> struct TriangularSolveKernel {
       return;
     BroadcastPlan<2> plan;
     if (!planBroadcast<2>({m.batchDims, rhs.batchDims}, plan))
-      return ctx.fail(invalidArgument("batch dimensions don't go together: ", dimsText(in.dims()),
+      return ctx.fail(invalidArgument("batch dimensions do not broadcast: ", dimsText(in.dims()),
                                       " and ", dimsText(right.dims())));
     Matrices result = rhs;
     result.batchDims.assign(plan.dims, plan.dims + plan.rank);

@@ -73,12 +73,12 @@ Expected<void> readRange(OpContext &ctx, int i, Diagonals &ds) {
     return {};
   const Tensor &k = ctx.input(i);
   if (k.rank() > 1 || k.count() < 1 || k.count() > 2)
-    return Unexpected(
-        invalidArgument("k is ", tensorTypeText(k), ", expected a scalar or one or two elements"));
+    return Unexpected(invalidArgument("k is ", tensorTypeText(k),
+                                      ", expected a scalar or a vector of one or two elements"));
   ds.lower = indexAt(k, 0);
   ds.upper = indexAt(k, k.count() - 1);
   if (ds.lower > ds.upper)
-    return Unexpected(invalidArgument("k names diagonals from ", ds.lower, " to ", ds.upper,
+    return Unexpected(invalidArgument("k selects diagonals from ", ds.lower, " to ", ds.upper,
                                       ", expected the lower one first"));
   return {};
 }
@@ -99,7 +99,7 @@ Expected<Diagonals> diagonalsOf(OpContext &ctx, const Tensor &in, int k) {
   auto isInside = [&](int64_t d) { return d == 0 || (d > -ds.rows && d < ds.cols); };
   if (!isInside(ds.lower) || !isInside(ds.upper))
     return Unexpected(invalidArgument(
-        "k names diagonals from ", ds.lower, " to ", ds.upper, ", but matrices of ", ds.rows,
+        "k selects diagonals from ", ds.lower, " to ", ds.upper, ", but matrices of ", ds.rows,
         " rows and ", ds.cols, " columns have those from ", 1 - ds.rows, " to ", ds.cols - 1));
   ds.setLongest();
   return ds;

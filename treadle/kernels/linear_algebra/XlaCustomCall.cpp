@@ -120,7 +120,7 @@ bool checkZeros(OpContext &ctx, const Routine &routine) {
     const Tensor in = ctx.input(static_cast<int>(k));
     if (std::ranges::all_of(in.values<int32_t>(), [](int32_t value) { return value == 0; }))
       continue;
-    ctx.fail(unimplemented(routine.name, ": operand ", k, " isn't 0"));
+    ctx.fail(unimplemented(routine.name, ": operand ", k, " must be 0"));
     return false;
   }
   return true;
@@ -141,7 +141,7 @@ template <typename W> void runCall(OpContext &ctx) {
     bool isWhole = s.routine->operands[k] == 'p';
     if (rank < 0 || own != batch || in.dtype() != (isWhole ? DType::Int32 : first.dtype()))
       return ctx.fail(invalidArgument(s.routine->name, ": operand ", k, " is ", tensorTypeText(in),
-                                      ", which doesn't go with ", tensorTypeText(first)));
+                                      ", which does not match ", tensorTypeText(first)));
   }
   if (!checkSizes(ctx, s) || !checkZeros(ctx, *s.routine))
     return;
@@ -232,7 +232,7 @@ Expected<BoundKernel> bindCustomCall(const BindContext &node) {
       target && (target->type == DType::Complex64 || target->type == DType::Complex128);
   const Routine *routine = target ? findRoutine(target->routine, isComplex) : nullptr;
   if (!routine || std::ranges::find(numberTypes, target->type) == std::end(numberTypes))
-    return Unexpected(unimplemented("the custom call '", name, "' is not known"));
+    return Unexpected(unimplemented("custom call '", name, "' is not supported"));
   CallState state{routine,
                   isComplex,
                   parseOptions(node.attrs.getOr<std::string>("backend_config", "")),
@@ -249,8 +249,8 @@ Expected<BoundKernel> bindCustomCall(const BindContext &node) {
 
 /// Binds the first version of the op, which LAPACK's routines don't use.
 Expected<BoundKernel> bindFirstForm(const BindContext &node) {
-  return Unexpected(unimplemented(
-      "the custom call '", node.attrs.getOr("target_name", std::string()), "' is not known"));
+  return Unexpected(unimplemented("custom call '", node.attrs.getOr("target_name", std::string()),
+                                  "' is not supported"));
 }
 
 const KernelEntry table[] = {

@@ -290,11 +290,11 @@ void runApart(OpContext &ctx, const AttentionState &state) {
 }
 
 void failShapes(OpContext &ctx) {
-  ctx.fail(invalidArgument("query, key and value must be [..., queries, width], [..., keys, width] "
-                           "and [..., keys, any], and a mask one that the scores can add, but they "
-                           "have shapes ",
-                           dimsText(ctx.input(0).dims()), ", ", dimsText(ctx.input(1).dims()),
-                           " and ", dimsText(ctx.input(2).dims())));
+  ctx.fail(invalidArgument(
+      "query, key and value must be [..., queries, width], [..., keys, width] and [..., keys, "
+      "any], and a mask must broadcast to the scores, but they have shapes ",
+      dimsText(ctx.input(0).dims()), ", ", dimsText(ctx.input(1).dims()), " and ",
+      dimsText(ctx.input(2).dims())));
 }
 
 void runAttention(OpContext &ctx) {
@@ -392,8 +392,7 @@ bool checkFlow(OpContext &ctx, const Shape &shape) {
       std::ranges::equal(logSums.dims(), Dims(dims).first(dims.size() - 1)))
     return true;
   ctx.fail(invalidArgument("output and gradient must have shape ", dimsText(dims),
-                           " and the logarithms of sums one number a row of these, but they have "
-                           "shapes ",
+                           " and the logarithms of sums one number per row, but they have shapes ",
                            dimsText(out.dims()), ", ", dimsText(grad.dims()), " and ",
                            dimsText(logSums.dims())));
   return false;

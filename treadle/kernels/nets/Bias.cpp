@@ -57,7 +57,7 @@ template <typename T> struct BiasAddKernel {
       return;
     if (bias.rank() != 1 || bias.dim(0) != c.channels)
       return ctx.fail(invalidArgument("bias must be a vector of ", c.channels,
-                                      " elements, one a channel of ", dimsText(value.dims()),
+                                      " elements, one per channel of ", dimsText(value.dims()),
                                       ", but has shape ", dimsText(bias.dims())));
     const T *x = value.data<T>();
     Tensor *out = ctx.reuseInputOrAllocate(0, 0, value.dtype(), value.dims());

@@ -65,8 +65,8 @@ Expected<Labels> withBlanks(const Labels &labels, const LossOptions &options, in
       continue;
     }
     if (hasEnded)
-      return Unexpected(invalidArgument("label ", labels[i], " follows a blank, which ends the ",
-                                        "labels of a row"));
+      return Unexpected(
+          invalidArgument("label ", labels[i], " follows a blank, which ends the labels of a row"));
     out.push_back(blank);
     out.push_back(labels[i]);
   }
@@ -240,8 +240,7 @@ template <typename T> struct CtcLoss {
     if (!options.ignoresLonger && std::ssize(labels) > steps)
       return Unexpected(
           invalidArgument("row ", b, " of the batch has ", labels.size(), " labels for ", steps,
-                          " steps; set "
-                          "ignore_longer_outputs_than_inputs to pass over such rows"));
+                          " steps; set ignore_longer_outputs_than_inputs to skip such rows"));
     return withBlanks(labels, options, classes);
   }
 };

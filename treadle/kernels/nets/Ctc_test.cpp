@@ -49,7 +49,7 @@ TEST(CtcLoss, TooManyLabelsAreAnErrorUnlessIgnored) {
   std::vector<DType> types = {DType::Float32, DType::Float32};
   EXPECT_EQ(errorOf("CTCLoss", inputs, types),
             "InvalidArgumentError: row 0 of the batch has 2 labels for 1 steps; set "
-            "ignore_longer_outputs_than_inputs to pass over such rows");
+            "ignore_longer_outputs_than_inputs to skip such rows");
   EXPECT_EQ(
       values<float>(
           runAll("CTCLoss", inputs, types, with("ignore_longer_outputs_than_inputs", true)).at(0)),

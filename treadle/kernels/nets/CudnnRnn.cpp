@@ -64,12 +64,14 @@ Expected<RnnLayout> makeLayout(const RnnKind &kind, int64_t layers, int64_t unit
   constexpr int64_t mostLayers = 4096, mostUnits = int64_t{1} << 20;
   if (layers < 1 || layers > mostLayers || units < 1 || units > mostUnits || inputSize < 1 ||
       inputSize > mostUnits)
-    return Unexpected(invalidArgument("a net of ", layers, " layers, ", units,
-                                      " units and an input size of ", inputSize));
+    return Unexpected(invalidArgument("the network has ", layers, " layers, ", units,
+                                      " units and an input size of ", inputSize, ", expected 1 to ",
+                                      mostLayers, " layers and sizes of 1 to ", mostUnits));
   RnnLayout layout{kind, layers, units, inputSize};
   if (kind.inputMode == "skip_input" && inputSize != units)
-    return Unexpected(invalidArgument("an input of size ", inputSize, " can't be the gates' of ",
-                                      units, " units, as skip_input has it"));
+    return Unexpected(invalidArgument("the input size is ", inputSize,
+                                      ", but input_mode skip_input needs that of the ", units,
+                                      " units"));
   return layout;
 }
 
@@ -214,7 +216,7 @@ Expected<RnnInputs> readInputs(OpContext &ctx, const RnnState &s) {
   int64_t parts = in.state.dim(0), batch = in.x.dim(1);
   if (parts % s.kind.directions || in.state.dim(1) != batch)
     return Unexpected(invalidArgument("input is ", tensorTypeText(ctx.input(0)), " and input_h ",
-                                      tensorTypeText(ctx.input(1)), ", which don't go together"));
+                                      tensorTypeText(ctx.input(1)), ", which do not match"));
   in.layout =
       TREADLE_TRY(makeLayout(s.kind, parts / s.kind.directions, in.state.dim(2), in.x.dim(2)));
   if (s.kind.cell == Cell::Lstm) {
@@ -280,7 +282,7 @@ Expected<RnnKind> readKind(const BindContext &node) {
   bool isBoth = node.attrs.getOr("direction", std::string()) == "bidirectional";
   kind.directions = isBoth ? 2 : 1;
   if (node.attrs.getOr<int64_t>("num_proj", 0))
-    return Unexpected(unimplemented("op '", node.op, "' with num_proj"));
+    return Unexpected(unimplemented("op '", node.op, "' does not support num_proj"));
   return kind;
 }
 
@@ -289,7 +291,7 @@ template <bool hasLengths> Expected<BoundKernel> bindRnn(const BindContext &node
   s.kind.hasLengths = hasLengths;
   s.kind.isTimeMajor = node.attrs.getOr("time_major", true);
   if (node.attrs.getOr("is_training", true) && node.attrs.getOr("dropout", 0.0f) != 0)
-    return Unexpected(unimplemented("op '", node.op, "' in training with dropout"));
+    return Unexpected(unimplemented("op '", node.op, "' does not support training with dropout"));
   if (s.dtype == DType::Float64)
     s.computed = s.dtype;
   else if (s.dtype != DType::Float32 && s.dtype != DType::Float16 && s.dtype != DType::BFloat16)
@@ -352,10 +354,10 @@ std::optional<std::vector<Piece>> checkedPieces(OpContext &ctx, int count) {
     return std::nullopt;
   std::vector<Piece> pieces = piecesOf(*layout);
   if (layout->skipsInput())
-    ctx.fail(unimplemented("canonical parameters of a net without input weights"));
+    ctx.fail(unimplemented("input_mode skip_input has no canonical parameters"));
   else if (std::ssize(pieces) != count)
-    ctx.fail(invalidArgument("the net has ", pieces.size(), " weights and biases, but the node ",
-                             count));
+    ctx.fail(invalidArgument("the network has ", pieces.size(),
+                             " weights and biases, but the node ", count));
   return ctx.hasFailed() ? std::nullopt : std::optional(std::move(pieces));
 }
 

@@ -125,7 +125,7 @@ std::optional<Shape> readShape(OpContext &ctx) {
   for (int i = 1; i < 3; ++i)
     if (ctx.input(i).rank() != 1 || ctx.input(i).dim(0) != s.channels) {
       ctx.fail(invalidArgument("input ", i, " must be a vector of ", s.channels,
-                               " elements, one a channel of ", dimsText(x.dims()),
+                               " elements, one per channel of ", dimsText(x.dims()),
                                ", but has shape ", dimsText(ctx.input(i).dims())));
       return std::nullopt;
     }

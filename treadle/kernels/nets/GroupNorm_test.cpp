@@ -82,8 +82,9 @@ TEST(GroupNorm, WhatDoesNotFit) {
   EXPECT_EQ(errorOf(2, {0, 3, 4}, 4), "");
   EXPECT_EQ(errorOf(2, {1, 0, 4}, 4), "");
   EXPECT_EQ(errorOf(3, {1, 2, 4}, 4), "4 channels can't be divided into 3 groups");
-  EXPECT_EQ(errorOf(2, {1, 2, 4}, 3),
-            "input 1 must be a vector of 4 elements, one a channel of [1,2,4], but has shape [3]");
+  EXPECT_EQ(
+      errorOf(2, {1, 2, 4}, 3),
+      "input 1 must be a vector of 4 elements, one per channel of [1,2,4], but has shape [3]");
   EXPECT_EQ(errorOf(0, {1, 2, 4}, 4), "attribute 'groups' is 0, expected 1 or more");
 }
 

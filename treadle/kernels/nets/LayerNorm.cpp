@@ -79,7 +79,7 @@ void runLayerNorm(OpContext &ctx) {
   for (int i = 1; i < 3; ++i)
     if (ctx.input(i).rank() != 1 || ctx.input(i).dim(0) != n)
       return ctx.fail(invalidArgument("input ", i, " must be a vector of ", n,
-                                      " elements, one a column of ", dimsText(in.dims()),
+                                      " elements, one per column of ", dimsText(in.dims()),
                                       ", but has shape ", dimsText(ctx.input(i).dims())));
   normaliseRows(ctx, n, {scale.data<float>(), 1}, {offset.data<float>(), 1}, ctx.state<float>());
 }
@@ -158,7 +158,7 @@ Expected<BoundKernel> bindNorm(const BindContext &node) {
                      node.attrs.getOr<int64_t>("num_offsets", 0) > 0};
   size_t wanted = 1 + static_cast<size_t>(state.hasScale) + static_cast<size_t>(state.hasOffset);
   if (node.inputTypes.size() != wanted)
-    return Unexpected(invalidArgument("op '", node.op, "' takes one scale and one offset at most"));
+    return Unexpected(invalidArgument("op '", node.op, "' takes at most one scale and one offset"));
   return boundWith(runNorm, state);
 }
 

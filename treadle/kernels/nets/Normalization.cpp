@@ -157,7 +157,7 @@ bool checkChannels(OpContext &ctx, int i, int64_t channels) {
   if (t.rank() == 1 && t.dim(0) == channels)
     return true;
   ctx.fail(invalidArgument("input ", i, " must be a vector of ", channels,
-                           " elements, one a channel, but has shape ", dimsText(t.dims())));
+                           " elements, one per channel, but has shape ", dimsText(t.dims())));
   return false;
 }
 
@@ -326,8 +326,8 @@ Expected<BoundKernel> bindBatchNormEx(const BindContext &node) {
   std::optional<Activation> activation = findActivation(mode);
   int64_t summands = node.attrs.getOr<int64_t>("num_side_inputs", 0);
   if (!activation || summands < 0 || summands > 1)
-    return Unexpected(unimplemented("op '", node.op, "' with activation_mode '", mode, "' and ",
-                                    summands, " side inputs"));
+    return Unexpected(unimplemented("op '", node.op, "' does not support activation_mode '", mode,
+                                    "' with ", summands, " side inputs"));
   if (!bound)
     return bound;
   BatchNormState s = *static_cast<const BatchNormState *>(bound->state.get());

@@ -109,11 +109,11 @@ Expected<BoundKernel> bindBatches(const BindContext &node) {
   Names ops = node.attrs.getOr("fused_ops", Names());
   for (const std::string &step : ops)
     if (step != "Mul" && step != "Add")
-      return Unexpected(
-          unimplemented("op '", node.op, "' with ", step, " in fused_ops; known are Mul and Add"));
+      return Unexpected(unimplemented("op '", node.op, "' does not support ", step,
+                                      " in fused_ops; supported are Mul and Add"));
   if (node.inputTypes.size() != 2 + ops.size())
     return Unexpected(invalidArgument("has ", node.inputTypes.size(),
-                                      " inputs, but its fused_ops ask for ", 2 + ops.size()));
+                                      " inputs, but its fused_ops need ", 2 + ops.size()));
   return bindFloats<multiplyBatches>(node);
 }
 
@@ -139,7 +139,7 @@ Tensor normaliseInstances(OpContext &ctx, Steps &steps, const AttrMap &attrs) {
   auto axes = attrs.getOr("reduction_axes", std::vector<int64_t>());
   if (x.rank() < 3 || static_cast<int>(axes.size()) != x.rank() - 2) {
     ctx.fail(invalidArgument("reduction_axes has ", axes.size(),
-                             " axes, expected those of the positions of ", dimsText(x.dims())));
+                             " axes, expected the spatial ones of ", dimsText(x.dims())));
     return {};
   }
   auto over = ctx.check(Tensor::make(DType::Int64, {static_cast<int64_t>(axes.size())}));
@@ -164,8 +164,8 @@ Tensor normaliseInstances(OpContext &ctx, Steps &steps, const AttrMap &attrs) {
 Expected<BoundKernel> bindInstances(const BindContext &node) {
   for (const std::string &step : node.attrs.getOr("fused_ops", Names()))
     if (step != "Relu" && step != "LeakyRelu")
-      return Unexpected(unimplemented("op '", node.op, "' with ", step,
-                                      " in fused_ops; known are Relu and LeakyRelu"));
+      return Unexpected(unimplemented("op '", node.op, "' does not support ", step,
+                                      " in fused_ops; supported are Relu and LeakyRelu"));
   return bindFloats<normaliseInstances>(node);
 }
 

@@ -32,7 +32,8 @@ OptimizerVariables::OptimizerVariables(OpContext &ctx, int count, DType dtype) {
       tensors[i] = writers[i]->writable(ctx);
     else
       ctx.fail(invalidArgument("variable '", writers[i]->get().name, "' is ", tensorTypeText(value),
-                               ", expected ", dtypeName(dtype), dimsText(dims), " as the others"));
+                               ", expected ", dtypeName(dtype), dimsText(dims),
+                               " like the others"));
   }
   isGood = !ctx.hasFailed();
 }
@@ -44,8 +45,8 @@ static bool checkRows(OpContext &ctx, const Tensor &gradient, const Tensor &rows
                    std::ranges::equal(gradient.dims().subspan(1), variable.dims().subspan(1));
   if (!isRowwise) {
     ctx.fail(invalidArgument("the gradient is ", tensorTypeText(gradient), " for the rows ",
-                             tensorTypeText(rows), ", expected a row for each of some rows of ",
-                             tensorTypeText(variable)));
+                             tensorTypeText(rows), ", expected one row of ",
+                             tensorTypeText(variable), " for each of them"));
     return false;
   }
   for (int64_t i = 0; i < rows.count(); ++i)

@@ -126,8 +126,8 @@ template <typename T> struct CrossEntropyKernel {
 template <typename T> struct SparseCrossEntropyKernel {
   static bool check(OpContext &ctx, const Tensor &logits, const Tensor &labels) {
     if (logits.rank() != 2 || labels.rank() != 1 || logits.dim(0) != labels.dim(0)) {
-      ctx.fail(invalidArgument("logits must be a matrix and labels a vector with an element a row, "
-                               "but they have shapes ",
+      ctx.fail(invalidArgument("logits must be a matrix and labels a vector with one element per "
+                               "row, but they have shapes ",
                                dimsText(logits.dims()), " and ", dimsText(labels.dims())));
       return false;
     }

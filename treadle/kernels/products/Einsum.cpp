@@ -37,12 +37,12 @@ Expected<std::string> parseLabels(std::string_view text) {
     } else if (isLetter(text[i])) {
       labels += text[i];
     } else {
-      return Unexpected(
-          invalidArgument("'", text, "' holds '", text[i], "', but labels are letters or '...'"));
+      return Unexpected(invalidArgument("'", text, "' contains '", text[i],
+                                        "', but labels are letters or '...'"));
     }
   }
   if (std::ranges::count(labels, ellipsis) > 1)
-    return Unexpected(invalidArgument("'", text, "' holds more than one ellipsis"));
+    return Unexpected(invalidArgument("'", text, "' contains more than one ellipsis"));
   return labels;
 }
 
@@ -50,7 +50,7 @@ Expected<EinsumState> parseEquation(std::string_view equation) {
   EinsumState s;
   size_t arrow = equation.find("->");
   if (arrow == std::string_view::npos || equation.find("->", arrow + 2) != std::string_view::npos)
-    return Unexpected(invalidArgument("equation '", equation, "' must hold '->' once"));
+    return Unexpected(invalidArgument("equation '", equation, "' must contain '->' exactly once"));
   for (std::string_view rest = equation.substr(0, arrow);;) {
     size_t comma = rest.find(',');
     std::string labels = TREADLE_TRY(parseLabels(rest.substr(0, comma)));
@@ -63,7 +63,7 @@ Expected<EinsumState> parseEquation(std::string_view equation) {
   s.output = output;
   if (s.inputs.size() > 2)
     return Unexpected(invalidArgument("equation '", equation, "' has ", s.inputs.size(),
-                                      " operands, but 1 or 2 are expected"));
+                                      " operands, expected 1 or 2"));
   return s;
 }
 
@@ -224,8 +224,8 @@ bool join(const std::vector<int64_t> (&dims)[2], std::string (&labels)[2], char 
 Expected<EinsumState> labelled(const DotState &s, const Tensor &a, const Tensor &b) {
   constexpr char first = 'A';
   if (a.rank() + b.rank() > 'z' - first)
-    return Unexpected(
-        unimplemented("a product of ", tensorTypeText(a), " and ", tensorTypeText(b)));
+    return Unexpected(unimplemented("the product of ", tensorTypeText(a), " and ",
+                                    tensorTypeText(b), " has too many dimensions"));
   std::string labels[2] = {std::string(static_cast<size_t>(a.rank()), 0),
                            std::string(static_cast<size_t>(b.rank()), 0)};
   EinsumState product = s.product;
@@ -234,7 +234,7 @@ Expected<EinsumState> labelled(const DotState &s, const Tensor &a, const Tensor 
   for (char label = first; label < next; ++label)
     product.output += label;
   if (!isGood || !join(s.numbers.summed, labels, next))
-    return Unexpected(invalidArgument("dimension_numbers don't go with operands of shapes ",
+    return Unexpected(invalidArgument("dimension_numbers do not match operands of shapes ",
                                       dimsText(a.dims()), " and ", dimsText(b.dims())));
   for (std::string &side : labels)
     for (char &label : side)
@@ -271,7 +271,8 @@ Expected<BoundKernel> bindDot(const BindContext &node) {
                                     &s.numbers.batch[1]};
   std::string bytes = node.attrs.getOr("dimension_numbers", std::string());
   if (!readDimensionNumbers(bytes, fields))
-    return Unexpected(invalidArgument("dimension_numbers is no message DotDimensionNumbers"));
+    return Unexpected(
+        invalidArgument("attribute 'dimension_numbers' does not parse as DotDimensionNumbers"));
   s.product.multiply = findMultiply(s.computed, s.computed, s.computed);
   if (!s.product.multiply)
     return unsupportedDType(node, out);

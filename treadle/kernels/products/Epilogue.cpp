@@ -153,9 +153,9 @@ Error unknownSequence(const BindContext &node, const std::vector<std::string> &o
   std::string list;
   for (const std::string &op : ops)
     list += (list.empty() ? "" : ", ") + op;
-  return unimplemented("op '", node.op, "' with fused_ops = [", list,
-                       "]; known are BiasAdd or FusedBatchNorm, then Mul and Add, then an "
-                       "activation");
+  return unimplemented(
+      "op '", node.op, "' does not support fused_ops = [", list,
+      "]; supported are BiasAdd or FusedBatchNorm, then Mul and Add, then an activation");
 }
 
 } // namespace
@@ -260,7 +260,7 @@ bool Epilogue::readStep(OpContext &ctx, EpilogueSpec::Step step, int &input,
     for (int i = first; i < input; ++i)
       if (const Tensor &t = ctx.input(i); t.rank() != 1 || t.count() != channels) {
         ctx.fail(invalidArgument("input ", i, " must be a vector of ", channels,
-                                 " elements, one a channel, but has shape ", dimsText(t.dims())));
+                                 " elements, one per channel, but has shape ", dimsText(t.dims())));
         return false;
       }
     if (step == BatchNorm)
@@ -291,8 +291,7 @@ std::optional<Epilogue> Epilogue::of(OpContext &ctx, const EpilogueSpec &spec, i
   out.activation = spec.activation;
   int wanted = first + spec.numArguments();
   if (ctx.numInputs() < wanted) {
-    ctx.fail(
-        invalidArgument("has ", ctx.numInputs(), " inputs, but its fused_ops ask for ", wanted));
+    ctx.fail(invalidArgument("has ", ctx.numInputs(), " inputs, but its fused_ops need ", wanted));
     return std::nullopt;
   }
   for (int i = first; i < wanted; ++i)
@@ -306,7 +305,7 @@ std::optional<Epilogue> Epilogue::of(OpContext &ctx, const EpilogueSpec &spec, i
     if (!out.readStep(ctx, step, input, target))
       return std::nullopt;
   if (!out.late.empty() && !target.channelsLast) {
-    ctx.fail(invalidArgument("a summand must have the shape of the result, ", dimsText(target.dims),
+    ctx.fail(invalidArgument("an addend must have the shape of the result, ", dimsText(target.dims),
                              ", but one has ", dimsText(out.late.front().argument.dims())));
     return std::nullopt;
   }

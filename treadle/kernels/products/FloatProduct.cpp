@@ -93,7 +93,7 @@ void multiplyFloats(OpContext &ctx, const Product &p, const float *a, const floa
   if (p.m <= fewRows && p.n >= threads * columnsOfBlock)
     return multiplyByBlocks(ctx, p, left, right, out);
   if (!multiply(ctx, p.m, p.n, p.k, left, right, out))
-    ctx.fail(resourceExhausted("there is no memory for a copy of a matrix of ", p.k, " x ", p.n,
+    ctx.fail(resourceExhausted("out of memory for a packed copy of a matrix of ", p.k, " x ", p.n,
                                " numbers"));
 }
 

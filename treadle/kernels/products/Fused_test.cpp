@@ -146,7 +146,7 @@ TEST(FusedScale, IsWhatItsPartsAre) {
           run1("_FusedScale", {x, factor, offset}, DType::Float32, fused({"Mul", "Add", "Relu"})),
           run1("Relu", {run1("AddV2", {run1("Mul", {x, factor}), offset})}), 1e-6);
     }
-  EXPECT_NE(errorOf("_FusedScale", {x}, {DType::Float32}, fused({"Mul"})).find("ask for 2"),
+  EXPECT_NE(errorOf("_FusedScale", {x}, {DType::Float32}, fused({"Mul"})).find("need 2"),
             std::string::npos);
 }
 
@@ -222,19 +222,20 @@ TEST(LayerNorm, RowsByThemselves) {
       run1("_MklLayerNorm", {x, vec<float>({1, 2}), vec<float>({0, 5})}, DType::Float32, attrs),
       {-1, 7, -1, 7}, 1e-6);
   EXPECT_EQ(errorOf("_MklLayerNorm", {x, vec<float>({1}), vec<float>({0, 5})}),
-            "InvalidArgumentError: input 1 must be a vector of 2 elements, one a column of "
+            "InvalidArgumentError: input 1 must be a vector of 2 elements, one per column of "
             "[2,1,2], but has shape [1]");
 }
 
 TEST(FusedOps, ErrorsNameWhatIsExpected) {
-  EXPECT_EQ(errorOf("_FusedMatMul", {left, right, vec<float>({1})}, {}, fused({"BiasAdd"})),
-            "InvalidArgumentError: input 2 must be a vector of 70 elements, one a channel, but has "
-            "shape [1]");
+  EXPECT_EQ(
+      errorOf("_FusedMatMul", {left, right, vec<float>({1})}, {}, fused({"BiasAdd"})),
+      "InvalidArgumentError: input 2 must be a vector of 70 elements, one per channel, but has "
+      "shape [1]");
   EXPECT_EQ(errorOf("_FusedMatMul", {left, right, bias}, {}, fused({"Relu", "BiasAdd"})),
-            "UnimplementedError: op '_FusedMatMul' with fused_ops = [Relu, BiasAdd]; known are "
-            "BiasAdd or FusedBatchNorm, then Mul and Add, then an activation");
+            "UnimplementedError: op '_FusedMatMul' does not support fused_ops = [Relu, BiasAdd]; "
+            "supported are BiasAdd or FusedBatchNorm, then Mul and Add, then an activation");
   EXPECT_EQ(errorOf("_FusedMatMul", {left, right}, {}, fused({"BiasAdd"})),
-            "InvalidArgumentError: has 2 inputs, but its fused_ops ask for 3");
+            "InvalidArgumentError: has 2 inputs, but its fused_ops need 3");
 }
 
 } // namespace

@@ -84,7 +84,7 @@ bool Finish::readFilterRange(int64_t channels) {
   const Tensor &min = ctx.input(at.ranges + 2), &max = ctx.input(at.ranges + 3);
   if (min.count() != max.count() || (min.count() != 1 && min.count() != channels)) {
     ctx.fail(invalidArgument("the range of the filter must be two scalars or two vectors of ",
-                             channels, " elements, one a channel, but they have shapes ",
+                             channels, " elements, one per channel, but they have shapes ",
                              dimsText(min.dims()), " and ", dimsText(max.dims())));
     return false;
   }
@@ -100,7 +100,7 @@ bool Finish::readBias(int64_t channels) {
   const Tensor &t = ctx.input(2);
   if (t.count() != channels) {
     ctx.fail(invalidArgument("the bias must have ", channels,
-                             " elements, one a channel, but has shape ", dimsText(t.dims())));
+                             " elements, one per channel, but has shape ", dimsText(t.dims())));
     return false;
   }
   visitValues(t, [&](const auto *from) {
@@ -132,7 +132,7 @@ bool Finish::read(int64_t channels, bool isShifted, std::span<const int64_t> col
 bool Finish::readSummand(Dims dims) {
   const Tensor &t = ctx.input(at.summand);
   if (!std::ranges::equal(t.dims(), dims)) {
-    ctx.fail(invalidArgument("the summand must have the shape of the result, ", dimsText(dims),
+    ctx.fail(invalidArgument("the addend must have the shape of the result, ", dimsText(dims),
                              ", but has ", dimsText(t.dims())));
     return false;
   }
@@ -248,7 +248,7 @@ template <Form form> void convolve(OpContext &ctx) {
   ImageDims image;
   if (!image.read(in.dims()) || filter.rank() != 4 || filter.dim(2) != image.channels)
     return ctx.fail(invalidArgument("images of shape ", dimsText(in.dims()),
-                                    " don't go with a filter of shape ", dimsText(filter.dims())));
+                                    " do not match a filter of shape ", dimsText(filter.dims())));
   ImageDims result = image;
   result.channels = filter.dim(3) * (form.isDepthwise ? image.channels : 1);
   Window window;
@@ -302,7 +302,7 @@ template <Form form> Expected<BoundKernel> bindConvolution(const BindContext &no
   TREADLE_TRY(checkTypes(node, form));
   auto attrs = TREADLE_TRY(WindowAttrs::of(node, 2));
   if (attrs.channelsFirst)
-    return Unexpected(unimplemented("op '", node.op, "' with data_format = NCHW"));
+    return Unexpected(unimplemented("op '", node.op, "' does not support data_format NCHW"));
   return expensive(boundWith(convolve<form>, ConvolutionState{attrs, node.outputTypes[0]}));
 }
 

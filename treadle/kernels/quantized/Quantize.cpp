@@ -116,7 +116,7 @@ template <typename T> struct QuantizeKernel {
     const Tensor in = ctx.input(0), min = ctx.input(1), max = ctx.input(2);
     auto slices = TREADLE_OR_RETURN(readSlices(ctx, s.axis));
     if (s.mode == Mode::MinFirst && s.axis >= 0)
-      return ctx.fail(unimplemented("mode MIN_FIRST with slices of axis ", s.axis));
+      return ctx.fail(unimplemented("mode MIN_FIRST is not supported with axis ", s.axis));
     Dims dims = s.axis < 0 ? Dims() : Dims(&slices.slices, 1);
     Tensor *out = ctx.allocateOutput(0, s.dtype, in.dims());
     Tensor *outMin = ctx.allocateOutput(1, DType::Float32, dims);
@@ -167,7 +167,8 @@ template <typename T> struct DequantizeKernel {
     const Tensor in = ctx.input(0), min = ctx.input(1), max = ctx.input(2);
     auto slices = TREADLE_OR_RETURN(readSlices(ctx, s.axis));
     if (s.mode == Mode::MinFirst && slices.slices != 1)
-      return ctx.fail(unimplemented("mode MIN_FIRST with more than one slice of axis ", s.axis));
+      return ctx.fail(unimplemented(
+          "mode MIN_FIRST is not supported with more than one slice of axis ", s.axis));
     Tensor *out = ctx.allocateOutput(0, s.dtype, in.dims());
     for (int64_t k = 0; out && k < slices.slices; ++k) {
       FloatRange range{min.data<float>()[k], max.data<float>()[k]};
@@ -200,7 +201,7 @@ Expected<BoundKernel> bindDequantize(const BindContext &node) {
     return unsupportedDType(node, to);
   if (to == DType::BFloat16 &&
       node.attrs.getOr("mode", std::string("MIN_COMBINED")) != "MIN_COMBINED")
-    return Unexpected(invalidArgument("to bfloat16, mode must be MIN_COMBINED"));
+    return Unexpected(invalidArgument("mode must be MIN_COMBINED if the output is bfloat16"));
   return bindFor<DequantizeKernel>(node, node.inputTypes[0]);
 }
 
@@ -221,7 +222,7 @@ void dequantizePacked(OpContext &ctx) {
   const Tensor in = ctx.input(0);
   if (in.rank() < 1 || (s.isTransposed && in.rank() != 2))
     return ctx.fail(invalidArgument("input is ", tensorTypeText(in), ", expected ",
-                                    s.isTransposed ? "a matrix" : "one dimension at least"));
+                                    s.isTransposed ? "a matrix" : "at least one dimension"));
   DimVector dims(in.dims());
   int64_t columns = dims[dims.size() - 1] *= 4, rows = in.dim(0);
   if (s.isTransposed)

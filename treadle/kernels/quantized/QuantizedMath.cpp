@@ -99,7 +99,7 @@ void convolve(OpContext &ctx) {
     return;
   if (!image.read(in.dims()) || filter.rank() != 4 || filter.dim(2) != image.channels)
     return ctx.fail(invalidArgument("images of shape ", dimsText(in.dims()),
-                                    " don't go with a filter of shape ", dimsText(filter.dims())));
+                                    " do not match a filter of shape ", dimsText(filter.dims())));
   Window window;
   if (!placeWindow(ctx, attrs, image.size, {1, filter.dim(0), filter.dim(1)}, window))
     return;
@@ -217,8 +217,7 @@ void addBias(OpContext &ctx) {
     return;
   if (in.rank() < 2 || bias.rank() != 1 || bias.dim(0) != in.dim(in.rank() - 1) || !bias.count())
     return ctx.fail(invalidArgument("a bias of shape ", dimsText(bias.dims()),
-                                    " doesn't go with the last dimension of ",
-                                    dimsText(in.dims())));
+                                    " does not match the last dimension of ", dimsText(in.dims())));
   Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, DType::QInt32, in.dims()));
   FloatRange range = rangeOfSum(inRange, biasRange, 17);
   Quantizer<int32_t> quantize(range);

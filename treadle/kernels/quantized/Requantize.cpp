@@ -20,7 +20,8 @@ template <KernelFn fn> Expected<BoundKernel> bindTo(const BindContext &node) {
 bool checkInt32(OpContext &ctx) {
   if (ctx.input(0).dtype() == DType::QInt32)
     return true;
-  ctx.fail(unimplemented("requantization of ", dtypeName(ctx.input(0).dtype())));
+  ctx.fail(
+      unimplemented("requantization of ", dtypeName(ctx.input(0).dtype()), " is not supported"));
   return false;
 }
 
@@ -156,7 +157,7 @@ template <bool isV2> void concatQuantized(OpContext &ctx) {
     for (size_t i = 0; i < dims.size() || i < in.dims().size(); ++i)
       if (in.rank() != first.rank() || (i != d && in.dims()[i] != dims[i]))
         return ctx.fail(invalidArgument("input ", k, " has shape ", dimsText(in.dims()),
-                                        ", which doesn't go with that of the first, ",
+                                        ", which does not match that of the first, ",
                                         dimsText(first.dims())));
     dims[d] += in.dims()[d];
     range.min = std::min(range.min, *ctx.input(at.minOf(k)).data<float>());
@@ -261,7 +262,7 @@ template <bool isMean> Expected<BoundKernel> bindPooling(const BindContext &node
   auto channels =
       TREADLE_TRY(attrs.split("ksize", node.attrs.getOr("ksize", std::vector<int64_t>()), s.size));
   if (channels != 1)
-    return Unexpected(unimplemented("op '", node.op, "' with a window over channels"));
+    return Unexpected(unimplemented("op '", node.op, "' does not support windows over channels"));
   return boundWith(poolQuantized<isMean>, s);
 }
 

@@ -21,7 +21,8 @@ struct Range {
     int64_t axis = node.attrs.getOr<int64_t>(prefix + "quantization_axis", -1);
     if (min > max || min < INT32_MIN || max > INT32_MAX || axis < -1)
       return Unexpected(invalidArgument(prefix, "quantization_min_val is ", min, ", _max_val ", max,
-                                        " and _axis ", axis));
+                                        " and _axis ", axis,
+                                        ", expected an int32 range and an axis of -1 or more"));
     return Range{axis, static_cast<int32_t>(min), static_cast<int32_t>(max)};
   }
 

@@ -112,7 +112,7 @@ Expected<void> readNumbers(std::string_view bytes, int64_t rank, WindowState &w)
   for (size_t i = 0; i < 9; ++i)
     places[i] = &fields[i];
   if (!readDimensionNumbers(bytes, places))
-    return Unexpected(invalidArgument("dimension_numbers is no message "
+    return Unexpected(invalidArgument("attribute 'dimension_numbers' does not parse as "
                                       "UniformQuantizedConvolutionDimensionNumbersAttr"));
   // batch, features, spatial; output and input features, spatial
   bool isDefault = fields[2].empty();
@@ -139,7 +139,8 @@ Expected<void> readNumbers(std::string_view bytes, int64_t rank, WindowState &w)
                                             {9, w.outputBatch}, {10, w.outputFeature}};
   auto append = [&](int number, int64_t d) -> Expected<void> {
     if (!isDimension(d))
-      return Unexpected(invalidArgument("dimension_numbers name dimension ", d));
+      return Unexpected(invalidArgument("dimension_numbers contain dimension ", d,
+                                        ", expected one of the operands'"));
     appendField(w.numbers, number, d);
     return {};
   };
@@ -166,10 +167,10 @@ Expected<WindowState> readWindow(const BindContext &node) {
   w.batchGroups = node.attrs.getOr<int64_t>("batch_group_count", 1);
   w.numbers = node.attrs.getOr("dimension_numbers", std::string());
   if (w.padding != "SAME" && w.padding != "VALID" && w.padding != "EXPLICIT")
-    return Unexpected(invalidArgument("padding is '", w.padding, "'"));
-  if (w.padding != "EXPLICIT" && !w.paddings.empty())
     return Unexpected(
-        invalidArgument("explicit_padding is stated, but padding is '", w.padding, "'"));
+        invalidArgument("padding is '", w.padding, "', expected SAME, VALID or EXPLICIT"));
+  if (w.padding != "EXPLICIT" && !w.paddings.empty())
+    return Unexpected(invalidArgument("explicit_padding is set, but padding is '", w.padding, "'"));
   if (std::ranges::any_of(w.paddings, [](int64_t n) { return n < 0; }))
     return Unexpected(invalidArgument("explicit_padding has negative numbers"));
   return w;
@@ -204,7 +205,7 @@ std::vector<int64_t> dilatedSizes(const Tensor &t, const std::vector<int64_t> &d
 Expected<WindowState> completed(WindowState w, const Tensor &lhs, const Tensor &rhs) {
   if (lhs.rank() != rhs.rank() || lhs.rank() < 3)
     return Unexpected(invalidArgument("operands of shapes ", dimsText(lhs.dims()), " and ",
-                                      dimsText(rhs.dims()), " don't go together"));
+                                      dimsText(rhs.dims()), " do not match"));
   size_t spatial = static_cast<size_t>(lhs.rank()) - 2;
   constexpr int64_t most = INT32_MAX;
   for (auto *stated : {&w.strides, &w.lhsDilation, &w.rhsDilation}) {
@@ -213,7 +214,7 @@ Expected<WindowState> completed(WindowState w, const Tensor &lhs, const Tensor &
     if (stated->size() != spatial || std::ranges::min(*stated) < 1 ||
         std::ranges::max(*stated) > most)
       return Unexpected(
-          invalidArgument("strides and dilations must be ", spatial, " numbers each, from 1 on"));
+          invalidArgument("strides and dilations must be ", spatial, " numbers each, 1 or more"));
   }
   if (w.padding == "EXPLICIT" && w.paddings.size() != 2 * spatial)
     return Unexpected(invalidArgument("explicit_padding has ", w.paddings.size(),
@@ -248,7 +249,7 @@ struct QuantizedProduct {
       return QuantizedProduct{TREADLE_TRY(completed(*s.window, lhs, rhs))};
     if (lhs.rank() != 2 || rhs.rank() != 2 || lhs.dim(1) != rhs.dim(0))
       return Unexpected(invalidArgument("operands of shapes ", dimsText(lhs.dims()), " and ",
-                                        dimsText(rhs.dims()), " don't go together"));
+                                        dimsText(rhs.dims()), " do not match"));
     return QuantizedProduct{};
   }
 
@@ -314,7 +315,7 @@ Expected<void> computeProduct(OpContext &ctx, const ProductState &s) {
   TREADLE_TRY(checkAxis("rhs", s.rhs, product.filterFeatures()));
   TREADLE_TRY(checkAxis("output", *s.out, product.features()));
   if (s.rhs.axis == -1 && s.out->axis != -1)
-    return Unexpected(invalidArgument("the result is quantized along an axis, but rhs isn't"));
+    return Unexpected(invalidArgument("the result is quantized along an axis, but rhs is not"));
   Parameters from = TREADLE_TRY(Parameters::of(ctx, 2, s.lhs->axis, lhs.dims()));
   Parameters by = TREADLE_TRY(Parameters::of(ctx, 4, s.rhs.axis, rhs.dims()));
   Tensor sums =

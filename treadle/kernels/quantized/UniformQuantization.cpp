@@ -131,7 +131,7 @@ std::optional<Tensor> rescaled(OpContext &ctx, int operand, const Range &range,
   if (!out)
     return out;
   if (to.slices() != 1 && to.slices() != from->slices()) {
-    ctx.fail(unimplemented("a sum that is quantized along an axis of operands that aren't"));
+    ctx.fail(unimplemented("the sum is quantized along an axis, but its operands are not"));
     return std::nullopt;
   }
   auto factors = ctx.check(multipliers(*from, to));
@@ -150,7 +150,7 @@ void runAdd(OpContext &ctx) {
   BroadcastPlan<2> plan;
   if (!planBroadcast<2>({ctx.input(0).dims(), ctx.input(1).dims()}, plan))
     return ctx.fail(invalidArgument("shapes ", dimsText(ctx.input(0).dims()), " and ",
-                                    dimsText(ctx.input(1).dims()), " don't broadcast"));
+                                    dimsText(ctx.input(1).dims()), " do not broadcast"));
   auto to = Parameters::read(ctx, 6, s.out.axis, plan.resultDims());
   auto lhs = to ? rescaled(ctx, 0, s.lhs, *to) : std::nullopt;
   auto rhs = lhs ? rescaled(ctx, 1, s.rhs, *to) : std::nullopt;

@@ -39,9 +39,7 @@ bool checkValues(OpContext &ctx, const Tensor &values) {
   IdList list(values);
   for (int64_t i = 0; i < values.count(); ++i)
     if (list[i] < 0) {
-      ctx.fail(invalidArgument("element ", i, " is ", list[i],
-                               ", but only numbers that are not "
-                               "negative can be counted"));
+      ctx.fail(invalidArgument("element ", i, " is ", list[i], ", expected 0 or more"));
       return false;
     }
   return true;
@@ -142,8 +140,8 @@ template <typename T> struct RaggedBincount {
                                       dimsText(splits.dims()), " and ", dimsText(values.dims())));
     auto ends = splits.values<int64_t>();
     if (ends.front() != 0 || ends.back() != values.count() || !std::ranges::is_sorted(ends))
-      return ctx.fail(
-          invalidArgument("splits must rise from 0 to the number of values, ", values.count()));
+      return ctx.fail(invalidArgument("splits must be ascending from 0 to the number of values, ",
+                                      values.count()));
     Bins<T> bins;
     if (!makeBins(ctx, 1, splits.count() - 1, false, bins))
       return;

@@ -35,7 +35,7 @@ bool markAxes(OpContext &ctx, const Tensor &axes, int rank, bool *reduced) {
       return false;
     }
     if (reduced[at]) {
-      ctx.fail(invalidArgument("invalid reduction arguments: dimension ", at, " is said twice"));
+      ctx.fail(invalidArgument("invalid reduction arguments: dimension ", at, " is repeated"));
       return false;
     }
     reduced[at] = true;

@@ -19,7 +19,7 @@ template <typename T> struct NthElementKernel {
   static void run(OpContext &ctx) {
     const Tensor in = ctx.input(0), nth = ctx.input(1);
     if (!nth.isScalar() || nth.scalarValue<int32_t>() < 0)
-      return ctx.fail(invalidArgument("n must be a number from 0 on, but it is ",
+      return ctx.fail(invalidArgument("n must be a scalar of 0 or more, but it is ",
                                       nth.isScalar() ? std::to_string(nth.scalarValue<int32_t>())
                                                      : tensorTypeText(nth)));
     int64_t n = nth.scalarValue<int32_t>();
@@ -107,13 +107,13 @@ Expected<BoundKernel> bindApproxTopK(const BindContext &node) {
 void nearestNeighbors(OpContext &ctx) {
   const Tensor points = ctx.input(0), centers = ctx.input(1), number = ctx.input(2);
   if (points.rank() != 2 || centers.rank() != 2 || points.dim(1) != centers.dim(1))
-    return ctx.fail(invalidArgument("points and centers must be matrices of as many columns, but "
-                                    "have shapes ",
-                                    dimsText(points.dims()), " and ", dimsText(centers.dims())));
+    return ctx.fail(invalidArgument(
+        "points and centers must be matrices with the same number of columns, but have shapes ",
+        dimsText(points.dims()), " and ", dimsText(centers.dims())));
   if (!points.dim(0) || !centers.dim(0))
     return ctx.fail(invalidArgument("there must be at least one point and one center"));
   if (!number.isScalar() || number.scalarValue<int64_t>() < 0)
-    return ctx.fail(invalidArgument("k must be a number from 0 on, but it is ",
+    return ctx.fail(invalidArgument("k must be a scalar of 0 or more, but it is ",
                                     number.isScalar()
                                         ? std::to_string(number.scalarValue<int64_t>())
                                         : tensorTypeText(number)));
@@ -167,7 +167,7 @@ template <typename T> struct IsotonicKernel {
   static void run(OpContext &ctx) {
     const Tensor in = ctx.input(0);
     if (in.rank() < 1)
-      return ctx.fail(invalidArgument("the input must have rows, but is a scalar"));
+      return ctx.fail(invalidArgument("the input must have rank 1 or more, but is a scalar"));
     Tensor *out = ctx.allocateOutput(0, ctx.state<DType>(), in.dims());
     Tensor *segments = ctx.allocateOutput(1, DType::Int32, in.dims());
     if (!out || !segments)

@@ -139,8 +139,8 @@ bool isInTop(const float *x, int64_t n, int64_t target, int64_t k) {
 void runInTopK(OpContext &ctx) {
   const Tensor &predictions = ctx.input(0), &targets = ctx.input(1);
   if (predictions.rank() != 2 || targets.rank() != 1 || targets.dim(0) != predictions.dim(0))
-    return ctx.fail(invalidArgument("predictions must be a matrix and targets a vector with an "
-                                    "element a row, but they have shapes ",
+    return ctx.fail(invalidArgument("predictions must be a matrix and targets a vector with one "
+                                    "element per row, but they have shapes ",
                                     dimsText(predictions.dims()), " and ",
                                     dimsText(targets.dims())));
   if (ctx.numInputs() > 2 && !ctx.input(2).isScalar())

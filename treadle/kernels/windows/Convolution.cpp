@@ -348,7 +348,7 @@ bool findShapes(OpContext &ctx, const ConvolutionState &s, Dims in, Dims filter,
   Channels &c = shapes.channels;
   if (s.isDepthwise ? c.in != shapes.in.channels : shapes.in.channels % c.filterIn != 0)
     return fail(ctx, invalidArgument("the input's depth ", shapes.in.channels,
-                                     " does not go with the filter's shape ", dimsText(filter)));
+                                     " does not match the filter's shape ", dimsText(filter)));
   c.in = shapes.in.channels;
   c.groups = c.in / c.filterIn;
   if (c.groups == 0 || c.out % c.groups != 0)
@@ -364,7 +364,7 @@ bool findShapes(OpContext &ctx, const ConvolutionState &s, Dims in, Dims filter,
   shapes.out.size = shapes.place.out;
   if (s.isPointwise && shapes.window != Volume{1, 1, 1})
     return fail(ctx, invalidArgument("the filter has shape ", dimsText(filter),
-                                     ", but the graph says that its window is a point"));
+                                     ", but the node requires a window of size 1"));
   return true;
 }
 
@@ -510,16 +510,15 @@ Expected<BoundKernel> bindConvolution(const BindContext &node) {
   int dims = spatialDims(node, spatial);
   if (dims < 1 || dims > 3 || node.attrs.getOr<int64_t>("batch_dims", 1) != 1)
     return Unexpected(unimplemented("op '", node.op,
-                                    "' works on images and volumes with one batch "
-                                    "dimension only"));
+                                    "' supports only images and volumes with one batch dimension"));
   WindowAttrs attrs = TREADLE_TRY(WindowAttrs::of(node, dims));
   if (attrs.channelStride != 1)
-    return Unexpected(unimplemented("strides along the channels"));
+    return Unexpected(unimplemented("strides along the channels are not supported"));
   ConvolutionState s{attrs, wanted, isDepthwise, nullptr};
   std::string format = node.attrs.getOr("filter_format", std::string("HWIO"));
   s.outermostFirst = format == "OIHW";
   if (format != "HWIO" && (!s.outermostFirst || isDepthwise))
-    return Unexpected(unimplemented("op '", node.op, "' with filter_format = ", format));
+    return Unexpected(unimplemented("op '", node.op, "' does not support filter_format ", format));
   s.sampling = node.attrs.getOr("sampling", int64_t{1});
   constexpr int64_t mostSampling = 1 << 20, mostStride = int64_t{1} << 40;
   if (s.sampling != 1 &&

@@ -113,7 +113,7 @@ Expected<BoundKernel> bindDilation(const BindContext &node) {
   auto rates = node.attrs.getOr("rates", std::vector<int64_t>());
   int64_t channelRate = TREADLE_TRY(attrs.split("rates", rates, attrs.dilations));
   if (attrs.channelStride != 1 || channelRate != 1)
-    return Unexpected(unimplemented("strides and rates along the channels"));
+    return Unexpected(unimplemented("strides and rates along the channels are not supported"));
   return withState(bindByType<Kernel, RealTypes>(node), attrs);
 }
 

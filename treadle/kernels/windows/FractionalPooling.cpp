@@ -170,7 +170,8 @@ template <template <typename> class Pool> Expected<BoundKernel> bindPool(const B
     return Unexpected(
         invalidArgument("attribute 'pooling_ratio' must be four numbers of at least 1"));
   if (options.ratios[0] != 1 || options.ratios[3] != 1)
-    return Unexpected(unimplemented("pooling along the batch or the channels by a fraction"));
+    return Unexpected(
+        unimplemented("fractional pooling along the batch or the channels is not supported"));
   bool hasSeeds = node.attrs.getOr<int64_t>("seed", 0) || node.attrs.getOr<int64_t>("seed2", 0);
   if (hasSeeds && !options.isFixed)
     return Unexpected(invalidArgument("attributes 'seed' and 'seed2' must be 0 unless "
@@ -206,8 +207,8 @@ std::optional<Windows> readWindows(OpContext &ctx, int first, Dims inDims, Dims 
     read(first + 1, in->width, out->width, windows.columns);
   }
   if (!isRight) {
-    ctx.fail(invalidArgument("the pooling sequences don't lead from a shape of ", dimsText(inDims),
-                             " to one of ", dimsText(outDims)));
+    ctx.fail(invalidArgument("the pooling sequences do not match an input of shape ",
+                             dimsText(inDims), " and a result of shape ", dimsText(outDims)));
     return std::nullopt;
   }
   windows.in = *in;
@@ -221,10 +222,9 @@ template <typename T> struct MaxPoolGrad {
   static void run(OpContext &ctx) {
     const Tensor in = ctx.input(0), slopes = ctx.input(2);
     if (!std::ranges::equal(ctx.input(1).dims(), slopes.dims()))
-      return ctx.fail(invalidArgument("orig_output and out_backprop must have equal shapes, but "
-                                      "have ",
-                                      dimsText(ctx.input(1).dims()), " and ",
-                                      dimsText(slopes.dims())));
+      return ctx.fail(
+          invalidArgument("orig_output and out_backprop must have the same shape, but have ",
+                          dimsText(ctx.input(1).dims()), " and ", dimsText(slopes.dims())));
     auto windows = readWindows(ctx, 3, in.dims(), slopes.dims());
     Tensor *out =
         TREADLE_OR_RETURN(windows ? ctx.allocateOutput(0, dtypeOf<T>, in.dims()) : nullptr);

@@ -74,8 +74,8 @@ TEST(FractionalPooling, GradientsGoBackThroughTheWindows) {
       (std::vector<float>{5, 5, 10, 10}));
   EXPECT_EQ(errorOf("FractionalAvgPoolGrad", {shape, slopes, vec<int64_t>({0, 2, 9}), columns},
                     {DType::Float32}),
-            "InvalidArgumentError: the pooling sequences don't lead from a shape of [1,4,1,1] to "
-            "one of [1,2,1,1]");
+            "InvalidArgumentError: the pooling sequences do not match an input of shape [1,4,1,1] "
+            "and a result of shape [1,2,1,1]");
 }
 
 TEST(FractionalPooling, SeedsNeedFixedWindows) {

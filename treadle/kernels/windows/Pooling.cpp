@@ -62,7 +62,7 @@ bool checkChannelWindow(OpContext &ctx, const PoolState &s, const Pool &pool) {
   if (window == 1 && s.attrs.channelStride == 1)
     return true;
   if (s.window != Volume{1, 1, 1})
-    ctx.fail(unimplemented("a window along the channels and along the image at once"));
+    ctx.fail(unimplemented("a window over both the channels and the image is not supported"));
   else if (window != s.attrs.channelStride || pool.in.channels % window)
     ctx.fail(unimplemented("a window of ", window, " along ", pool.in.channels,
                            " channels with stride ", s.attrs.channelStride,

@@ -65,7 +65,8 @@ Expected<void> readPadding(const Tensor &padding, size_t rank, Placement &place)
                                       ", expected [", rank, ",2]"));
   for (size_t i = 0; i < list.size(); ++i) {
     if (list[i] < -mostSpacing || list[i] > mostSpacing)
-      return Unexpected(invalidArgument("padding has ", list[i]));
+      return Unexpected(invalidArgument("padding has ", list[i], ", expected at most ", mostSpacing,
+                                        " in magnitude"));
     (i % 2 ? place.high : place.low).push_back(list[i]);
   }
   return {};
@@ -79,7 +80,7 @@ Expected<Placement> readPlacement(OpContext &ctx, size_t rank) {
   place.filterDilation = TREADLE_TRY(spacings(ctx, 5, rank, "rhs_dilation"));
   place.groups = ctx.input(6).count() == 1 ? indexAt(ctx.input(6), 0) : 0;
   if (place.groups < 1)
-    return Unexpected(invalidArgument("feature_group_count must be one number from 1 on"));
+    return Unexpected(invalidArgument("feature_group_count must be a scalar of 1 or more"));
   return place;
 }
 
@@ -102,8 +103,8 @@ bool isOrderOf(const Order &order, int rank) {
 
 Expected<Tensor> inOrder(const Tensor &x, const Order &order, DType dtype, std::string_view name) {
   if (!isOrderOf(order, x.rank()))
-    return Unexpected(invalidArgument("dimension_numbers aren't those of ", name, ", which is ",
-                                      tensorTypeText(x)));
+    return Unexpected(
+        invalidArgument("dimension_numbers do not match ", name, ", which is ", tensorTypeText(x)));
   return castTo(TREADLE_TRY(rearrange::permuted(x, order)), dtype);
 }
 
@@ -137,7 +138,7 @@ Expected<Tensor> batchToChannels(const Tensor &x, int64_t groups) {
     return x;
   if (x.dim(0) % groups)
     return Unexpected(
-        invalidArgument("a batch of ", x.dim(0), " can't be split into ", groups, " groups"));
+        invalidArgument("a batch of ", x.dim(0), " cannot be split into ", groups, " groups"));
   DimVector dims = x.dims(), parts = x.dims();
   size_t last = dims.size() - 1;
   int64_t channels = dims[last];
@@ -159,14 +160,15 @@ Expected<Operands> readOperands(OpContext &ctx, const XlaConvolution &s, Placeme
   o.x = TREADLE_TRY(inOrder(ctx.input(0), s.input, s.computed, "lhs"));
   o.filter = TREADLE_TRY(inOrder(ctx.input(1), s.filter, s.computed, "rhs"));
   if (s.batchGroups > 1 && place.groups > 1)
-    return Unexpected(invalidArgument("there are groups of the batch and of the features"));
+    return Unexpected(
+        invalidArgument("feature_group_count and batch_group_count are both greater than 1"));
   o.x = TREADLE_TRY(batchToChannels(TREADLE_TRY(padded(o.x, place)), s.batchGroups));
   place.groups *= s.batchGroups;
   int rank = o.x.rank();
   int64_t channels = o.x.dim(rank - 1), each = o.filter.dim(rank - 2), out = o.filter.dim(rank - 1);
   if (channels % place.groups || out % place.groups || channels / place.groups != each)
     return Unexpected(invalidArgument("operands of shapes ", dimsText(ctx.input(0).dims()), " and ",
-                                      dimsText(ctx.input(1).dims()), " can't be convolved in ",
+                                      dimsText(ctx.input(1).dims()), " cannot be convolved in ",
                                       place.groups, " groups"));
   return o;
 }
@@ -186,8 +188,9 @@ Expected<PlacedConvolution> placed(const Operands &o, const Placement &p) {
     w.dilation[d] = p.filterDilation[i];
     w.padBefore[d] = p.low[i];
     if (w.size[d] < 1 || w.size[d] > mostSpacing || w.in[d] > mostSpacing * mostSpacing / 2)
-      return Unexpected(invalidArgument("a window of a filter of shape ", dimsText(o.filter.dims()),
-                                        " can't move over ", dimsText(o.x.dims())));
+      return Unexpected(invalidArgument("the window of a filter of shape ",
+                                        dimsText(o.filter.dims()), " does not fit into ",
+                                        dimsText(o.x.dims())));
     int64_t room = w.in[d] + p.low[i] + p.high[i] - (w.size[d] - 1) * w.dilation[d] - 1;
     w.out[d] = room < 0 ? 0 : room / w.stride[d] + 1;
   }
@@ -311,10 +314,11 @@ Expected<BoundKernel> bindConvolution(const BindContext &node) {
   XlaConvolution s;
   constexpr size_t mostDims = 5;
   if (!readOrders(node.attrs.getOr("dimension_numbers", std::string()), s))
-    return Unexpected(
-        invalidArgument("dimension_numbers is no message ConvolutionDimensionNumbers"));
+    return Unexpected(invalidArgument(
+        "attribute 'dimension_numbers' does not parse as ConvolutionDimensionNumbers"));
   if (s.input.size() > mostDims)
-    return Unexpected(unimplemented("a convolution over ", s.input.size() - 2, " dimensions"));
+    return Unexpected(
+        unimplemented("a convolution over ", s.input.size() - 2, " dimensions is not supported"));
   s.batchGroups = node.attrs.getOr<int64_t>("batch_group_count", 1);
   if (s.batchGroups < 1)
     return Unexpected(
