@@ -12,7 +12,7 @@ namespace {
 
 using Object = Ref<VariantObject>;
 
-// --- optionals: of their components, one by one ------------------------------------------------
+// --- optionals: one component after another ----------------------------------------------------
 
 Expected<Object> zerosLikeOptional(const OptionalObject &optional) {
   if (!optional.hasValue)
@@ -39,7 +39,7 @@ Expected<Object> addOptionals(const OptionalObject &a, const OptionalObject &b) 
   return Object(makeRef<OptionalObject>(std::move(sums)));
 }
 
-// --- any kind ----------------------------------------------------------------------------------
+// --- all kinds ---------------------------------------------------------------------------------
 
 template <typename T> const T *as(const VariantObject *object) {
   return object && object->kind() == T::kindName ? static_cast<const T *>(object) : nullptr;

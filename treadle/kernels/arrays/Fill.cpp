@@ -22,7 +22,7 @@ bool checkScalar(OpContext &ctx, int i, const char *what) {
   return false;
 }
 
-// --- elements of a file ------------------------------------------------------------------------
+// --- constants in files ------------------------------------------------------------------------
 
 /// A constant in a file, which is read at its first use.
 class FileConstant {

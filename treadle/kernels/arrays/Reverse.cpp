@@ -111,7 +111,7 @@ Expected<BoundKernel> bindReverseSequence(const BindContext &node) {
                    SequenceAxes{sequence, node.attrs.getOr<int64_t>("batch_dim", 0)});
 }
 
-// --- rings -------------------------------------------------------------------------------------
+// --- roll --------------------------------------------------------------------------------------
 
 void rollAlong(const Tensor &in, Tensor &out, int64_t axis, int64_t shift) {
   int64_t size = in.dims()[axis], inner = countBetween(in.dims(), axis + 1, in.rank());

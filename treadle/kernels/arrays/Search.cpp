@@ -9,7 +9,7 @@
 namespace treadle {
 namespace {
 
-// --- not zero ----------------------------------------------------------------------------------
+// --- nonzero elements --------------------------------------------------------------------------
 
 // One flag per element; booleans are used in place.
 template <typename T> struct Flags {
@@ -96,7 +96,7 @@ template <bool isUpper> Expected<BoundKernel> bindBound(const BindContext &node)
   return kernel;
 }
 
-// --- samples that are true classes -------------------------------------------------------------
+// --- accidental hits ---------------------------------------------------------------------------
 
 // If a class was sampled more than once, its last position counts.
 void accidentalHits(OpContext &ctx) {

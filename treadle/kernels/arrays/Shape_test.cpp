@@ -16,7 +16,7 @@ AttrMap attrs(std::string_view name, AttrValue value) {
 
 std::string shapeOf(const Tensor &t) { return t ? dimsText(t.dims()) : "nothing"; }
 
-// --- pass --------------------------------------------------------------------------------------
+// --- identity ops ------------------------------------------------------------------------------
 
 TEST(Pass, IdentitySharesTheTensor) {
   Tensor in = vec<float>({1, 2});

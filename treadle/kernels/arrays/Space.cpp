@@ -177,7 +177,7 @@ template <KernelFn fn> Expected<BoundKernel> bindDepth(const BindContext &node) 
   return bindBlockSize<fn>(node);
 }
 
-// --- orders of dimensions ----------------------------------------------------------------------
+// --- dimension orders --------------------------------------------------------------------------
 
 struct Formats {
   std::string from, to;
@@ -245,7 +245,7 @@ Expected<BoundKernel> bindVecPermute(const BindContext &node) {
       [](Formats formats) { return boundWith(vecPermute, std::move(formats)); });
 }
 
-// --- some positions of an image ------------------------------------------------------------------
+// --- sampling ------------------------------------------------------------------------------------
 
 // Takes every n-th row and column, which precede the channels; dimensions that are missing or of
 // size 1 are broadcast.

@@ -49,7 +49,7 @@ void broadcastHelper(OpContext &ctx) {
     ctx.setOutput(lesser, sides[lesser].withDims(*dims));
 }
 
-// --- sizes that a run sets ---------------------------------------------------------------------
+// --- dynamic sizes -----------------------------------------------------------------------------
 
 void setDimensionSize(OpContext &ctx) {
   const Tensor x = ctx.input(0);
@@ -63,7 +63,7 @@ void setDimensionSize(OpContext &ctx) {
     ctx.setOutput(0, std::move(*part));
 }
 
-// --- pieces ------------------------------------------------------------------------------------
+// --- partition ---------------------------------------------------------------------------------
 
 /// A partition of a tensor into counts[d] equal pieces along each dimension, in row-major order;
 /// the last ones include paddings[d] elements beyond its end.

@@ -14,7 +14,7 @@
 
 namespace treadle {
 
-// --- the drivers -------------------------------------------------------------------------------
+// --- drivers -----------------------------------------------------------------------------------
 
 /// Computes `n` elements; an operand that doesn't step is one element for all. Returns false if an
 /// element has no result (division by zero).
@@ -96,7 +96,7 @@ template <typename Op> constexpr float costOf() {
   return 0.5f;
 }
 
-// --- two operands ------------------------------------------------------------------------------
+// --- binary ops --------------------------------------------------------------------------------
 
 /// A kernel computed by `Op::apply(T, T)`, or by `Op::apply(T, T, bool &failed)` with the error
 /// message `Op::failure`.
@@ -185,7 +185,7 @@ template <typename Op, typename Types> Expected<BoundKernel> bindPairwise(const 
                            []<typename T>() { return BinaryKernel<Op, T>::runSameShape; });
 }
 
-// --- one operand -------------------------------------------------------------------------------
+// --- unary ops ---------------------------------------------------------------------------------
 
 /// A kernel computed by `Op::apply(T)`, and for arrays by `Op::applyAll(const T *, T *, n)` if the
 /// op has a faster one.

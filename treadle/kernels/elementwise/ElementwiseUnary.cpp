@@ -134,7 +134,7 @@ struct PopulationCountOp {
   }
 };
 
-// --- two operands of bits ----------------------------------------------------------------------
+// --- binary ops on bits ------------------------------------------------------------------------
 
 struct BitwiseAndOp {
   template <typename T> static T apply(T a, T b) { return a & b; }

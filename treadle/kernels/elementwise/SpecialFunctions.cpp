@@ -67,7 +67,7 @@ struct ErfinvOp {
   }
 };
 
-// --- Betainc: three operands of one shape, or scalars beside them --------------------------------
+// --- Betainc: three operands of one shape, or scalars --------------------------------------------
 
 template <typename T> struct BetaincKernel {
   static void run(OpContext &ctx) {

@@ -34,7 +34,7 @@ template <typename Real> Colour<Real> toRgb(Colour<Real> hsv) {
           channel(2 - std::abs(at - 4))};
 }
 
-// --- a colour at a time --------------------------------------------------------------------------
+// --- color conversions and adjustments -----------------------------------------------------------
 
 // As in TensorFlow, a wrong number of channels is FailedPrecondition in the conversions, and
 // InvalidArgument in the adjustments.

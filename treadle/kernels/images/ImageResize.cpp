@@ -48,7 +48,7 @@ bool readResize(OpContext &ctx, Resize &resize) {
   return true;
 }
 
-// --- which elements of a line make an element of the resized line --------------------------------
+// --- weights of a resized line -------------------------------------------------------------------
 
 // Up to four elements and their weights.
 struct Mix {
@@ -193,7 +193,7 @@ template <typename Method> void runResizeGrad(OpContext &ctx) {
   });
 }
 
-// --- nearest neighbour ---------------------------------------------------------------------------
+// --- nearest neighbor ----------------------------------------------------------------------------
 
 std::vector<int64_t> nearest(const ResizeState &s, int64_t in, int64_t out) {
   std::vector<int64_t> at(static_cast<size_t>(out));
@@ -258,7 +258,7 @@ template <typename T> struct NearestGrad {
   }
 };
 
-// --- by area -------------------------------------------------------------------------------------
+// --- area ----------------------------------------------------------------------------------------
 
 // The elements of a line that an element of the resized line covers, with their shares.
 struct Cover {

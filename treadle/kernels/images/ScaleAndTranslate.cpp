@@ -55,7 +55,7 @@ struct TranslateState {
   bool antialiases;
 };
 
-// --- which elements of a line make an element of the result --------------------------------------
+// --- spans: the elements of a line that contribute to the result ---------------------------------
 
 struct Span {
   int64_t first = 0;

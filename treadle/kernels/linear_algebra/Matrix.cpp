@@ -142,7 +142,7 @@ void matrixSetDiag(OpContext &ctx) {
   writeDiagonals(ds, ctx.output(0), packed);
 }
 
-// --- matrices made of diagonals ----------------------------------------------------------------
+// --- matrices from diagonals -------------------------------------------------------------------
 
 // Reads a scalar input; -1 if the op has no such input.
 Expected<int64_t> readSize(OpContext &ctx, int i) {

@@ -161,7 +161,7 @@ private:
   const float *query, *key, *value, *mask;
 };
 
-// --- the result ----------------------------------------------------------------------------------
+// --- forward -------------------------------------------------------------------------------------
 
 /// Computes the result for some queries of one batch, one block of keys after another (online
 /// softmax): keeps the largest score so far and the sum of the exponentials for each row.
@@ -235,7 +235,7 @@ const Tensor *maskOf(OpContext &ctx, int at) {
 
 const float *floatsOf(const Tensor *t) { return t ? t->data<float>() : nullptr; }
 
-// --- any shapes ----------------------------------------------------------------------------------
+// --- other shapes: op by op ----------------------------------------------------------------------
 
 /// Runs `op` and returns its output; null if it failed.
 Tensor runOne(OpContext &ctx, std::string_view op, std::vector<Tensor> inputs, AttrMap attrs = {}) {
@@ -326,7 +326,7 @@ void runAttention(OpContext &ctx) {
   });
 }
 
-// --- its gradient --------------------------------------------------------------------------------
+// --- gradient ------------------------------------------------------------------------------------
 
 /// The gradient, with the probabilities p = exp(scores - logSums): dv = p' g; ds = p * (g v' -
 /// sum(g * out)) * scale; dq = ds k; dk = ds' q.

@@ -51,7 +51,7 @@ template <typename T> T *zeroed(OpContext &ctx, int i, Dims dims) {
   return t->data<T>();
 }
 
-// --- forwards ------------------------------------------------------------------------------------
+// --- forward -------------------------------------------------------------------------------------
 
 template <typename T> struct BlockLstm {
   static void run(OpContext &ctx) {
@@ -86,7 +86,7 @@ template <typename T> struct BlockLstm {
   }
 };
 
-// --- backwards -----------------------------------------------------------------------------------
+// --- gradient ------------------------------------------------------------------------------------
 
 // The gradient op. Inputs 9 to 17: i, cs, f, o, ci, co, h, cs_grad, h_grad. Outputs: the gradients
 // of inputs 1 to 8.

@@ -66,7 +66,7 @@ template <bool hasBias> void computeRow(const Row &row, float forgetBias, int64_
   }
 }
 
-// --- any shapes ----------------------------------------------------------------------------------
+// --- other shapes: op by op ----------------------------------------------------------------------
 
 /// Runs ops one after the other until one fails.
 class OneByOne {

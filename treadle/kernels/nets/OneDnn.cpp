@@ -117,7 +117,7 @@ Expected<BoundKernel> bindBatches(const BindContext &node) {
   return bindFloats<multiplyBatches>(node);
 }
 
-// --- normalisation and activations ---------------------------------------------------------------
+// --- normalization and activations ---------------------------------------------------------------
 
 /// Reshapes one number per channel so that it broadcasts with the images.
 Tensor alongChannels(OpContext &ctx, Steps &steps, const Tensor &numbers,

@@ -237,7 +237,7 @@ template <typename T> struct ProximalAdagrad {
   }
 };
 
-// --- applying ----------------------------------------------------------------------------------
+// --- kernels -----------------------------------------------------------------------------------
 
 struct StepState {
   OptimizerLayout layout;

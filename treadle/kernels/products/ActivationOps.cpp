@@ -38,7 +38,7 @@ Expected<BoundKernel> bindActivation(const BindContext &node) {
                    findActivation(node.op.substr(1)).value_or(Activation()));
 }
 
-// --- gradients: what flows to the result, times the slope at x -----------------------------------
+// --- gradients: the gradient of the result times the derivative at x -----------------------------
 
 template <typename T> using Elements = Eigen::Array<T, Eigen::Dynamic, 1, 0, 256, 1>;
 

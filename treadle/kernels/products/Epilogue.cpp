@@ -131,7 +131,7 @@ template <typename T> void activate(Activation activation, float alpha, T *x, in
   }
 }
 
-// --- the attributes ------------------------------------------------------------------------------
+// --- attributes ----------------------------------------------------------------------------------
 
 namespace {
 
@@ -187,7 +187,7 @@ int EpilogueSpec::numArguments() const {
   return count;
 }
 
-// --- the arguments -------------------------------------------------------------------------------
+// --- arguments -----------------------------------------------------------------------------------
 
 // Converts BatchNorm's scale, offset, mean and variance to one factor and one offset.
 template <typename T> bool Epilogue::normalise(OpContext &ctx, int first) {
@@ -312,7 +312,7 @@ std::optional<Epilogue> Epilogue::of(OpContext &ctx, const EpilogueSpec &spec, i
   return out;
 }
 
-// --- the work ------------------------------------------------------------------------------------
+// --- application ---------------------------------------------------------------------------------
 
 bool Epilogue::finish(OpContext &ctx, Tensor &result) const {
   if (late.empty())

@@ -25,7 +25,7 @@ bool checkInt32(OpContext &ctx) {
   return false;
 }
 
-// --- from 32 bits to 8 ---------------------------------------------------------------------------
+// --- requantization ------------------------------------------------------------------------------
 
 // Fixed-point arithmetic with 16 fraction bits, as in TensorFlow.
 void requantizeToUnsigned(const Tensor &in, FloatRange from, FloatRange to, Tensor &out) {
@@ -185,7 +185,7 @@ template <bool isV2> void concatQuantized(OpContext &ctx) {
   giveRange(ctx, 1, range);
 }
 
-// --- rectifying ----------------------------------------------------------------------------------
+// --- relu ----------------------------------------------------------------------------------------
 
 // Inputs: the features, the limit (QuantizedReluX), and the range.
 enum class Limit { None, Six, Input };

@@ -11,7 +11,7 @@ namespace {
 
 using namespace uniform;
 
-// --- floats and integers -----------------------------------------------------------------------
+// --- quantization and dequantization -----------------------------------------------------------
 
 struct QuantizeState {
   Range range;
@@ -54,7 +54,7 @@ template <KernelFn fn> Expected<BoundKernel> bindQuantize(const BindContext &nod
   return boundWith(fn, QuantizeState{range, node.outputTypes[0]});
 }
 
-// --- from one scale to another -----------------------------------------------------------------
+// --- requantization ----------------------------------------------------------------------------
 
 struct RequantizeState {
   Range in, out;
@@ -111,7 +111,7 @@ Expected<BoundKernel> bindRequantize(const BindContext &node) {
                                                   node.outputTypes[0]});
 }
 
-// --- sums and bounds ---------------------------------------------------------------------------
+// --- addition and clipping ---------------------------------------------------------------------
 
 struct AddState {
   Range lhs, rhs, out;

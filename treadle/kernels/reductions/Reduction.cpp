@@ -9,7 +9,7 @@
 namespace treadle {
 namespace {
 
-// --- what is reduced ---------------------------------------------------------------------------
+// --- axes --------------------------------------------------------------------------------------
 
 /// The groups: adjacent dimensions merged, outermost first, every second one reduced.
 struct Groups {
@@ -79,7 +79,7 @@ bool findGroups(OpContext &ctx, bool keepDims, Groups &g) {
   return true;
 }
 
-// --- how ---------------------------------------------------------------------------------------
+// --- loops -------------------------------------------------------------------------------------
 
 /// The loops of one reduction for one dtype.
 struct ReduceLoops {

@@ -48,7 +48,7 @@ struct ConvolutionState {
   std::shared_ptr<NextWeights> next = makeNextWeights();
 };
 
-// --- the work of one element of a window ---------------------------------------------------------
+// --- window elements -----------------------------------------------------------------------------
 
 // Applies one window element. The pointers refer to channel 0; the wanted array is updated, the
 // others are read.

@@ -178,7 +178,7 @@ void convolveByStrips(OpContext &ctx, const PlacedConvolution &c, const float *i
   });
 }
 
-// --- any window ----------------------------------------------------------------------------------
+// --- all windows ---------------------------------------------------------------------------------
 
 /// Number of positions that share the reads of a depthwise filter.
 constexpr int together = 4;

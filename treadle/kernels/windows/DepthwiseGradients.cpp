@@ -44,7 +44,7 @@ void forEachVector(int64_t channels, const Visit &visit) {
     cover.template operator()<1>();
 }
 
-// --- the input's ---------------------------------------------------------------------------------
+// --- gradient of the input -----------------------------------------------------------------------
 
 /// A window element, and the position of the result whose window has it at a given input position.
 struct Reach {
@@ -128,7 +128,7 @@ void inputGradient(OpContext &ctx, const PlacedConvolution &c, T *in, const T *f
   convolveDepthwise(ctx, turned, out, reversed.data(), in, nullptr);
 }
 
-// --- the filter's --------------------------------------------------------------------------------
+// --- gradient of the filter ----------------------------------------------------------------------
 
 #if defined(__AVX512F__)
 constexpr int vectorsTogether = 2;

@@ -39,7 +39,7 @@ struct Operands {
   Tensor x, filter;
 };
 
-// --- what is asked for -------------------------------------------------------------------------
+// --- inputs ------------------------------------------------------------------------------------
 
 constexpr int64_t mostSpacing = int64_t{1} << 31;
 
@@ -197,7 +197,7 @@ Expected<PlacedConvolution> placed(const Operands &o, const Placement &p) {
   return c;
 }
 
-// --- the sum over windows ----------------------------------------------------------------------
+// --- convolution -------------------------------------------------------------------------------
 
 template <typename T>
 void convolveByTaps(OpContext &ctx, const PlacedConvolution &c, int64_t groups, const T *in,
