@@ -76,7 +76,7 @@ public:
       halfNorms.push_back(0.5f * product(row(p), row(p)));
   }
 
-  /// Draws several candidates, and adds the one with the smallest total distance as a center. The
+  /// Samples several candidates, and adds the one with the smallest total distance as a center. The
   /// first center is drawn uniformly.
   void next(float *out) {
     std::vector<float> sums(hasTaken ? nearest : std::vector<float>());
@@ -110,8 +110,8 @@ private:
     return std::min(nearest[static_cast<size_t>(p)], own);
   }
   int64_t evenly() { return draws.below(static_cast<uint64_t>(count)); }
-  /// Draws a point that isn't a center, with probabilities given by the cumulative sums; uniformly
-  /// if there are none, or if rounding leaves only centers.
+  /// Samples a point that isn't a center, with probabilities given by the cumulative sums;
+  /// uniformly if there are none, or if rounding leaves only centers.
   int64_t draw(const std::vector<float> &sums) {
     if (sums.empty())
       return evenly();

@@ -77,7 +77,7 @@ std::span<const float> factorOf(const OrderedFilter &filter);
 /// Returns the elements of an ordered filter, for prefetching from its beginning.
 std::span<const char> weightsOf(const OrderedFilter &filter);
 
-/// The plans of one node. Thread-safe: a thread that repeats its last lookup takes no lock.
+/// The plans of one node. Thread-safe: a thread that repeats its last lookup needs no lock.
 class ConvolutionPlans {
 public:
   /// Returns null if there is no plan. That depends only on the form, so that all calls give

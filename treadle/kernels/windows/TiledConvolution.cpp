@@ -1,5 +1,5 @@
 // Positions of the result are divided into classes: the windows of all positions of a class have
-// the same elements inside the image. A tile has positions of one class, so it reads no padding,
+// the same elements inside the image. A tile has positions of one class, so it skips the padding,
 // and the offset from the beginning of a row to each of its parts is the same for all rows.
 // Gradients of inputs with strides need no special case: there, a class has every n-th position.
 //
@@ -201,7 +201,7 @@ public:
   void run(OpContext &ctx, const float *from, const OrderedFilter &ordered, const float *offset,
            float *to, std::span<const char> next) const override {
     const Call call{from, to, ordered.panels.data<float>(), offset, next};
-    // If the filter is larger than the image, each thread reads its own part of the filter.
+    // If the filter is larger than the image, each thread gets its own part of the filter.
     bool isByPanels = weighsMore() && panels.all() >= form.parts;
     int64_t units = isByPanels ? panels.all() : tiles;
     ctx.parallelFor(units, form.cost() / static_cast<double>(units),
