@@ -155,7 +155,7 @@ TEST(Slice, StridedSlice) {
   }
 }
 
-// The gradient puts each element back where it came from.
+// The gradient writes each element back to its position.
 TEST(Slice, StridedSliceGradInvertsIt) {
   for (const StridedCase &c : stridedCases) {
     std::vector<Tensor> slice{vec(c.begin), vec(c.end), vec(c.strides)};

@@ -1,4 +1,4 @@
-// BlockLSTM: a long short-term memory over all steps of a sequence at once, and its gradient.
+// BlockLSTM: an LSTM over all steps of a sequence at once, and its gradient.
 #include "treadle/kernels/InputDims.h"
 #include "treadle/kernels/nets/LstmStep.h"
 

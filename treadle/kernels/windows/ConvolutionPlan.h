@@ -12,7 +12,7 @@
 
 namespace treadle {
 
-/// Which of input, filter and result is computed from the other two.
+/// The operand that is computed from the other two.
 enum class Wanted : uint8_t { Result, InputGradient, FilterGradient };
 
 /// The parameters of a convolution that are known before its elements. Images are channels-last;
