@@ -70,8 +70,8 @@ Expected<RnnLayout> makeLayout(const RnnKind &kind, int64_t layers, int64_t unit
   RnnLayout layout{kind, layers, units, inputSize};
   if (kind.inputMode == "skip_input" && inputSize != units)
     return Unexpected(invalidArgument("the input size is ", inputSize,
-                                      ", but input_mode skip_input needs that of the ", units,
-                                      " units"));
+                                      ", but input_mode skip_input requires ", units,
+                                      ", the number of units"));
   return layout;
 }
 
