@@ -83,8 +83,7 @@ Expected<BoundKernel> bindForType(const BindContext &node, DType dtype) {
 }
 
 /// A bind function for such a kernel, selected by the dtype of input 0 (of output 0 if the op has
-/// no
-/// inputs). A kernel table needs one line per op:
+/// no inputs). A kernel table needs one line per op:
 ///     {"Neg", bindByType<NegKernel, NumericTypes>}
 template <template <typename> class Kernel, typename Types>
 Expected<BoundKernel> bindByType(const BindContext &node) {
