@@ -53,7 +53,7 @@ inline Tensor run1(std::string_view op, std::vector<Tensor> inputs, DType type =
   std::vector<Tensor> out = runAll(op, std::move(inputs), {type}, attrs);
   if (out.empty())
     return {};
-  EXPECT_TRUE(out[0]) << op << " gave nothing";
+  EXPECT_TRUE(out[0]) << op << " returned no output";
   if (out[0])
     EXPECT_EQ(dtypeName(out[0].dtype()), dtypeName(type)) << op;
   return out[0];

@@ -129,7 +129,8 @@ void gatherNd(OpContext &ctx) {
                                     tensorTypeText(params), " and ", tensorTypeText(indices)));
   int64_t depth = indices.dim(indices.rank() - 1);
   if (depth > params.rank())
-    return ctx.fail(invalidArgument("indices name ", depth, " dimensions, but params has shape ",
+    return ctx.fail(invalidArgument("indices have ", depth,
+                                    " coordinates each, but params has shape ",
                                     dimsText(params.dims())));
   int64_t rows = countBetween(indices.dims(), 0, indices.rank() - 1);
   int64_t inner = countBetween(params.dims(), depth, params.rank());
@@ -138,7 +139,7 @@ void gatherNd(OpContext &ctx) {
     dims.push(params.dims()[d]);
   Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, params.dtype(), dims));
   if (rows && !params.count())
-    return ctx.fail(invalidArgument("indices ask for ", rows, " entries, but params is empty"));
+    return ctx.fail(invalidArgument("indices select ", rows, " entries, but params is empty"));
   DType dtype = params.dtype();
   for (int64_t r = 0; r < rows; ++r) {
     int64_t at = 0;

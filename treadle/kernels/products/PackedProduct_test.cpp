@@ -76,15 +76,15 @@ struct Finder {
 TEST(PackedWeights, KeepsWhatComesTwice) {
   Finder find;
   Tensor w = scattered({16, 16}, 3);
-  EXPECT_FALSE(find(w)) << "it may be gone the next time";
+  EXPECT_FALSE(find(w)) << "it may be a temporary";
   EXPECT_TRUE(w.isUnique());
   auto packed = find(w);
   ASSERT_TRUE(packed);
-  EXPECT_FALSE(w.isUnique()) << "nobody may write over it now";
+  EXPECT_FALSE(w.isUnique()) << "it must not be overwritten now";
   EXPECT_EQ(find(w), packed);
   Tensor next = scattered({16, 16}, 4);
   EXPECT_FALSE(find(next));
-  EXPECT_TRUE(w.isUnique()) << "the old one was let go";
+  EXPECT_TRUE(w.isUnique()) << "the old operand was released";
 }
 
 TEST(PackedWeights, GivesUpWhereNothingStays) {
@@ -112,7 +112,7 @@ TEST(PackedWeights, KeepsWhatIsInAFile) {
   auto memory = std::make_shared<std::vector<float>>(256, 1);
   const int64_t dims[] = {16, 16};
   Tensor mapped = tensorInFile(DType::Float32, dims, {memory, memory->data()});
-  EXPECT_FALSE(find(mapped)) << "it may not come again";
+  EXPECT_FALSE(find(mapped)) << "it may be a temporary";
   EXPECT_TRUE(find(mapped));
   EXPECT_FALSE(mapped.isUnique());
 }

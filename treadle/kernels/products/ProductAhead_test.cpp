@@ -52,10 +52,10 @@ TEST(ProductAhead, FollowsASequenceToItsEnd) {
   for (int64_t rows : {1, 2, 5, 12}) {
     Pieces pieces(150, rows);
     for (int call = 0; call < 2; ++call) {
-      EXPECT_FALSE(pieces.multiply(pieces.at(0))) << "nothing shows that more will come";
+      EXPECT_FALSE(pieces.multiply(pieces.at(0))) << "no sequence has begun";
       for (int64_t i = 1; i < 150; ++i)
         ASSERT_TRUE(pieces.multiply(pieces.at(i))) << i;
-      EXPECT_TRUE(pieces.whole.isUnique()) << "at the end everything is let go";
+      EXPECT_TRUE(pieces.whole.isUnique()) << "everything is released at the end";
     }
   }
 }
@@ -89,7 +89,7 @@ TEST(ProductAhead, RoundsTheSameWhereAnotherThreadHelps) {
   for (int call = 0; call < 20; ++call)
     ASSERT_EQ(productsOf(pieces), alone);
   pool.reset();
-  EXPECT_TRUE(pieces.whole.isUnique()) << "nothing is kept by what came too late";
+  EXPECT_TRUE(pieces.whole.isUnique()) << "a late batch keeps nothing alive";
 }
 
 TEST(ProductAhead, LetsGoWhereALoopEndsEarly) {
@@ -134,14 +134,14 @@ TEST(ProductAhead, GivesUpWhereSequencesEndEarly) {
 TEST(ProductAhead, LeavesOthersAlone) {
   Pieces wide(4, 13);
   for (int64_t i = 0; i < 4; ++i)
-    EXPECT_FALSE(wide.multiply(wide.at(i))) << "as many rows are fast on their own";
+    EXPECT_FALSE(wide.multiply(wide.at(i))) << "a product of that many rows is fast on its own";
   Pieces pieces(4, 2);
   std::vector<float> memory(pieces.whole.values<float>().begin(),
                             pieces.whole.values<float>().end());
   const int64_t dims[] = {4, 2, 20};
   pieces.whole = Tensor::external(DType::Float32, dims, memory.data(), [] {});
   for (int64_t i = 0; i < 4; ++i)
-    EXPECT_FALSE(pieces.multiply(pieces.at(i))) << "a caller's own memory may change";
+    EXPECT_FALSE(pieces.multiply(pieces.at(i))) << "caller-owned memory may change";
 }
 
 } // namespace
