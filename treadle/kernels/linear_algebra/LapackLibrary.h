@@ -16,8 +16,9 @@ bool isFaster(Spectrum kind, int64_t rows, int64_t columns, bool asEigen);
 bool isFasterCholesky(int64_t size);
 bool isFasterLu(int64_t rows, int64_t columns);
 
-/// Whether the library is installed and supports matrices of this size. If so, unspecified results,
-/// such as the order of eigenvalues, are those of other LAPACK users.
+/// Whether the library is installed and supports matrices of this size. If so, results that LAPACK
+/// leaves open, such as the order of eigenvalues, are the same as in other programs that use
+/// LAPACK.
 bool isThere(int64_t size);
 
 /// The routines require that one of these functions returned true. Matrices must be non-empty and

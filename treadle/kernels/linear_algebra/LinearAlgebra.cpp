@@ -45,7 +45,7 @@ template <typename T> bool hasZeroPivot(const Eigen::PartialPivLU<MatrixOf<T>> &
   return !(lu.matrixLU().diagonal().cwiseAbs().minCoeff() > 0);
 }
 
-// Allocates the output of an op that returns one square matrix for each; null if ctx failed or the
+// Allocates the output of an op with one square matrix per input matrix; null if ctx failed or the
 // output is empty.
 Tensor *startSquare(OpContext &ctx, const Tensor &in, Matrices &m) {
   if (!m.readSquare(ctx, in))

@@ -29,7 +29,7 @@ struct CallState {
 
 int64_t innerRank(char kind) { return kind == 'm' ? 2 : kind == 'v' || kind == 'p' ? 1 : 0; }
 
-/// Reads matrix `i` of a tensor; `kind` states the rank of its elements.
+/// Reads matrix `i` of a tensor; `kind` says whether the tensor holds matrices, vectors or numbers.
 template <typename W> Columns<W> read(const Tensor &t, char kind, int64_t i) {
   int64_t columns = kind == 'm' ? t.dim(t.rank() - 1) : 1;
   int64_t rows = kind == 'm' ? t.dim(t.rank() - 2) : kind == 'v' ? t.dim(t.rank() - 1) : 1;
