@@ -1,4 +1,4 @@
-// Every pass over graphs. A pass lives in a folder of its own, with its tests.
+// The passes over graphs. Each is implemented in a folder of its own, next to its tests.
 
 #ifndef TREADLE_TRANSFORMS_PASSES
 #define TREADLE_TRANSFORMS_PASSES
@@ -6,10 +6,11 @@
 include "mlir/Pass/PassBase.td"
 
 def TopologicalSort : Pass<"tfg-toposort", "::mlir::ModuleOp"> {
-  let summary = "order nodes so that they stand after what they use";
+  let summary = "sort nodes topologically";
   let description = [{
-    The order is stable: a node moves only where it has to. Cycles (the loops of v1 control flow) are
-    cut at the inputs that come from NextIteration; a node on another cycle keeps its place.
+    Moves each node after the nodes whose results it uses. The sort is stable: a node moves only
+    if it has to. Cycles of v1 control flow are broken at the inputs that come from NextIteration.
+    A node on any other cycle keeps its position.
 
     ```mlir
     %b, %c1 = Neg(%a) name("b") {T = f32} : (tensor<f32>) -> (tensor<f32>)
@@ -22,11 +23,11 @@ def TopologicalSort : Pass<"tfg-toposort", "::mlir::ModuleOp"> {
 }
 
 def CommonSubexpressions : Pass<"tfg-cse", "::mlir::ModuleOp"> {
-  let summary = "make one node of pure nodes that compute the same";
+  let summary = "eliminate common subexpressions";
   let description = [{
-    Nodes are the same if they have equal ops, attributes, devices, data inputs and control inputs;
-    names don't count. The first one in the order of the graph stays, and with it its name. What
-    waited for the other waits for it. Names to preserve are those that the `keep` option lists.
+    Merges pure nodes that compute the same values: nodes with equal ops, attributes, devices,
+    data inputs and control inputs, whatever their names. The first one in the order of the graph
+    stays, with its name; data and control uses of the others move to it.
 
     ```mlir
     %a, %c0 = Neg(%x) name("a") : (tensor<f32>) -> (tensor<f32>)
@@ -36,23 +37,27 @@ def CommonSubexpressions : Pass<"tfg-cse", "::mlir::ModuleOp"> {
     %a, %c0 = Neg(%x) name("a") : (tensor<f32>) -> (tensor<f32>)
     %s, %c2 = Sub(%a, %a) [%c0] name("s") : (tensor<f32>, tensor<f32>) -> (tensor<f32>)
     ```
+
+    It merges no nodes with side effects, no nodes that `keep` lists and no values that `feeds`
+    lists.
   }];
   let options = [
-    ListOption<"keep", "keep", "std::string", "names of nodes that must stay">,
+    ListOption<"keep", "keep", "std::string", "names of nodes to preserve">,
     ListOption<"feeds", "feeds", "std::string",
-               "values that runs give (x or x:0), whatever their nodes would compute">
+               "values that runs feed (x or x:0)">
   ];
 }
 
 def Prune : Pass<"tfg-prune", "::mlir::ModuleOp"> {
-  let summary = "remove what nothing needs";
+  let summary = "remove dead nodes";
   let description = [{
-    Of the graph stays what the fetches and targets need over data and control edges, as in a run of a
-    session; feeds cut it off. Without fetches and targets the graph stays whole, since any node of it
-    may be asked for. A node that is only there to be fed becomes a Placeholder of its name.
+    Keeps the nodes of the graph that the fetches and targets need over data and control edges, as
+    a run of a session does; the inputs of fed nodes aren't followed. Without fetches and targets
+    all nodes of the graph stay, because a later run may fetch any of them. A node that is needed
+    only as a feed becomes a Placeholder of the same name.
 
-    Of a function stays what its results and control results need, and what has effects. A function
-    goes if neither the graph nor a function that stays names it.
+    In a function, it keeps the nodes that the results and control results need, and nodes with
+    side effects. It removes functions that neither the graph nor a remaining function references.
 
     ```mlir
     // fetches=y:0 feeds=x:0
@@ -65,42 +70,46 @@ def Prune : Pass<"tfg-prune", "::mlir::ModuleOp"> {
     %y, %c2 = Abs(%x) name("y") : (tensor<f32>) -> (tensor<f32>)
     ```
 
-    It does not look into conditions that are constant, and leaves generic functions alone.
+    It doesn't resolve conditionals whose predicate is constant, and it doesn't change generic
+    functions.
   }];
   let options = [
-    ListOption<"fetches", "fetches", "std::string", "values that runs ask for (x or x:0)">,
-    ListOption<"targets", "targets", "std::string", "nodes that runs ask for">,
-    ListOption<"feeds", "feeds", "std::string", "values that runs give">,
+    ListOption<"fetches", "fetches", "std::string", "values that runs fetch (x or x:0)">,
+    ListOption<"targets", "targets", "std::string", "target nodes of runs">,
+    ListOption<"feeds", "feeds", "std::string", "values that runs feed (x or x:0)">,
     Option<"keepEffects", "keep-effects", "bool", "false",
-           "keep nodes of the graph that have effects as if they were targets">,
-    Option<"functions", "functions", "bool", "true", "remove functions that nothing names">
+           "keep nodes of the graph that have side effects, as if they were targets">,
+    Option<"functions", "functions", "bool", "true", "remove unreferenced functions">
   ];
 }
 
 def Verify : Pass<"tfg-verify", "::mlir::ModuleOp"> {
-  let summary = "hold every node to the op table";
+  let summary = "verify nodes against their op definitions";
   let description = [{
-    Checks what the dialect's own verifier leaves open: that each node has the attributes that its op
-    asks for, of the right kinds and values; as many inputs and outputs as they say, of those types;
-    and that only loops are cycles, closed by an edge from a NextIteration to a Merge. A function
-    that an op names counts as its definition; ops that nobody knows, and generic functions, are not
-    looked into. It changes nothing.
+    Checks what the verifier of the dialect doesn't: each node has the attributes that its op
+    definition requires, of the right kinds and with allowed values; it has the number and types
+    of inputs and outputs that the attributes imply; and every cycle is a loop, closed by an edge
+    from a NextIteration to a Merge. If the op of a node is the name of a function, that function
+    is the definition.
 
     ```mlir
     %a, %c = AddV2(%x) name("a") {T = f32} : (tensor<f32>) -> (tensor<f32>)
     // error: node 'a' (AddV2): has 1 data input, expected 2
     ```
+
+    It changes nothing. It doesn't check nodes with unknown ops, or generic functions.
   }];
 }
 
 def PruneArguments : Pass<"tfg-prune-arguments", "::mlir::ModuleOp"> {
-  let summary = "remove what functions take and give for nothing";
+  let summary = "remove unused arguments and results of functions";
   let description = [{
-    For calls, If, Case and While, and the functions that they run: arguments that no result and no
-    effect depends on, results that nobody uses, and variables of loops that serve only themselves.
-    With them goes the code that computed them. Where a pure node passes an argument through, its
-    result is what it was given. What the node waited for over an argument that goes, it waits for as
-    a control input.
+    Covers calls, If, Case and While, and the functions that they call. Removes arguments that no
+    result and no side effect depends on, results without uses, and loop variables that only their
+    own next value depends on, with the code that computed them. If a result is an argument that
+    the function passes through unchanged, uses of the node's result use the node's operand
+    instead (pure nodes only). A dependency on the producer of a removed argument stays, as a
+    control input.
 
     ```mlir
     %w:2, %c = While(%n, %unused) name("w") {T = [i32, f32], ...}   // only %w#0 has uses
@@ -108,25 +117,26 @@ def PruneArguments : Pass<"tfg-prune-arguments", "::mlir::ModuleOp"> {
     %w, %c = While(%n) name("w") {T = [i32], ...}
     ```
 
-    Functions that attributes of other nodes, gradients or generic functions name stay as they are, and
-    so does everything beside v1 control flow. Results of nodes of the graph itself go only with
-    `graph`, since `w:1` would be another value then. With `split`, calls that use other results of a
-    function than others do, and calls of functions that have to stay, get copies of their own.
+    It doesn't change functions that attributes of other nodes, gradients or generic functions
+    reference, nor bodies with v1 control flow. Nodes of the graph itself keep their results
+    unless `graph` is set, since removing one renumbers the others (`w:1` would be another value).
+    With `split`, calls that use different results of one function, and calls of functions that
+    can't change, get copies of the function.
   }];
   let options = [
-    ListOption<"keep", "keep", "std::string", "nodes whose results must stay, and are not bypassed">,
+    ListOption<"keep", "keep", "std::string", "names of nodes whose results to preserve">,
     Option<"graph", "graph", "bool", "false", "remove results of nodes of the graph too">,
     Option<"split", "split", "bool", "false", "copy functions whose calls use different results">
   ];
 }
 
 def DedupeConstants : Pass<"tfg-dedupe-constants", "::mlir::ModuleOp"> {
-  let summary = "make one of constants of equal value";
+  let summary = "merge equal constants";
   let description = [{
-    Of one body's Const nodes with equal values and devices one stays, one that waits for nothing; their
-    other attributes don't count. What the others waited for, their users wait for (`hoist`); where all
-    wait for something, one that doesn't is made. Beside v1 control flow constants with control inputs
-    stay, since these say in which frame and branch they are.
+    Merges the Const nodes of a body that have equal values and devices; other attributes don't
+    matter. The constant that stays has no control inputs; if all of them have some, a new one
+    without is created. The control inputs of a removed constant become control inputs of its
+    users (`hoist`).
 
     ```mlir
     %a, %c0 = Const name("a") {dtype = f32, value = dense<1.0> : tensor<f32>} : () -> (tensor<f32>)
@@ -136,33 +146,35 @@ def DedupeConstants : Pass<"tfg-dedupe-constants", "::mlir::ModuleOp"> {
     %a, %c0 = Const name("a") {dtype = f32, value = dense<1.0> : tensor<f32>} : () -> (tensor<f32>)
     %n, %c2 = Neg(%a) [%p] name("n") {T = f32} : (tensor<f32>) -> (tensor<f32>)
     ```
+
+    In bodies with v1 control flow, constants with control inputs stay, because the control inputs
+    determine their frame and branch.
   }];
   let options = [
-    ListOption<"keep", "keep", "std::string", "names of nodes that must stay">,
+    ListOption<"keep", "keep", "std::string", "names of nodes to preserve">,
     ListOption<"feeds", "feeds", "std::string",
-               "values that runs give (x or x:0), whatever their nodes would compute">,
-    Option<"hoist", "hoist", "bool", "true", "constants with control inputs too">
+               "values that runs feed (x or x:0)">,
+    Option<"hoist", "hoist", "bool", "true", "merge constants with control inputs too">
   ];
 }
 
 def Order : Pass<"tfg-order", "::mlir::ModuleOp"> {
-  let summary = "order nodes whose effects conflict, as the graph lists them";
+  let summary = "add control dependencies between nodes with conflicting side effects";
   let description = [{
-    Automatic control dependencies: two nodes conflict if both access one resource (a variable, a
-    table, a queue, ...; or the world: printing, Python, whatever is unknown) and one of them writes
-    it. Where no path of edges orders two such nodes, the one that stands later in the graph gets a
-    control input from the one before. A read waits for the last write, a write for the last write and
-    the reads since. Edges that are there stay. A node that writes something, or an assertion, that
-    no result of its function waits for becomes a control result of the function, so that it runs.
+    Adds automatic control dependencies. Two nodes conflict if both access one resource (a
+    variable, a table, a queue, or the world: printing, Python, unknown ops) and at least one of
+    them writes it. If no path of edges orders two conflicting nodes, the later one in the graph
+    gets a control input from the earlier one: a read depends on the last write; a write depends
+    on the last write and the reads since. A node that writes, or an assertion, becomes a control
+    result of its function if no result of the function depends on it, so that it runs.
 
-    What a node accesses is found by following handles through the graph and through the functions
-    that it calls: `treadle check` shows races by the same analysis.
+    The accesses of a node are found by following resource handles through the graph and the
+    functions that it calls. `treadle check` reports races by the same analysis.
 
-    Functions are ordered, and with the option `graph` the graph too. That suits a graph that is run as
-    a whole; one whose variables are initialized by nodes that stand behind those that read them, to
-    be run first, must be pruned to the fetches of one run before (tfg-prune). Bodies with v1 control flow are
-    left alone, with a remark: run tfg-v1-to-functional first. Iterations of a While run one after
-    the other as long as its body's nodes are ordered from end to end.
+    Functions are ordered; with `graph`, the graph is ordered too. Use `graph` only on a graph
+    that runs as a whole. If the graph also holds initializers of its variables that are meant to
+    run first but are listed after the reads, prune it to the fetches of one run before
+    (tfg-prune).
 
     ```mlir
     %read, %c0 = ReadVariableOp(%v) name("read") {dtype = f32} : (tensor<!tf_type.resource>) -> (tensor<f32>)
@@ -171,19 +183,23 @@ def Order : Pass<"tfg-order", "::mlir::ModuleOp"> {
     %read, %c0 = ReadVariableOp(%v) name("read") {dtype = f32} : (tensor<!tf_type.resource>) -> (tensor<f32>)
     %c1 = AssignVariableOp(%v, %x) [%c0] name("assign") {dtype = f32} : tensor<!tf_type.resource>, tensor<f32>
     ```
+
+    Existing edges stay. Bodies with v1 control flow don't change, with a remark: run
+    tfg-v1-to-functional first. The iterations of a While run one after the other as long as its
+    body orders all of its side effects.
   }];
   let options = [
-    Option<"graph", "graph", "bool", "false", "order the nodes of the graph as well">
+    Option<"graph", "graph", "bool", "false", "also order the nodes of the graph">
   ];
 }
 
 def PreserveOrder : Pass<"tfg-preserve-order", "::mlir::ModuleOp"> {
-  let summary = "let nodes follow other nodes";
+  let summary = "add control dependencies between given nodes";
   let description = [{
-    Makes an edge of each `NODE:AFTER`: NODE gets a control input from AFTER. With `soft` it gets a
-    soft edge instead, the name in its attribute `_soft_inputs`: a wish for the schedule that keeps no
-    node alive, and stops a fusion only where an exchange would be delayed. A node may follow several,
-    and be followed by several; all edges that are there stay.
+    For each `NODE:AFTER` in `after`, NODE gets a control input from AFTER. With `soft` it gets a
+    soft edge instead: the name of AFTER in its attribute `_soft_inputs`. A soft edge is a
+    scheduling hint: it keeps no node alive, and prevents a fusion only if the fusion would delay
+    a collective. A node can be listed several times on either side.
 
     ```mlir
     // after=mm:add,mul:mm
@@ -196,23 +212,24 @@ def PreserveOrder : Pass<"tfg-preserve-order", "::mlir::ModuleOp"> {
     %mul, %c2 = Mul(%add, %two) [%c1] name("mul") {T = f32} : (tensor<f32>, tensor<f32>) -> (tensor<f32>)
     ```
 
-    An edge that would close a circle is an error; a soft one is left out, with a remark.
+    Existing edges stay. An edge that would close a cycle is an error; a soft edge that would
+    close one is skipped with a remark.
   }];
   let options = [
-    ListOption<"after", "after", "std::string", "NODE:AFTER, by name">,
-    Option<"soft", "soft", "bool", "false", "soft edges">,
+    ListOption<"after", "after", "std::string", "pairs of node names, NODE:AFTER">,
+    Option<"soft", "soft", "bool", "false", "add soft edges instead of control inputs">,
     Option<"function", "function", "std::string", "\"\"",
-           "the function whose nodes are meant; without it those of the graph">
+           "the function that contains the nodes (default: the graph)">
   ];
 }
 
 def ScheduleCommunication : Pass<"tfg-schedule-communication", "::mlir::ModuleOp"> {
-  let summary = "let computing hide communication";
+  let summary = "overlap communication with computation";
   let description = [{
-    Soft edges (`_soft_inputs`) that let nodes which an exchange among ranks waits for run before what
-    could run meanwhile, and what uses its result when it is there. Which those are is found by a
-    cost model (`costs`, a file: docs/scheduling.md) and a simulated run. Where the simulation says
-    that nothing is gained, no edge is added. All edges that are there stay.
+    Adds soft edges (`_soft_inputs`) so that the inputs of a collective run before nodes that
+    could run during it, and the users of its result run once it is complete. A cost model
+    (`costs`, a file: docs/scheduling.md) and a simulated run determine the order. If the
+    simulation shows no gain, no edge is added.
 
     ```mlir
     %long, %c0 = MatMul(%x, %x) name("long") {T = f32} : ...
@@ -224,32 +241,38 @@ def ScheduleCommunication : Pass<"tfg-schedule-communication", "::mlir::ModuleOp
     %sum, %c2 = CollectiveReduceV2(%grad, %size, %group, %instance) name("sum") {...} : ...
     ```
 
-    With `bucket`, all-reduces of fewer bytes than it says, of one group, that no path connects become
-    one of up to so many bytes: what they wait for, it waits for, and the nodes that give their
-    values have their names. With `memory`, no exchange is planned to begin while those under way, and
-    not yet used, hold more bytes than it says.
+    Existing edges stay. With `bucket`, all-reduces of one group that are smaller than that many
+    bytes, and that no path connects, are merged into all-reduces of at most that size. A merged
+    all-reduce has the control inputs of all of its parts, and the nodes that return the parts'
+    values keep their names. With `memory`, no collective is scheduled to start while the results
+    of collectives that are in progress or not used yet hold more bytes than that.
   }];
   let options = [
-    Option<"costs", "costs", "std::string", "\"\"", "a file of costs, or a trace">,
-    Option<"ranks", "ranks", "int64_t", "2", "ranks of a group whose size is no constant">,
-    Option<"memory", "memory", "int64_t", "0", "bytes that exchanges may hold; 0: any number">,
-    Option<"bucket", "bucket", "int64_t", "0", "bytes of an all-reduce made of several; 0: none is">,
-    Option<"jitter", "jitter", "double", "0", "how much longer tasks may take, as a share of 1">,
-    Option<"explain", "explain", "bool", "false", "remarks with the schedule">
+    Option<"costs", "costs", "std::string", "\"\"", "file with costs, or a trace">,
+    Option<"ranks", "ranks", "int64_t", "2",
+           "number of ranks of a group whose size isn't constant">,
+    Option<"memory", "memory", "int64_t", "0",
+           "bytes that the results of collectives may hold (0: no limit)">,
+    Option<"bucket", "bucket", "int64_t", "0",
+           "maximum bytes of a merged all-reduce (0: don't merge)">,
+    Option<"jitter", "jitter", "double", "0",
+           "largest random delay of a task, as a fraction of its cost">,
+    Option<"explain", "explain", "bool", "false", "emit the schedule as remarks">
   ];
   let statistics = [
     Statistic<"numEdges", "edges", "soft edges added">,
-    Statistic<"numBuckets", "buckets", "exchanges made of several">
+    Statistic<"numBuckets", "buckets", "merged all-reduces">
   ];
 }
 
 def Partition : Pass<"tfg-partition", "::mlir::ModuleOp"> {
-  let summary = "keep what one of several processes runs";
+  let summary = "extract the partition of one rank";
   let description = [{
-    A node whose device names a task (`/job:worker/task:1`) runs on the rank of that number; any other
-    node, and constants and placeholders, on all. Of these bodies stays what `rank` runs. Where it
-    uses a value of another rank, or waits for a node there, stands a _Recv; where another needs one
-    of its, a _Send. What is fetched goes to rank 0, and is found there under its name.
+    A node whose device names a task (`/job:worker/task:1`) runs on the rank of that number. Nodes
+    without a task, constants and placeholders run on all ranks. The pass keeps the nodes that
+    `rank` runs. A _Recv replaces each value or control token that comes from another rank, and a
+    _Send sends each one that another rank needs. Fetched values are sent to rank 0, where they
+    keep their names.
 
     ```mlir
     // rank=0 ranks=2
@@ -260,32 +283,36 @@ def Partition : Pass<"tfg-partition", "::mlir::ModuleOp"> {
     %c2 = _Send(%a) name("a/send") {T = f32, tensor_name = "a:0", ...} : tensor<f32>
     ```
 
-    Functions are partitioned like the graph: loops and conditionals without a device run on all ranks,
-    and what their functions place elsewhere is exchanged in each iteration. v1 control flow on a
-    task is an error (tfg-v1-to-functional first), and so is a handle that is used on another task.
+    Functions are partitioned like the graph: loops and conditionals without a device run on all
+    ranks, and values that their functions need from other ranks are exchanged in each iteration.
+    v1 control flow that is assigned to a task is an error (run tfg-v1-to-functional first), and
+    so is a resource handle that is used on another task.
   }];
   let options = [
-    Option<"rank", "rank", "int64_t", "0", "whose part">,
-    Option<"ranks", "ranks", "int64_t", "1", "how many processes there are">,
-    ListOption<"fetches", "fetches", "std::string", "values that runs ask for (x or x:0)">
+    Option<"rank", "rank", "int64_t", "0", "the rank whose partition to extract">,
+    Option<"ranks", "ranks", "int64_t", "1", "number of ranks">,
+    ListOption<"fetches", "fetches", "std::string", "values that runs fetch (x or x:0)">
   ];
 }
 
 def DepsToChains : Pass<"tfg-deps-to-chains", "::mlir::ModuleOp"> {
-  let summary = "order a loop's iterations by values that go around it, so that the rest may overlap";
+  let summary = "replace barriers between loop iterations with chains";
   let description = [{
-    The iterations of a While whose body has effects run one after the other, since the body's results
-    wait until all of its effects have happened. Here they wait no longer: what conflicts between one
-    iteration and the next (both access a resource, and one writes it) is ordered by a loop variable
-    of its own, a chain. What accesses the resource first waits for the chain's value, and the next value
-    waits for what accesses it last. A resource that the loop only reads needs none. Where the resource's
-    handle is a loop variable by which everything gets to it, that is the chain. Reads after the last
-    write get a second chain where the next iteration begins with reads: these wait for the write alone.
+    The iterations of a While whose body has side effects run one after the other, because the
+    body's results depend on all of its side effects. The pass replaces this barrier with chains:
+    loop variables that order only conflicting accesses (both access a resource, and one writes
+    it) of consecutive iterations. The first access to the resource depends on the chain's value,
+    and the chain's next value depends on the last access.
 
-    The condition's effects wait for the chains too, and its result waits for them. Nodes of one
-    iteration that conflict and aren't ordered get the edges that tfg-order gives. What must have run
-    when the loop is over, and isn't waited for by a chain, gets a chain that nobody waits for. So do
-    reads, unless what they read goes into a variable that depends on its own last value.
+    - A resource that the loop only reads needs no chain.
+    - If all accesses use a handle that is itself a loop variable, that variable is the chain.
+    - If an iteration begins with reads, the reads after the last write of the previous one get a
+      second chain, so that the reads at the beginning depend on the write only.
+    - The side effects of the condition depend on the chains too, and its result depends on them.
+    - Conflicting nodes of one iteration that no path orders get the edges that tfg-order adds.
+    - A side effect that must complete before the loop ends, but that no chain waits for, gets a
+      chain that nothing in the loop uses. So do reads, unless the value that they read flows into
+      a loop variable that depends on its own previous value.
 
     ```mlir
     tfg.func @body(%i: tensor<i32> {tfg.name = "i"}, %v: tensor<!tf_type.resource> {tfg.name = "v"}) -> ... {
@@ -301,42 +328,44 @@ def DepsToChains : Pass<"tfg-deps-to-chains", "::mlir::ModuleOp"> {
       return(%r, %w) : ...
     ```
 
-    All other edges stay. Run by calling its functions in turns, such a loop does what it did; its
-    iterations overlap where it is lowered to frames and its functions are inlined (tfg-overlap-loops).
-    A loop stays as it is if its parallel_iterations is 1, if v1 control flow that tfg-v1-to-functional
-    doesn't convert stands in it, or if `_stateful_parallelism` is false; a remark says why. A function
-    that others call too is copied.
+    All other edges stay. If the runtime calls the loop's functions in turn, the loop behaves as
+    before. Its iterations overlap once it is lowered to frames and its functions are inlined
+    (tfg-overlap-loops). A function that other nodes call too is copied first.
 
-    Loops with effects that are frames or WhileRegions are made While nodes first, and what they were
-    afterwards: a chain is a variable of the frame or region. Nodes in a frame keep their names, but for
-    those that frames consist of; conditionals there become If and Case nodes. Frames whose iterations
-    nothing ordered get the order of their nodes.
+    A loop doesn't change if `parallel_iterations` is 1, if `_stateful_parallelism` is false, or
+    if it contains v1 control flow that tfg-v1-to-functional can't convert; a remark gives the
+    reason.
+
+    Frames and WhileRegions with side effects are converted to While nodes first, and back
+    afterwards; each chain becomes a variable of the frame or region. Nodes in a frame keep their
+    names, except the nodes that the frame consists of; conditionals in it become If and Case
+    nodes. If nothing orders the iterations of a frame, its nodes are ordered as the graph lists
+    them.
   }];
   let options = [
     Option<"loopOverlap", "loop-overlap", "std::string", "\"auto\"",
-           "off: change nothing; on: change loops whose `_stateful_parallelism` is false, too">,
+           "off: change nothing; auto: change loops unless `_stateful_parallelism` is false; on: "
+           "change those too">,
     Option<"onlyGaining", "only-gaining", "bool", "false",
-           "change only loops that something waits in and that overlap then">
+           "change only loops that contain a blocking node and can overlap">
   ];
   let statistics = [
-    Statistic<"numChained", "chained", "loops that were changed">,
-    Statistic<"numKept", "kept", "loops that have to stay as they are">
+    Statistic<"numChained", "chained", "loops changed">,
+    Statistic<"numKept", "kept", "loops that can't be changed">
   ];
 }
 
 def OverlapLoops : Pass<"tfg-overlap-loops", "::mlir::ModuleOp"> {
-  let summary = "lower loops to frames in which iterations overlap";
+  let summary = "lower loops to frames whose iterations overlap";
   let description = [{
-    While loops that tfg-deps-to-chains took the barriers from, or that have no effects, become v1
-    frames as with tfg-functional-to-v1; but the nodes of condition and body stand in the frame itself,
-    and each runs as soon as its own inputs are there. Functions in which there is such a loop are ordered
-    first, as with tfg-order. What waited for the loop waits for all of its effects.
+    Lowers While loops without side effects, or whose barriers tfg-deps-to-chains replaced, to v1
+    frames as tfg-functional-to-v1 does, and inlines condition and body into the frame, so that
+    each node runs as soon as its own inputs are available. Functions with such a loop are ordered
+    first, as by tfg-order. Nodes that depend on the loop depend on all of its side effects.
 
-    Without the option `all` only loops that gain are lowered: those in which something waits (a queue,
-    Python, an op that nobody knows) while something else of another iteration could run.
-
-    An inner loop is a loop of its own. Conditionals and calls stay: they run when all of their inputs
-    are there.
+    Without `all`, only loops that gain from it are lowered: those with a blocking node (a queue,
+    Python, an unknown op) during which a node of another iteration can run. An inner loop is
+    lowered separately.
 
     ```mlir
     %w, %c = While(%x) name("while") {T = [i32], body = #tf_type.func<@double, {}>,
@@ -349,48 +378,51 @@ def OverlapLoops : Pass<"tfg-overlap-loops", "::mlir::ModuleOp"> {
     %n, %c4 = NextIteration(%y) name("while/NextIteration_0") : (tensor<i32>) -> (tensor<i32>)
     %r, %c5 = Exit(%s#0) name("while/Exit_0") : (tensor<i32>) -> (tensor<i32>)
     ```
+
+    It doesn't inline conditionals and calls of the body: each runs when all of its inputs are
+    available.
   }];
   let options = [
-    Option<"all", "all", "bool", "false", "lower also what gains nothing by it">
+    Option<"all", "all", "bool", "false", "also lower loops that don't gain from it">
   ];
   let statistics = [
-    Statistic<"numLowered", "lowered", "loops that became frames">
+    Statistic<"numLowered", "lowered", "loops lowered to frames">
   ];
 }
 
 def NameCompress : Pass<"tfg-name-compress", "::mlir::ModuleOp"> {
   let summary = "give nodes short names";
   let description = [{
-    Nodes are called a, b, and so on, in the order of each body. Names stay of placeholders, of nodes
-    that the option lists, and of those that make a resource, which may be known by it. Names of
-    functions, arguments, frames and resources stay.
+    Names the nodes of each body a, b, and so on, in order. Placeholders, nodes that `keep` lists,
+    and nodes that create a resource (whose name may identify it) keep their names.
 
     ```mlir
     %n, %c = Neg(%x) name("model/layer_1/neg") : (tensor<f32>) -> (tensor<f32>)
     // becomes
     %n, %c = Neg(%x) name("a") : (tensor<f32>) -> (tensor<f32>)
     ```
+
+    It doesn't rename functions, arguments, frames and resources.
   }];
   let options = [
-    ListOption<"keep", "keep", "std::string", "nodes of the graph that keep their names">,
-    Option<"graph", "graph", "bool", "true", "rename nodes of the graph, not of functions alone">
+    ListOption<"keep", "keep", "std::string", "names of nodes of the graph to preserve">,
+    Option<"graph", "graph", "bool", "true", "rename nodes of the graph, not only of functions">
   ];
 }
 
 def InlineCalls : Pass<"tfg-inline", "::mlir::ModuleOp"> {
-  let summary = "put bodies of functions where they are called";
+  let summary = "inline function calls";
   let description = [{
-    Calls are nodes whose op is a function's name, PartitionedCall and StatefulPartitionedCall.
-    Callees come first: no body is copied before the calls in it are gone. A node `n` of the body is
-    then called `call/n`; a body node without a device takes the call's, and a part of a device's
-    name that it doesn't state is taken from there. In a graph a node of the call's name stays
-    (Identity, IdentityN or NoOp), so that it can be fetched as before.
+    Inlines nodes whose op is the name of a function, PartitionedCall and StatefulPartitionedCall,
+    callees first. A node `n` of the body becomes `call/n`. A body node takes the parts of the
+    device name that it doesn't specify from the call. In a graph, an Identity, IdentityN or NoOp
+    keeps the name of the call, so that it can still be fetched.
 
-    What the call waited for, the nodes of the body wait for that depend on no other of its nodes.
-    Who waits for the call waits for all nodes with effects and for the control results; and so does
-    who uses a result, but for effects that the result depends on anyway: none is lost where only
-    the result is fetched. Beside control flow of v1 a body runs, as the call did, only if no input
-    is dead.
+    Body nodes that depend on no other body node get the control inputs of the call. Nodes with a
+    control input from the call get control inputs from all body nodes with side effects and from
+    the control results. So do users of the call's results, unless the result depends on the side
+    effect anyway: fetching a result alone still runs all side effects. In a body with v1 control
+    flow, the inlined nodes run only if no input of the call is dead, as the call did.
 
     ```mlir
     %a, %c0 = PartitionedCall(%x) [%init] name("a") {f = #tf_type.func<@f, {}>, ...}
@@ -404,32 +436,38 @@ def InlineCalls : Pass<"tfg-inline", "::mlir::ModuleOp"> {
     %a, %c0 = Identity(%n) name("a") : (tensor<f32>) -> (tensor<f32>)
     ```
 
-    A call whose attribute `_lower_as_multi_device_function` is true dissolves, as in TensorFlow: each
-    result is its value alone, who waits for the call waits for the control results, and an effect
-    that neither needs is no part of a run that prunes it.
+    A call whose attribute `_lower_as_multi_device_function` is true is inlined with TensorFlow's
+    weaker dependencies: users of a result depend on that result only, control dependencies on the
+    call become dependencies on the control results, and pruning may remove a side effect that
+    neither needs.
 
-    Calls stay of functions that are generic, that call themselves, that say `_noinline` or
-    `_XlaMustCompile`, that hold a resource without a name (a copy would have one of its own), or
-    whose effects stand behind a Switch or Enter. Functions stay, and so do If, While and the like.
+    It doesn't inline calls of functions that are generic, recursive, marked `_noinline` or
+    `_XlaMustCompile`, that contain a resource without a name (a copy would create another
+    resource), or that have side effects behind a Switch or Enter. It keeps the functions
+    (tfg-prune removes them), and doesn't inline the functions of If, While and the like.
   }];
   let options = [
-    ListOption<"noinline", "noinline", "std::string", "functions whose calls stay">,
-    Option<"maxNodes", "max-nodes", "uint64_t", "2000000", "how many nodes a body may come to have">,
+    ListOption<"noinline", "noinline", "std::string", "functions not to inline">,
+    Option<"maxNodes", "max-nodes", "uint64_t", "2000000",
+           "maximum number of nodes in a body after inlining">,
     Option<"keepNames", "keep-names", "bool", "true",
-           "keep a node of the call's name in a graph">,
-    Option<"dissolving", "dissolving", "bool", "false", "inline calls that dissolve, no others">,
-    Option<"explain", "explain", "bool", "false", "a remark on each call that stays: why">
+           "keep a node with the name of the call in a graph">,
+    Option<"dissolving", "dissolving", "bool", "false",
+           "inline only calls with `_lower_as_multi_device_function`">,
+    Option<"explain", "explain", "bool", "false",
+           "emit a remark with the reason for each call that isn't inlined">
   ];
 }
 
 def ShapeInference : Pass<"tfg-shape-inference", "::mlir::ModuleOp"> {
-  let summary = "write the shapes that follow into the types of values";
+  let summary = "infer shapes";
   let description = [{
-    Goes by a table of shape functions, by the values of integer constants and what is computed from
-    them (`[batch, -1]`), and by the types that are there. Shapes go through calls, conditionals and
-    loops, functional ones and those of Switch and Merge: what a loop changes is unknown. Handles of
-    variables and tensor lists take the shapes of what they hold along. The arguments of a function get
-    what all its calls have in common; where somebody else may call it, they stay as they are.
+    Refines the types of values with shape functions, with the values of integer constants and of
+    what is computed from them (`[batch, -1]`), and with the types that are already there. Shapes
+    propagate through calls, conditionals and loops, both functional ones and Switch and Merge;
+    dimensions that a loop changes become unknown. Handles of variables and tensor lists carry the
+    shapes of their contents. Arguments of a function get the shape that all of its calls agree
+    on, unless the function may have other callers.
 
     ```mlir
     %s, %c0 = Const name("s") {dtype = i32, value = dense<[2, -1]> : tensor<2xi32>} : () -> (tensor<2xi32>)
@@ -438,29 +476,29 @@ def ShapeInference : Pass<"tfg-shape-inference", "::mlir::ModuleOp"> {
     %r, %c1 = Reshape(%x, %s) name("r") {T = f32, Tshape = i32} : (tensor<4x3xf32>, tensor<2xi32>) -> (tensor<2x6xf32>)
     ```
 
-    What pure nodes make of small constants is computed, so that shapes may follow from it. Results of
-    ops without a shape function keep their types; so do nodes inside regions, and generic functions.
-    Shapes that contradict each other are left to `treadle check` and the run to report.
+    Pure nodes with small constant inputs are evaluated if a shape depends on them. Results of ops
+    without a shape function keep their types; so do nodes inside regions and generic functions.
+    It doesn't report shapes that contradict each other: `treadle check` and the run do.
   }];
   let options = [
-    ListOption<"feeds", "feeds", "std::string", "values of any shape that runs give (x or x:0)">,
+    ListOption<"feeds", "feeds", "std::string", "values that runs feed with any shape (x or x:0)">,
     Option<"outputShapes", "output-shapes", "bool", "false",
-           "also write the attribute _output_shapes, which GraphDefs keep">
+           "also set the attribute _output_shapes, which GraphDefs can express">
   ];
 }
 
 def HoistLoopInvariants : Pass<"tfg-hoist-loop-invariants", "::mlir::ModuleOp"> {
-  let summary = "compute before a loop what is the same in all its iterations";
+  let summary = "hoist loop-invariant nodes";
   let description = [{
-    Of a While: pure nodes of loop variables that the body hands on unchanged move before the loop, and
-    what they gave comes in as another loop variable. The condition runs at least once, so any pure
-    node of it may move; the body may not run, so of it only nodes that can't fail do: a table of ops,
-    and for those of two operands shapes that are known to fit (tfg-shape-inference fills them in).
-    Functions that something else calls as well stay as they are.
+    While loops: a pure node that depends only on invariant loop variables moves before the loop,
+    and its result becomes another loop variable. Any pure node of the condition may move, since
+    the condition runs at least once. Of the body only nodes that can't fail move, since it may
+    never run: the op must be in a table of total ops, and the shapes of binary ops must be known
+    to be compatible (tfg-shape-inference infers them). Functions with other callers don't change.
 
-    Of a loop of Enter and Exit: a pure node whose inputs all come from constant Enters moves before
-    them, and an Enter of its result takes its place and its name. It ran in each iteration, the first
-    one included, so it may be one that fails.
+    Frames: a pure node whose inputs are all constant Enter nodes moves before them, and an Enter
+    of its result takes its place and its name. It may be a node that can fail, because it ran in
+    the first iteration too.
 
     ```mlir
     %a, %c0 = Enter(%x) name("a") {T = f32, frame_name = "f", is_constant = true, parallel_iterations = 10 : i64} : (tensor<f32>) -> (tensor<f32>)
@@ -470,24 +508,24 @@ def HoistLoopInvariants : Pass<"tfg-hoist-loop-invariants", "::mlir::ModuleOp"> 
     %n, %c2 = Enter(%i) name("n") {T = f32, frame_name = "f", is_constant = true, parallel_iterations = 10 : i64} : (tensor<f32>) -> (tensor<f32>)
     ```
 
-    It does not move reads of variables, nodes with control inputs, nor constants alone; what is unused
-    in the functions afterwards is for tfg-prune.
+    It doesn't hoist reads of variables, nodes with control inputs, or constants on their own.
+    tfg-prune removes what is unused in the functions afterwards.
   }];
   let options = [
-    Option<"frames", "frames", "bool", "true", "also of loops of Enter and Exit">
+    Option<"frames", "frames", "bool", "true", "also hoist from frames of v1 control flow">
   ];
 }
 
 def Remap : Pass<"tfg-remap", "::mlir::ModuleOp"> {
-  let summary = "make one fused node of common sequences of ops";
+  let summary = "fuse common sequences of ops";
   let description = [{
-    A matrix product or a convolution takes in what is done to its result: a bias, a batch norm, a
-    factor a channel, then a summand, then an activation (Relu, Relu6, Elu, LeakyRelu, Tanh, Sigmoid,
-    and gelu, exact or by tanh, as it is spelled out). It becomes _FusedMatMul, _FusedConv2D or
-    _FusedDepthwiseConv2dNative, with TensorFlow's attributes; an Einsum that is rows times a matrix
-    is one as well. What is constant becomes one bias, and its factor goes into a constant filter.
-    Normalisation over the last dimension, however it is spelled, becomes _MklLayerNorm;
-    FusedBatchNormV3 and Relu, _FusedBatchNormEx.
+    Fuses a matrix product or a convolution with its epilogue: a bias, batch norm or factor per
+    channel, then an addition, then an activation (Relu, Relu6, Elu, LeakyRelu, Tanh, Sigmoid, and
+    gelu spelled out, exact or with tanh). The result is _FusedMatMul, _FusedConv2D or
+    _FusedDepthwiseConv2dNative with TensorFlow's attributes. An Einsum that is a product of rows
+    and a matrix is fused as well. Constant offsets are combined into one bias; a constant factor
+    is multiplied into a constant filter. Layer normalization, in any spelling, becomes
+    _MklLayerNorm; FusedBatchNormV3 followed by Relu becomes _FusedBatchNormEx.
 
     ```mlir
     %p, %c0 = MatMul(%x, %w) name("p") : (tensor<?x4xf32>, tensor<4x8xf32>) -> (tensor<?x8xf32>)
@@ -498,33 +536,36 @@ def Remap : Pass<"tfg-remap", "::mlir::ModuleOp"> {
         : (tensor<?x4xf32>, tensor<4x8xf32>, tensor<8xf32>) -> (tensor<?x8xf32>)
     ```
 
-    Only what TensorFlow 2.21 runs as well, some of it with oneDNN only (`onednn`), only float32, only
-    nodes in one place, and only where nobody else uses what is between them. The
-    fused node waits for all that they waited for. In a graph they stay, unused, for their names:
-    tfg-prune removes them. Shapes are taken from the types (tfg-shape-inference), and constants must
-    be Const nodes (tfg-constant-folding). Results may differ in the last bits. It fuses no gradients
-    and no products of batches.
+    It creates only ops that TensorFlow 2.21 can run as well, some of them with oneDNN only
+    (`onednn`). It fuses only float32 nodes on one device, and only if nothing else uses the
+    values in between. The fused node has the control inputs of all of its parts. The parts stay
+    in the graph under their names; tfg-prune removes them. Shapes come from the types
+    (tfg-shape-inference), and constants must be Const nodes (tfg-constant-folding). Results may
+    differ in the last bits. It doesn't fuse gradients or batched matrix products.
   }];
   let options = [
-    ListOption<"keep", "keep", "std::string", "nodes that runs ask for: they are not taken in">,
-    ListOption<"feeds", "feeds", "std::string", "values that runs give (x or x:0)">,
+    ListOption<"keep", "keep", "std::string",
+               "names of fetched nodes, which aren't fused into others">,
+    ListOption<"feeds", "feeds", "std::string", "values that runs feed (x or x:0)">,
     Option<"contractions", "contractions", "bool", "true",
-           "matrix products and convolutions, with what follows them">,
-    Option<"layerNorm", "layer-norm", "bool", "true", "normalisation over the last dimension">,
+           "fuse matrix products and convolutions with their epilogues">,
+    Option<"layerNorm", "layer-norm", "bool", "true", "fuse layer normalizations">,
     Option<"oneDnn", "onednn", "bool", "true",
-           "also what TensorFlow runs with oneDNN only: depthwise convolutions, summands, gelu, norms">,
-    Option<"batchNorm", "batch-norm", "bool", "true", "batch norms without a convolution">
+           "also create ops that TensorFlow runs with oneDNN only: depthwise convolutions, "
+           "additions, gelu, norms">,
+    Option<"batchNorm", "batch-norm", "bool", "true", "fuse batch norms without a convolution">
   ];
 }
 
 def ChannelsLast : Pass<"tfg-channels-last", "::mlir::ModuleOp"> {
-  let summary = "turn images so that their channels are last";
+  let summary = "convert NCHW to NHWC";
   let description = [{
-    Convolutions, pools, batch norms and their gradients that say `data_format = "NCHW"` (or `"NCDHW"`)
-    get images with their channels last, which is how the runtime's kernels compute them. What lies
-    between them follows: elementwise ops, reductions, concatenations, pads, slices, splits. So an image
-    is turned where it comes in, where it goes out, and before an op that looks at the order of
-    dimensions (a Reshape), and nowhere else. Turns that were there count, too.
+    Converts convolutions, pools, batch norms and their gradients from `data_format = "NCHW"` (or
+    `"NCDHW"`) to the channels-last layout that the runtime's kernels compute in. The ops between
+    them are converted as well: elementwise ops, reductions, concatenations, pads, slices, splits.
+    So a Transpose is needed only where an image enters, where it leaves, and before an op that
+    depends on the order of dimensions (a Reshape). Existing Transpose nodes are reused or
+    cancelled.
 
     ```mlir
     %c, %c0 = Conv2D(%x, %f) name("c") {data_format = "NCHW", ...}
@@ -538,27 +579,34 @@ def ChannelsLast : Pass<"tfg-channels-last", "::mlir::ModuleOp"> {
     %u, %c4 = Transpose(%d, [0, 3, 1, 2])
     ```
 
-    Bodies with v1 control flow stay as they are. Sessions run it over what a request needs and over
-    each function that they call, but for tier `interpret`.
+    It doesn't change bodies with v1 control flow. Sessions run it on the nodes of each request
+    and on the functions that they call, except in tier `interpret`.
   }];
   let options = [ListOption<"keep", "keep", "std::string",
-                            "nodes of the graph that runs feed or ask for: they give what they gave">];
+                            "nodes of the graph that runs feed or fetch, whose values stay the "
+                            "same">];
 }
 
 def FuseKernels : Pass<"tfg-fuse-kernels", "::mlir::ModuleOp"> {
-  let summary = "make one node of what one kernel of the runtime computes";
+  let summary = "fuse nodes that one kernel of the runtime computes";
   let description = [{
-    A convolution or a matrix product takes in what happens to its result, as long as nobody else
-    sees what is in between: a bias or a batch norm for inference, products and sums, an activation. A
-    convolution takes the zeros of a Pad before it, reads a filter as it lies before a Transpose
-    from [out, in, rows, columns], and writes its gradient as it lies after one. The gates of a long short-term memory become one
-    `_FusedLstmGates`, and the softmax of attention with the products before and after it one `_Attention`,
-    whose heads may be the third dimension of an Einsum. Activations that are spelled out (gelu, swish
-    and their like) become one op, and so do layer normalisations and, where no convolution takes them
-    in, batch normalisations for inference with the activation after them. The fused node has the name
-    of the product, whose errors it reports, and waits for all that its parts waited for. Where nobody
-    sees an image but convolutions of points with a step, the convolution that makes it computes
-    these positions alone (`sampling`).
+    Fuses, if nothing else uses the values in between:
+
+    - a convolution or matrix product with its epilogue: a bias or batch norm for inference,
+      products and sums, an activation;
+    - a Pad with zeros into the convolution after it, a Transpose of the filter (from [out, in,
+      rows, columns]) into the convolution that reads it, and a Transpose of the filter's gradient
+      into the op that computes it;
+    - the gates of an LSTM into `_FusedLstmGates`;
+    - attention, a softmax with the products before and after it, into `_Attention`, whose heads
+      may be the third dimension of an Einsum;
+    - activations that are spelled out (gelu, swish and others) and layer normalizations into one
+      op each, and batch norms for inference with their activation if no convolution takes them
+      in.
+
+    If all users of an image are 1x1 convolutions with strides, the convolution that produces it
+    computes only the positions that they read (`sampling`). The fused node has the name of the
+    product, reports its errors, and has the control inputs of all of its parts.
 
     ```mlir
     %p, %c0 = MatMul(%x, %w) name("p") : (tensor<*xf32>, tensor<*xf32>) -> (tensor<*xf32>)
@@ -569,21 +617,22 @@ def FuseKernels : Pass<"tfg-fuse-kernels", "::mlir::ModuleOp"> {
         : (tensor<*xf32>, tensor<*xf32>, tensor<*xf32>) -> (tensor<*xf32>)
     ```
 
-    It needs no shapes and folds no constants, and knows more groups than TensorFlow, which can't run
-    the result: for that there is tfg-remap. Sessions run it over what a request needs and over each
-    function that they call, but for tier `interpret`.
+    It doesn't need shapes and doesn't fold constants. It knows more patterns than TensorFlow,
+    which can't run the result: use tfg-remap for TensorFlow. Sessions run it on the nodes of each
+    request and on the functions that they call, except in tier `interpret`.
   }];
   let options = [ListOption<"keep", "keep", "std::string",
-                            "nodes of the graph that runs feed or ask for: they stay">];
+                            "nodes of the graph that runs feed or fetch">];
 }
 
 def StructureLoops : Pass<"tfg-structure-loops", "::mlir::ModuleOp"> {
-  let summary = "make loops with regions of the frames of v1 control flow";
+  let summary = "raise frames of v1 control flow to WhileRegion";
   let description = [{
-    A frame of the form that TensorFlow gives loops (LoopCond; Enter, Merge, Switch, NextIteration and
-    Exit for each value) becomes a WhileRegion, from the inside out: what LoopCond needs is its first
-    region, what the NextIterations need its second one. Each node runs as often as in the frame, and
-    where the frame would die in part it stays.
+    Converts frames in the form that TensorFlow generates (LoopCond; Enter, Merge, Switch,
+    NextIteration and Exit for each loop variable) to WhileRegion ops, innermost frames first. The
+    nodes that LoopCond needs become the first region, the nodes that the NextIterations need the
+    second. Each node runs as often as in the frame. A frame in which part of an iteration could
+    be dead isn't converted.
 
     ```mlir
     %e, %c0 = Enter(%x) name("e") {frame_name = "loop", ...} : (tensor<i32>) -> (tensor<i32>)
@@ -606,22 +655,23 @@ def StructureLoops : Pass<"tfg-structure-loops", "::mlir::ModuleOp"> {
     } {parallel_iterations = 10 : i64} : (tensor<i32>) -> tensor<i32>
     ```
 
-    Conditionals stay Switch and Merge. A loop that something looks into, that handles references to
-    variables, or in which a node may wait for others, stays too, and a remark says why. Unlike
-    tfg-v1-to-functional it makes no functions. Sessions run it over what a request needs and over
-    each function that they call, unless `loop_overlap` is `on`: such loops run without frames.
+    Conditionals stay Switch and Merge. A loop isn't converted, and a remark gives the reason, if
+    a node outside uses a value inside it, if it uses references to variables, or if one of its
+    nodes may block. Unlike tfg-v1-to-functional, it creates no functions. Sessions run it on the
+    nodes of each request and on the functions that they call, unless `loop_overlap` is `on`.
   }];
   let options = [ListOption<"keep", "keep", "std::string",
-                            "nodes of the graph that runs feed or ask for: they stay">];
-  let statistics = [Statistic<"numLoops", "loops", "loops that became structured">];
+                            "nodes of the graph that runs feed or fetch">];
+  let statistics = [Statistic<"numLoops", "loops", "loops converted">];
 }
 
 def RemoveQuantization : Pass<"tfg-remove-quantization", "::mlir::ModuleOp"> {
-  let summary = "compute in full precision what is only rounded to a few bits";
+  let summary = "remove simulated quantization";
   let description = [{
-    A FakeQuant or QuantizeAndDequantize op becomes an Identity of its input; a Dequantize of what a
-    QuantizeV2 made, one of what that was made of. Values change: they are no longer rounded, and no
-    longer cut off at the range. The ranges are not waited for any more, other control inputs are.
+    FakeQuant and QuantizeAndDequantize ops become an Identity of their input; a Dequantize of a
+    QuantizeV2 becomes an Identity of the QuantizeV2's input. Values change: they are no longer
+    rounded and no longer clipped to the range. Dependencies on the inputs for the range are
+    dropped; other control inputs stay.
 
     ```mlir
     %f, %c = FakeQuantWithMinMaxVars(%x, %min, %max) [%init] name("f") {num_bits = 8 : i64, ...}
@@ -630,26 +680,26 @@ def RemoveQuantization : Pass<"tfg-remove-quantization", "::mlir::ModuleOp"> {
     %f, %c = Identity(%x) [%init] name("f") {T = f32} : (tensor<?xf32>) -> (tensor<?xf32>)
     ```
 
-    It leaves alone ops that compute on quantized values (QuantizedConv2D and the like), what comes
-    quantized from outside, and gradients. tfg-prune removes what is then unused.
+    It doesn't change ops that compute with quantized values (QuantizedConv2D and others),
+    quantized inputs of the graph, and gradients. tfg-prune removes what is unused afterwards.
   }];
   let options = [
-    ListOption<"feeds", "feeds", "std::string", "values that runs give (x or x:0)">
+    ListOption<"feeds", "feeds", "std::string", "values that runs feed (x or x:0)">
   ];
 }
 
 def Place : Pass<"tfg-place", "::mlir::ModuleOp"> {
-  let summary = "say on which devices nodes run, by rules";
+  let summary = "assign devices to nodes by rules";
   let description = [{
-    A rule is PATTERN=DEVICE, where the regular expression is all of a node's op, or
-    name:PATTERN=DEVICE, where it is found in its name; the first rule that matches decides. Rules
-    are separated by semicolons. A node that has a device keeps it.
+    A rule is PATTERN=DEVICE, where the regular expression PATTERN must match the whole op of a
+    node, or name:PATTERN=DEVICE, where it must match part of the node's name. The first rule that
+    matches applies. Semicolons separate rules. A node that already has a device keeps it.
 
-    Nodes that say `_class = ["loc:@x"]` are together, and with node x; so are a variable, or any
-    other resource, and all nodes that take its handle. Such a group goes where its first placed node
-    is, else where its first node that a rule knows goes. That nodes of a group stand on devices of
-    several types, jobs or tasks is an error; on several devices of one type (`/CPU:0`, `/CPU:1`) they
-    stay, as in TensorFlow.
+    Nodes with `_class = ["loc:@x"]` are colocated with node x; a variable or other resource is
+    colocated with all nodes that use its handle. A colocation group gets the device of its first
+    node that has one, else the device of its first node that matches a rule. It is an error if
+    nodes of a group have devices of different types, jobs or tasks; different devices of one type
+    (`/CPU:0`, `/CPU:1`) are allowed, as in TensorFlow.
 
     ```mlir
     // rules="MatMul|Conv.*=/device:GPU:0;name:^loop/=/job:w/task:0"
@@ -660,32 +710,33 @@ def Place : Pass<"tfg-place", "::mlir::ModuleOp"> {
     %n, %c1 = Neg(%p) device("/device:GPU:0") name("n") {_class = ["loc:@p"]} : ...
     ```
 
-    It knows nothing of what kernels a device has, nor of costs, and cuts no graph in parts. Calls go
-    by rules of their own: the handles that they are given don't bind them.
+    It doesn't check which kernels a device has, doesn't use costs, and doesn't partition the
+    graph (tfg-partition does). Calls are placed by their own rules: they aren't colocated with
+    the handles that they take.
   }];
   let options = [
     Option<"rules", "rules", "std::string", "", "PATTERN=DEVICE;name:PATTERN=DEVICE;...">,
-    Option<"functions", "functions", "bool", "true", "place nodes of functions too">
+    Option<"functions", "functions", "bool", "true", "also assign devices to nodes of functions">
   ];
   let statistics = [
-    Statistic<"numPlaced", "placed", "nodes that were given a device">
+    Statistic<"numPlaced", "placed", "nodes that got a device">
   ];
 }
 
 def ConstantFolding : Pass<"tfg-constant-folding", "::mlir::ModuleOp"> {
-  let summary = "compute what is known, and drop what changes nothing";
+  let summary = "fold constants and remove no-ops";
   let description = [{
-    A pure node whose inputs are all constants is evaluated with the runtime's kernel, and becomes a
-    Const of the same name and device, which waits for what the node and its inputs waited for. One
-    with several results stays for its name, and its users take constants. What fails stays, so that
-    the run reports it.
+    A pure node with only constant inputs is evaluated with the runtime's kernel. It becomes a
+    Const of the same name and device, with the control inputs of the node and of its inputs. A
+    node with several results stays for its name, and its users use constants. A node whose
+    evaluation fails stays, so that the run reports the error.
 
-    Ops with a neutral or an absorbing operand, ops that undo or repeat each other, shapes that the
-    types of values tell, and ops that move nothing become an Identity or a Const of the same name;
-    only where the result is the same bit by bit (`x + 0.0` is not: `-0.0`). What an Identity passes
-    on goes to its users directly; a NoOp of few edges is passed by; control edges are dropped that
-    say no more than a data edge of the same node, or that wait for a constant which waits for
-    nothing.
+    Ops with a neutral or an absorbing operand, ops that undo or repeat each other, shapes that
+    are known from types, and ops that move no data become an Identity or a Const of the same
+    name, if the result is bitwise equal (`x + 0.0` isn't folded, because of `-0.0`). Users of an
+    Identity use its input directly, and NoOps with few edges are bypassed. Redundant control
+    edges are removed: those that a data edge of the same node implies, and those from a constant
+    without control inputs.
 
     ```mlir
     %c, %c0 = Const name("c") {dtype = i32, value = dense<2> : tensor<i32>} : () -> (tensor<i32>)
@@ -694,37 +745,38 @@ def ConstantFolding : Pass<"tfg-constant-folding", "::mlir::ModuleOp"> {
     %d, %c1 = Const [%x.ctl] name("d") {dtype = i32, value = dense<4> : tensor<i32>} : () -> (tensor<i32>)
     ```
 
-    Names stay, so every node may still be fetched; tfg-prune removes what is then unused. Values
-    that runs feed must be named, but for those of placeholders. Shapes are taken from the types, which
-    tfg-shape-inference fills in. It doesn't fold nodes with effects, v1 control flow and what is beyond it,
-    calls, and handles; it doesn't decide conditionals.
+    Nodes keep their names, so that every node can still be fetched; tfg-prune removes what is
+    unused. List values that runs feed in `feeds`, except those of placeholders. Shapes come from
+    types (tfg-shape-inference). It doesn't fold nodes with side effects, v1 control flow and
+    nodes that depend on it, calls, and handles, and it doesn't resolve conditionals with a
+    constant predicate.
   }];
   let options = [
-    ListOption<"feeds", "feeds", "std::string", "values that runs give (x or x:0)">,
+    ListOption<"feeds", "feeds", "std::string", "values that runs feed (x or x:0)">,
     Option<"maxBytes", "max-bytes", "int64_t", "102400",
-           "largest result to store, unless the inputs are larger">,
-    Option<"evaluate", "evaluate", "bool", "true", "compute nodes of constant inputs">,
-    Option<"identities", "identities", "bool", "true", "drop what changes nothing">,
-    Option<"control", "control", "bool", "true", "drop control edges that say nothing">
+           "maximum bytes of a folded result, unless the inputs are larger">,
+    Option<"evaluate", "evaluate", "bool", "true", "evaluate nodes with constant inputs">,
+    Option<"identities", "identities", "bool", "true", "remove no-ops">,
+    Option<"control", "control", "bool", "true", "remove redundant control edges">
   ];
 }
 
 def V1ToFunctional : Pass<"tfg-v1-to-functional", "::mlir::ModuleOp"> {
-  let summary = "make While, If and Case nodes of the frames, Switch and Merge nodes of v1 control flow";
+  let summary = "raise v1 control flow to While, If and Case";
   let description = [{
-    Loops first, the innermost ones before those around them, then conditionals in the same order.
+    Converts loops first, innermost first, then conditionals in the same order.
 
-    A loop is a frame with one LoopCond: what LoopCond needs becomes the function of the condition,
-    what the NextIteration nodes need the function of the body. The values of constant Enter nodes
-    become loop variables that never change. `parallel_iterations` stays, and the name of the frame
-    as `_frame_name`.
+    A loop is a frame with one LoopCond. The nodes that LoopCond needs become the condition
+    function, the nodes that the NextIterations need the body function. Values of constant Enter
+    nodes become loop-invariant variables. The While has the same `parallel_iterations`, and the
+    name of the frame in `_frame_name`.
 
-    A conditional is the Switch nodes of one predicate, in one place, and the Merge nodes that have an
-    input from each outcome: it becomes an If, or a Case of as many branches as Switch has outputs.
-    Where a branch depends on a result of its own conditional, by a way outside of it, as in
-    gradients, there is an If for each step, and values that a later one needs are results of the
-    earlier one. What stands in a branch and reaches no Merge goes, if it is in a graph: nothing but a
-    fetch could need it.
+    A conditional is the set of Switch nodes with one predicate on one device, and the Merge nodes
+    with an input from each branch. It becomes an If, or a Case with as many branches as the
+    Switch has outputs. If a branch depends on a result of the same conditional through a path
+    outside of it, as in gradients, there is one If for each step, and values that a later step
+    needs are results of the earlier one. In a graph, nodes of a branch that reach no Merge are
+    removed: only a fetch could have needed them.
 
     ```mlir
     %s:2, %c0 = Switch(%x, %p) name("cond/Switch") : (tensor<f32>, tensor<i1>) -> (tensor<f32>, tensor<f32>)
@@ -736,32 +788,33 @@ def V1ToFunctional : Pass<"tfg-v1-to-functional", "::mlir::ModuleOp"> {
     %m, %c1 = Identity(%i) name("cond/Merge") : (tensor<f32>) -> (tensor<f32>)
     ```
 
-    What tfg-functional-to-v1 made becomes what it was: the same node, with its name, attributes and
-    functions, as long as nothing but calls of these stands in its place.
+    A node that tfg-functional-to-v1 lowered is restored with its name, attributes and functions,
+    provided that its frame or branches still contain nothing but the calls of these functions.
 
-    In a graph, results of outermost loops and conditionals keep their names: an Identity stands for
-    the Exit or Merge. Nodes that `keep` names stay, and with them the loops and conditionals they are
-    in. What doesn't fit (references to variables, frames that others than Enter and Exit lead into
-    and out of, a Switch without Merge) stays, and a remark says why.
+    In a graph, results of outermost loops and conditionals keep their names: an Identity replaces
+    the Exit or Merge. Nodes that `keep` lists stay, and so do the loops and conditionals that
+    contain them. Control flow that it can't convert (references to variables, frames with other
+    ways in or out than Enter and Exit, a Switch without a Merge) stays, and a remark gives the
+    reason.
   }];
   let options = [
-    ListOption<"keep", "keep", "std::string", "names of nodes that must stay where they are">
+    ListOption<"keep", "keep", "std::string", "names of nodes that must stay in their body">
   ];
   let statistics = [
     Statistic<"numLoops", "loops", "loops found">,
-    Statistic<"numConvertedLoops", "converted-loops", "loops that became While">,
+    Statistic<"numConvertedLoops", "converted-loops", "loops converted to While">,
     Statistic<"numConditionals", "conditionals", "conditionals found">,
     Statistic<"numConvertedConditionals", "converted-conditionals",
-              "conditionals that became If or Case">
+              "conditionals converted to If or Case">
   ];
 }
 
 def TfgToTfExecutor : Pass<"tfg-to-tf-executor", "::mlir::ModuleOp"> {
-  let summary = "write graphs and functions in TensorFlow's tf_executor dialect";
+  let summary = "convert to the tf_executor dialect";
   let description = [{
-    The graph becomes `@main`, functions become private functions. Ops of v1 control flow become
-    operations of tf_executor, all others islands. Names become locations: print them
-    (`--mlir-print-debuginfo`). Attributes that follow from types are left out, as TensorFlow does.
+    The graph becomes `@main`; functions become private functions. v1 control flow ops become
+    operations of tf_executor, all others islands. Node names become locations: print them with
+    `--mlir-print-debuginfo`. Attributes that types imply are omitted, as TensorFlow does.
 
     ```mlir
     tfg.graph #tf_type.version<producer = 1482, min_consumer = 12> {
@@ -779,23 +832,23 @@ def TfgToTfExecutor : Pass<"tfg-to-tf-executor", "::mlir::ModuleOp"> {
     }
     ```
 
-    tf-executor-to-tfg gives the same graph back: what tf_executor has no place for (the order of
-    nodes where it isn't topological, attributes that a node leaves out, fields of functions) is kept
-    in attributes that TensorFlow ignores. Generic functions stay as they are. It doesn't convert
-    nodes with regions, cycles that go through no NextIteration, and a function called `main`.
+    tf-executor-to-tfg restores the same graph: attributes that TensorFlow ignores keep what
+    tf_executor can't express (the order of nodes if it isn't topological, omitted attributes,
+    fields of functions). Generic functions don't change. It fails on nodes with regions, cycles
+    without a NextIteration, and a function named `main`.
   }];
   let dependentDialects = ["::mlir::func::FuncDialect",
                            "::treadle::tf_executor::TfExecutorDialect"];
 }
 
 def TfExecutorToTfg : Pass<"tf-executor-to-tfg", "::mlir::ModuleOp"> {
-  let summary = "read functions in TensorFlow's tf_executor dialect as graphs and functions";
+  let summary = "convert from the tf_executor dialect";
   let description = [{
-    `@main` becomes the graph, with a Placeholder for each argument; other functions become functions.
-    An island of one operation is a node. What an island of several does in order is a node each,
-    with control edges between those that have effects; where a value that the island uses may be
-    dead, an IdentityN of all of them keeps the others from running. A function without a
-    tf_executor.graph is read as one island. The attributes that follow from types are filled in.
+    `@main` becomes the graph, with a Placeholder for each argument; other functions become
+    functions. An island with one operation becomes a node. An island with several becomes one
+    node each, with control edges between those with side effects. If a value that the island uses
+    may be dead, an IdentityN of all of them keeps the other nodes from running. A function
+    without a tf_executor.graph is converted as one island. Attributes that types imply are added.
 
     ```mlir
     func.func @main() {
@@ -817,21 +870,21 @@ def TfExecutorToTfg : Pass<"tf-executor-to-tfg", "::mlir::ModuleOp"> {
     }
     ```
 
-    An Enter without which the predicate of its loop can't be computed again becomes a constant one.
-    Functions of several blocks, operations with regions and a tf_executor.graph beside other
-    operations aren't converted.
+    An Enter becomes constant if the predicate of its loop can't be computed in later iterations
+    without it. It fails on functions with several blocks, on operations with regions, and on a
+    tf_executor.graph next to other operations.
   }];
   let dependentDialects = ["::treadle::tfg::TfgDialect"];
 }
 
 def FunctionalToV1 : Pass<"tfg-functional-to-v1", "::mlir::ModuleOp"> {
-  let summary = "lower While, For, If and Case nodes to frames, Switch and Merge nodes";
+  let summary = "lower While, For, If and Case to v1 control flow";
   let description = [{
-    The functions are called where v1 control flow has its nodes: the condition between Merge and
-    LoopCond, the body between Switch and NextIteration, a branch between Switch and Merge. tfg-inline
-    puts their nodes there. A loop or conditional begins when all inputs and control inputs of its
-    node are there, and what waited for the node waits for all results. Handles that a body gives back
-    as they were come in by constant Enter nodes.
+    Calls of the functions take the places that nodes have in v1 control flow: the condition
+    between Merge and LoopCond, the body between Switch and NextIteration, a branch between Switch
+    and Merge. tfg-inline inlines them. A loop or conditional starts when all inputs and control
+    inputs of the node are available, and nodes with a control input from it depend on all of its
+    results. Handles that a body returns unchanged enter through constant Enter nodes.
 
     ```mlir
     %y, %c = StatelessIf(%p, %x) name("if") {then_branch = #tf_type.func<@t, {}>, ...}
@@ -844,33 +897,33 @@ def FunctionalToV1 : Pass<"tfg-functional-to-v1", "::mlir::ModuleOp"> {
     %y, %c = IdentityN(%m#0) name("if") : (tensor<f32>) -> (tensor<f32>)
     ```
 
-    For becomes a loop over an index of 64 bits, and an Assert that the range ends.
+    A For becomes a loop with a 64-bit index, and an Assert that the range is finite.
 
-    A node whose attribute `_lower_using_switch_merge` is true dissolves, as in TensorFlow: whoever
-    uses a result needs what this result needs, and an effect in a branch or a body runs only if a
-    result that is asked for, or a control result, depends on it. Its calls say so by
-    `_lower_as_multi_device_function`. Where the attribute is false or missing, a branch runs as a
-    whole: TensorFlow then runs the effects that are control results of its function.
+    A node whose attribute `_lower_using_switch_merge` is true is lowered with TensorFlow's weaker
+    dependencies: users of a result depend on that result only, and a side effect in a branch or
+    body runs only if a fetched result or a control result depends on it. Its calls are marked
+    `_lower_as_multi_device_function`. If the attribute is false or missing, a branch runs as a
+    whole; TensorFlow then runs the side effects that are control results of its function.
 
-    The IdentityN (a NoOp where there are no results) keeps the node's name for fetches, and its
-    attributes (as `_lowered.KEY`); the other nodes say in `_lowered_from` what they were made of. So
-    tfg-v1-to-functional gives the node back, the order of its inputs included. While without loop
-    variables, and nodes whose functions, inputs and outputs don't go together, stay, with a remark.
+    The IdentityN (a NoOp if there are no results) keeps the name of the node for fetches, and its
+    attributes as `_lowered.KEY`; the other nodes name the original in `_lowered_from`. So
+    tfg-v1-to-functional can restore the node, including the order of its inputs. It doesn't lower
+    a While without loop variables, or a node whose inputs and outputs don't match its functions;
+    a remark gives the reason.
   }];
   let options = [
     Option<"dissolving", "dissolving", "bool", "false",
-           "lower nodes that dissolve in the graph or in functions of such nodes, no others">
+           "lower only nodes with `_lower_using_switch_merge`, in the graph and in their functions">
   ];
 }
 
 def FunctionalToRegion : Pass<"tfg-functional-to-region", "::mlir::ModuleOp"> {
-  let summary = "put the functions of If, Case, While and For into regions";
+  let summary = "convert If, Case, While and For to ops with regions";
   let description = [{
-    Each form of If, Case, While and For becomes the op of that name with regions: copies of the bodies
-    of its functions. Branches use the values around them instead of arguments. What the functions
-    are called, and their other attributes, stays in `#tfg.region_attrs`; a functional op inside a
-    function that goes into a region becomes one with regions too. A condition that is no boolean goes
-    through a ToBool.
+    Each form of If, Case, While and For becomes its counterpart with regions, which are copies of
+    the function bodies. Branches use the values of the enclosing body instead of arguments.
+    `#tfg.region_attrs` keeps the names and attributes of the functions. Functional ops in a
+    copied body are converted as well. A ToBool converts a predicate that isn't boolean.
 
     ```mlir
     %If, %ctl = If(%p, %x) name("if") {Tcond = i1, Tin = [f32], Tout = [f32], else_branch = #tf_type.func<@same, {}>,
@@ -886,29 +939,30 @@ def FunctionalToRegion : Pass<"tfg-functional-to-region", "::mlir::ModuleOp"> {
        then_region_attrs = #tfg.region_attrs<{sym_name = "neg"} [] [{tfg.name = "y"} ]>} : (tensor<i1>) -> tensor<f32>
     ```
 
-    The functions stay; tfg-prune removes those that nothing names. tfg-region-to-functional gives the
-    same graph back, and finds them again. An op stays as it is where a function is missing, generic,
-    compiled apart by XLA, has a gradient, runs itself, or fits the op's types only at run time.
+    The functions stay; tfg-prune removes those without references. tfg-region-to-functional
+    restores the same graph and uses these functions again. An op doesn't change if one of its
+    functions is missing, generic, recursive, compiled separately by XLA, has a gradient, or
+    matches the op's types only at run time.
   }];
   let options = [
     Option<"maxNodes", "max-nodes", "uint64_t", "200000",
-           "how many nodes a body may come to have, those in regions included">
+           "maximum number of nodes in a body, including those in regions">
   ];
   let statistics = [
-    Statistic<"numConverted", "converted", "ops that got regions">,
-    Statistic<"numKept", "kept", "ops that stayed as they were">
+    Statistic<"numConverted", "converted", "ops converted">,
+    Statistic<"numKept", "kept", "ops that can't be converted">
   ];
   let dependentDialects = ["::treadle::tfg::TfgDialect"];
 }
 
 def RegionToFunctional : Pass<"tfg-region-to-functional", "::mlir::ModuleOp"> {
-  let summary = "make functions of the regions of conditionals and loops";
+  let summary = "outline regions of conditionals and loops into functions";
   let description = [{
-    The inverse of tfg-functional-to-region. Values that a branch uses become arguments; those that a
-    loop's regions use become values of the loop that never change, after the others, and with them
-    come results that nobody uses. Tokens from outside become control inputs of the op. Where a
-    function of the name in `#tfg.region_attrs` still says what the region says, it is called again;
-    else there is a new one.
+    The inverse of tfg-functional-to-region. Values that a branch uses become arguments. Values
+    that the regions of a loop use become loop-invariant variables after the others, with results
+    that have no uses. Control tokens from outside become control inputs of the op. If the
+    function that `#tfg.region_attrs` names still has the same body as the region, it is used
+    again; otherwise a new function is created.
 
     ```mlir
     %If, %ctl = IfRegion %p then {
@@ -922,23 +976,23 @@ def RegionToFunctional : Pass<"tfg-region-to-functional", "::mlir::ModuleOp"> {
         then_branch = #tf_type.func<@if_then_branch, {}>} : (tensor<i1>, tensor<f32>) -> (tensor<f32>)
     ```
 
-    StatefulIfRegion and the like, which have no counterpart that runs, become the plain If, Case and
-    While. It doesn't convert a loop whose condition hands on other values than its own arguments,
-    and regions that use a reference from outside: the pass fails.
+    StatefulIfRegion and similar ops, whose counterparts the runtime doesn't run, become plain If,
+    Case and While. The pass fails on a loop whose condition forwards other values than its own
+    arguments, and on regions that use a reference from outside.
   }];
   let statistics = [
-    Statistic<"numConverted", "converted", "ops with regions that became functional">,
-    Statistic<"numReused", "reused", "functions that were there already">
+    Statistic<"numConverted", "converted", "ops converted">,
+    Statistic<"numReused", "reused", "functions used again">
   ];
   let dependentDialects = ["::treadle::tfg::TfgDialect"];
 }
 
 def ControlFlowSink : Pass<"tfg-cf-sink", "::mlir::ModuleOp"> {
-  let summary = "compute what only one branch uses in that branch";
+  let summary = "sink nodes into the branch that uses them";
   let description = [{
-    A node without effects whose results and token are used in one branch of one conditional, and
-    nowhere else, moves into that branch, and with it what then is used there alone. The conditional
-    waits for all it waited for before.
+    A node without side effects whose results and control token are used in one branch of one
+    conditional, and nowhere else, moves into that branch; so do nodes that then have uses only
+    there. The conditional keeps all of its dependencies.
 
     ```mlir
     %Neg, %ctl = Neg(%x) [%init] name("n") {T = f32} : (tensor<f32>) -> (tensor<f32>)
@@ -956,27 +1010,28 @@ def ControlFlowSink : Pass<"tfg-cf-sink", "::mlir::ModuleOp"> {
     } {_mlir_name = "if"} : (tensor<i1>) -> tensor<f32>
     ```
 
-    Nodes of the graph itself stay, since anyone may fetch them, unless `graph` says otherwise. Nothing
-    moves into a loop, and nothing is copied into several branches. tfg-cf-sink-functional does the
-    same for If and Case nodes that name functions.
+    Nodes of the graph itself stay, because a run may fetch them, unless `graph` is set. It moves
+    no node into a loop and copies no node into several branches. tfg-cf-sink-functional does the
+    same for If and Case nodes that call functions.
   }];
   let options = [
-    Option<"graph", "graph", "bool", "false", "move nodes of the graph too">,
-    ListOption<"keep", "keep", "std::string", "names of nodes of the graph that must stay">,
-    ListOption<"feeds", "feeds", "std::string", "values that runs give (x or x:0)">
+    Option<"graph", "graph", "bool", "false", "also sink nodes of the graph">,
+    ListOption<"keep", "keep", "std::string", "names of nodes of the graph to preserve">,
+    ListOption<"feeds", "feeds", "std::string", "values that runs feed (x or x:0)">
   ];
-  let statistics = [Statistic<"numSunk", "sunk", "nodes that moved">];
+  let statistics = [Statistic<"numSunk", "sunk", "nodes sunk">];
 }
 
 def ExpandSymbolicGradients : Pass<"tfg-expand-symbolic-gradients", "::mlir::ModuleOp"> {
-  let summary = "replace SymbolicGradient nodes by calls of gradient functions";
+  let summary = "replace SymbolicGradient nodes with calls of gradient functions";
   let description = [{
-    A SymbolicGradient node becomes a call of the function that the library declares as the gradient
-    of `f`; where it declares none, of a new function `f_gradient`: a copy of f's body, and the nodes
-    that compute the gradients of its arguments, the last op first. Gradients of a value that is used
-    several times are added; an argument that no result depends on gets zeros. Calls, conditionals
-    and loops in f's body are replaced, in the copy, by ones that give what their gradients need as
-    further results (docs/gradients.md says how); gradients in it get gradient functions of their own.
+    A SymbolicGradient node becomes a call of the gradient function that the library declares for
+    `f`. If it declares none, a new function `f_gradient` is created: a copy of the body of `f`,
+    followed by the nodes that compute the gradients of the arguments, in reverse order. Gradients
+    of a value with several uses are summed; an argument that no result depends on gets zeros. In
+    the copy, calls, conditionals and loops are replaced with ones that return the values that
+    their gradients need as additional results (docs/gradients.md). SymbolicGradient nodes in the
+    body are expanded too.
 
     ```mlir
     %dx, %c0 = SymbolicGradient(%x, %dy) name("grad") {Tin = [f32, f32], Tout = [f32],
@@ -986,24 +1041,25 @@ def ExpandSymbolicGradients : Pass<"tfg-expand-symbolic-gradients", "::mlir::Mod
         f = #tf_type.func<@square_gradient, {}>} : (tensor<f32>, tensor<f32>) -> (tensor<*xf32>)
     ```
 
-    It fails on ops whose gradient nobody defined, v1 control flow (Switch, Enter) and nodes with
-    regions among them, and on generic functions. It does not remove nodes of the copied body that the
-    gradients don't need: tfg-prune does. Runs need no pass: they make the same functions when they
-    come to such a node.
+    It fails on ops without a gradient, on v1 control flow (Switch, Enter), on nodes with regions,
+    and on generic functions. It doesn't remove nodes of the copied body that the gradients don't
+    need: tfg-prune does. A run doesn't need this pass: the runtime creates the same functions
+    when it reaches such a node.
   }];
 }
 
 def SpecializeFunctions : Pass<"tfg-specialize-functions", "::mlir::ModuleOp"> {
-  let summary = "give calls functions of their own: for their attributes, shapes or constants";
+  let summary = "specialize functions for each call site";
   let description = [{
-    Where a node calls a generic function, by its op or in an attribute, a copy of it is made in which
-    the attributes of the call are filled in and types are known; calls of equal attributes share it.
-    It is called as the function, with the attributes behind. A list of arguments `x` becomes `x_0`,
-    `x_1`, ...
+    If a node calls a generic function, by its op or in an attribute, the function is
+    instantiated: a copy gets the attributes of the call and concrete types. Calls with equal
+    attributes share the copy, whose name is the name of the function followed by the attributes.
+    A list argument `x` becomes `x_0`, `x_1`, and so on.
 
-    With `shapes`, calls, If and Case get functions whose arguments are of the types that they are
-    given; with `constants`, ones that hold the constants they are given (tfg-prune-arguments removes
-    the arguments then). Functions that this leaves unused go.
+    With `shapes`, calls, If and Case get functions whose argument types are the types of their
+    operands. With `constants`, they get functions that contain the constants that are passed
+    (tfg-prune-arguments removes these arguments afterwards). Functions that become unused are
+    removed.
 
     ```mlir
     %y, %c = square(%x) name("y") {T = f32} : (tensor<f32>) -> (tensor<f32>)
@@ -1021,23 +1077,24 @@ def SpecializeFunctions : Pass<"tfg-specialize-functions", "::mlir::ModuleOp"> {
     }
     ```
 
-    A call stays, and a remark says why, where an attribute is missing or the op of a node unknown.
-    It doesn't look into While for shapes and constants, nor at the functions of SymbolicGradient.
+    If an attribute is missing or the op of a node is unknown, the call doesn't change, and a
+    remark gives the reason. It doesn't specialize the functions of While for shapes and
+    constants, nor those of SymbolicGradient.
   }];
   let options = [
-    Option<"shapes", "shapes", "bool", "false", "functions for the shapes of arguments">,
-    Option<"constants", "constants", "bool", "false", "functions for arguments that are constants">
+    Option<"shapes", "shapes", "bool", "false", "specialize for argument shapes">,
+    Option<"constants", "constants", "bool", "false", "specialize for constant arguments">
   ];
 }
 
 def ExpandPrograms : Pass<"tfg-expand-programs", "::mlir::ModuleOp"> {
-  let summary = "call functions instead of programs that XlaCallModule nodes hold";
+  let summary = "expand StableHLO modules in XlaCallModule nodes into functions";
   let description = [{
-    jax2tf, and Keras on JAX, put a program of StableHLO into an attribute of a node. A function is
-    made of it, as of a program in a file, and called in the place of the node; nodes that hold the
-    same program share it. Arguments that the caller of a program sees to go: the number of the
-    platform, sizes of dimensions, tokens. Only nodes that the graph reaches, by calls or otherwise,
-    are looked at.
+    jax2tf, and Keras on JAX, store a serialized StableHLO module in an attribute of a node. The
+    module is imported as a function, as from a file, and a call of it replaces the node; nodes
+    with the same module share the function. Arguments that the caller of such a module provides
+    are removed: the platform index, dimension sizes, tokens. Only nodes that the graph reaches,
+    through calls or otherwise, are expanded.
 
     ```mlir
     %y, %c = XlaCallModule(%x) name("y") {module = "...", Sout = [...], version = 10} : (tensor<3xf32>) -> (tensor<3xf32>)
@@ -1045,18 +1102,18 @@ def ExpandPrograms : Pass<"tfg-expand-programs", "::mlir::ModuleOp"> {
     %y, %c = PartitionedCall(%x) name("y") {f = #tf_type.func<@main, {}>} : (tensor<3xf32>) -> (tensor<3xf32>)
     ```
 
-    A node stays, with the reason in `tfg.problem`, where its program can't be read; it fails with that
-    once it is reached.
+    If a module can't be imported, the node stays with the error in `tfg.problem`, and running the
+    node reports that error.
   }];
 }
 
 def LiftGraphToFunc : Pass<"tfg-lift-graph-to-func", "::mlir::ModuleOp"> {
-  let summary = "make a function of the graph";
+  let summary = "convert the graph to a function";
   let description = [{
-    Feeds become arguments, fetches results, targets control results; `x` is all results of a node,
-    `x:1` one. An argument is called `x_1` and notes what it stands for, so that tfg-lower-func-to-graph
-    can undo this. All nodes come along, fed ones too; tfg-prune and tfg-prune-arguments remove what
-    is then unused. Who waited for a placeholder that is fed waits for the argument.
+    Feeds become arguments, fetches become results, and targets become control results. `x` means
+    all results of a node, `x:1` one of them. An argument for `x:1` is named `x_1` and records the
+    value that it replaces, so that tfg-lower-func-to-graph can restore the graph. Nodes with a
+    control input from a fed placeholder depend on the argument instead.
 
     ```mlir
     // feeds=x fetches=y
@@ -1073,21 +1130,23 @@ def LiftGraphToFunc : Pass<"tfg-lift-graph-to-func", "::mlir::ModuleOp"> {
       return(%y) : tensor<f32>
     }
     ```
+
+    It keeps all nodes, fed ones too; tfg-prune and tfg-prune-arguments remove what is unused.
   }];
   let options = [
-    Option<"name", "name", "std::string", "\"_mlir_lifted_graph\"", "what the function is called">,
-    ListOption<"feeds", "feeds", "std::string", "nodes or values that become arguments">,
-    ListOption<"fetches", "fetches", "std::string", "nodes or values that become results">,
-    ListOption<"targets", "targets", "std::string", "nodes that become control results">
+    Option<"name", "name", "std::string", "\"_mlir_lifted_graph\"", "name of the function">,
+    ListOption<"feeds", "feeds", "std::string", "nodes or values to convert to arguments">,
+    ListOption<"fetches", "fetches", "std::string", "nodes or values to convert to results">,
+    ListOption<"targets", "targets", "std::string", "nodes to convert to control results">
   ];
 }
 
 def LowerFuncToGraph : Pass<"tfg-lower-func-to-graph", "::mlir::ModuleOp"> {
-  let summary = "make a function the graph";
+  let summary = "convert a function to the graph";
   let description = [{
-    Undoes tfg-lift-graph-to-func: arguments become the results of nodes that they stood for. The
-    arguments of any other function, and those whose node is gone, become placeholders of their
-    names, and its results Identity nodes of theirs.
+    The inverse of tfg-lift-graph-to-func: uses of an argument become uses of the value that it
+    replaced. Arguments that record no such value, or whose node was removed, become placeholders
+    with their names, and results become Identity nodes with theirs.
 
     ```mlir
     tfg.func @f(%a: tensor<f32> {tfg.name = "a"}) -> (tensor<f32> {tfg.name = "b"}) {
@@ -1102,20 +1161,20 @@ def LowerFuncToGraph : Pass<"tfg-lower-func-to-graph", "::mlir::ModuleOp"> {
     }
     ```
 
-    The module must not have a graph yet. Control results have no place in a graph.
+    The module must not have a graph yet. Control results are dropped, because a graph has none.
   }];
   let options = [
-    Option<"name", "name", "std::string", "\"_mlir_lifted_graph\"", "the function">
+    Option<"name", "name", "std::string", "\"_mlir_lifted_graph\"", "name of the function">
   ];
 }
 
 def SelectImplementations : Pass<"tfg-select-implementations", "::mlir::ModuleOp"> {
-  let summary = "call the implementation of an interface that prefers the CPU";
+  let summary = "select CPU implementations of functions";
   let description = [{
-    Functions with equal attributes `api_implements` are implementations of one interface, and
-    `api_preferred_device` names the device that each is for. A call of one that isn't for the CPU, by
-    its op or in an attribute, becomes a call of the first of the same types that is. Functions that
-    compute gradients, or what gradients need, stay: those are chosen in pairs.
+    Functions with equal `api_implements` attributes implement one interface, and
+    `api_preferred_device` names the device that each is for. A call, by op or in an attribute, of
+    an implementation for another device becomes a call of the first implementation for the CPU
+    that has the same types.
 
     ```mlir
     %y, %c = PartitionedCall(%x) name("y") {Tin = [f32], Tout = [f32],
@@ -1125,15 +1184,17 @@ def SelectImplementations : Pass<"tfg-select-implementations", "::mlir::ModuleOp
         f = #tf_type.func<@lstm_cpu, {}>} : (tensor<f32>) -> (tensor<f32>)
     ```
 
-    Sessions run it where a call would change.
+    It doesn't change functions that compute gradients, or values for gradients: those must be
+    chosen in pairs. Sessions run the pass if a call would change.
   }];
 }
 
 def LiftLegacyCall : Pass<"tfg-lift-legacy-call", "::mlir::ModuleOp"> {
-  let summary = "name the function that a node calls by its op as a symbol";
+  let summary = "add symbol references to nodes that call functions by their op";
   let description = [{
-    So that what knows symbols alone, but not the ops of this dialect, finds the use. No GraphDef has
-    the attribute.
+    Adds the attribute `tfg.legacy_call`, so that analyses that follow symbol references, without
+    knowing the ops of this dialect, find the use of the function. The attribute isn't exported to
+    a GraphDef.
 
     ```mlir
     %y, %c = f(%x) name("y") : (tensor<f32>) -> (tensor<f32>)
@@ -1144,11 +1205,11 @@ def LiftLegacyCall : Pass<"tfg-lift-legacy-call", "::mlir::ModuleOp"> {
 }
 
 def ConsolidateAttrs : Pass<"tfg-consolidate-attrs", "::mlir::ModuleOp"> {
-  let summary = "move what attributes say of types into the types";
+  let summary = "move type information from attributes into types";
   let description = [{
-    The shapes in `_output_shapes` of nodes and arguments and in `_input_shapes` of functions, and the
-    handle data of arguments. What types can't hold stays an attribute; tfg-prepare-attrs-export
-    writes the others again.
+    Moves the shapes in `_output_shapes` of nodes and arguments and in `_input_shapes` of
+    functions, and the handle data of arguments, into the types of values. What types can't
+    express stays an attribute; tfg-prepare-attrs-export adds the other attributes again.
 
     ```mlir
     %y, %c = Neg(%x) name("y") {T = f32, _output_shapes = [#tf_type.shape<2x?>]} : (tensor<*xf32>) -> (tensor<*xf32>)
@@ -1156,15 +1217,15 @@ def ConsolidateAttrs : Pass<"tfg-consolidate-attrs", "::mlir::ModuleOp"> {
     %y, %c = Neg(%x) name("y") {T = f32, _mlir_regenerate_output_shapes} : (tensor<*xf32>) -> (tensor<2x?xf32>)
     ```
 
-    A GraphDef has no place for these types: run tfg-prepare-attrs-export before writing one. Generic
-    functions stay as they are, and so do attributes that define a node's types (`T`, `Tin`).
+    GraphDefs can't express these types: run tfg-prepare-attrs-export before exporting one. It
+    doesn't change generic functions or attributes that define the types of a node (`T`, `Tin`).
   }];
 }
 
 def PrepareAttrsExport : Pass<"tfg-prepare-attrs-export", "::mlir::ModuleOp"> {
-  let summary = "write what types say into the attributes that it came from";
+  let summary = "move type information from types into attributes";
   let description = [{
-    Undoes tfg-consolidate-attrs, with what passes in between found out.
+    The inverse of tfg-consolidate-attrs; it includes types that passes have refined in between.
 
     ```mlir
     %y, %c = Neg(%x) name("y") {T = f32, _mlir_regenerate_output_shapes} : (tensor<2x3xf32>) -> (tensor<2x3xf32>)
@@ -1173,22 +1234,24 @@ def PrepareAttrsExport : Pass<"tfg-prepare-attrs-export", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [
-    Option<"all", "all", "bool", "false", "on all nodes and functions, not those alone that had them">
+    Option<"all", "all", "bool", "false",
+           "set attributes on all nodes and functions, not only on those that had them">
   ];
 }
 
 def OutlineClusters : Pass<"tfg-outline-clusters", "::mlir::ModuleOp"> {
-  let summary = "make functions of what is worth compiling";
+  let summary = "outline clusters of compilable ops into functions";
   let description = [{
-    Connected nodes with a loop among them that are pure, or have effects on variables alone, or check
-    something, become a function and a call that is marked `_cluster`; functions that they call are left
-    as they are. Effects outside of loops stay. Sets are chosen so that nothing outside comes between: what ran before or after the nodes runs before or after the
-    call; and so that no node waits for a blocking op, or dies with a Switch, that didn't before.
-    Constants are copied into the function.
+    A cluster is a set of connected nodes with a loop among them that are pure, access only
+    variables, or are checks. It becomes a function and a call that is marked `_cluster`. Side
+    effects outside of loops aren't included, and functions that cluster nodes call stay. Clusters
+    are chosen so that no path leads from one of the nodes out of the cluster and back in (the
+    call has the dependencies of its nodes), and no node newly depends on a blocking op or becomes
+    dead with a Switch. Constants are copied into the function.
 
-    What is left is looked through once more, for connected nodes that compute elements in a form that
-    machine code has of its own: five of them and more become a cluster, too. Nodes that a kernel computes
-    in one go with the matrix product or convolution before them stay.
+    A second scan outlines clusters without loops: five or more connected elementwise nodes that
+    compile to machine code. Nodes that a kernel fuses with the matrix product or convolution
+    before them aren't included.
 
     ```mlir
     %w:2, %c = While(%n, %x) name("w") {cond = #tf_type.func<@cond, {}>, ...} : ...
@@ -1197,16 +1260,16 @@ def OutlineClusters : Pass<"tfg-outline-clusters", "::mlir::ModuleOp"> {
     %y, %c = PartitionedCall(%n, %x) name("cluster") {_cluster = true, f = #tf_type.func<@cluster, {}>, ...} : ...
     ```
 
-    It does not compile anything, and takes no node that has another effect, waits for others, or is v1
-    control flow (tfg-v1-to-functional first).
+    It doesn't compile anything. It includes no node that has other side effects, may block, or is
+    v1 control flow (run tfg-v1-to-functional first).
   }];
   let options = [
-    ListOption<"keep", "keep", "std::string", "nodes of the graph that must stay">,
+    ListOption<"keep", "keep", "std::string", "nodes of the graph that must stay in the graph">,
     ListOption<"fetches", "fetches", "std::string",
-               "nodes of the graph whose results must stay under their names">
+               "nodes of the graph whose results must keep their names">
   ];
   let statistics = [
-    Statistic<"numClusters", "clusters", "functions made">
+    Statistic<"numClusters", "clusters", "clusters outlined">
   ];
 }
 
