@@ -1,4 +1,4 @@
-// The steps from a function of pure nodes to machine code, each as a pass.
+// The passes that compile a cluster function to machine code.
 
 #ifndef TREADLE_CODEGEN_PASSES
 #define TREADLE_CODEGEN_PASSES
@@ -8,14 +8,14 @@ include "mlir/Pass/PassBase.td"
 class RcPass<string name> : Pass<name, "::mlir::ModuleOp">;
 
 def Translate : RcPass<"rc-translate"> {
-  let summary = "a function of pure nodes as tensor code";
+  let summary = "translate a cluster function to tensor code";
   let description = [{
-    The module becomes one `func.func @cluster`: scalars in registers, ops over elements in linalg,
-    loops and conditionals in scf, the rest as calls of kernels. Functions that it calls become part
-    of it. What compiled code must be sure of is an `rc.check`.
+    Replaces the module with one `func.func @cluster`: scalars are values of arith, elementwise
+    ops are linalg, loops and conditionals are scf, and all other ops are kernel calls. Functions
+    that it calls are inlined. An `rc.check` guards each assumption of the compiled code.
 
-    `arguments` are the classes of its arguments, as types. A dimension is 1 or `?`: all other sizes
-    share code.
+    `arguments` are the argument types to specialize for. A dimension is 1 or `?`, because all sizes
+    other than 1 share code.
 
     ```mlir
     tfg.func @f(%x: tensor<*xf32> {tfg.name = "x"}) -> (tensor<*xf32> {tfg.name = "y"}) {
@@ -31,44 +31,44 @@ def Translate : RcPass<"rc-translate"> {
     }
     ```
 
-    With `fast-math`, operations over floats have the flags `contract`, `arcp` and `afn` where these
-    serve.
+    With `fast-math`, floating-point operations get the flags `contract`, `arcp` and `afn` where
+    they help.
 
-    Numbers of kernels and constants are those of a table that stays behind. The pass fails, naming
-    the node, where something can't be compiled.
+    Kernels and constants are indices into a table outside the IR. The pass fails with the name of
+    the node if a node can't be compiled.
   }];
   let options = [
-    Option<"function", "function", "std::string", "", "the function">,
+    Option<"function", "function", "std::string", "", "name of the function">,
     ListOption<"arguments", "arguments", "std::string", "a tensor type for each argument">,
     Option<"fastMath", "fast-math", "bool", "false",
-           "ops over floats may be rounded otherwise where that is faster">
+           "allow faster floating-point ops whose results are rounded differently">
   ];
 }
 
 def HoistInvariants : RcPass<"rc-hoist-invariants"> {
-  let summary = "what no iteration of a loop changes is computed before the loop";
+  let summary = "hoist loop-invariant ops";
   let description = [{
-    Ops directly in the condition or the body of an `scf.while` that use nothing that the loop
-    computes go before it: ops over elements, calls of kernels, checks. A loop that runs no iteration
-    may so do more than it had to; what fails there makes compiled code leave, and the interpreter
-    finds that there was nothing to do. Ops under a condition stay.
+    Moves ops directly in the condition or the body of an `scf.while` before it if all of their
+    operands are defined outside the loop: elementwise ops, kernel calls, checks. If the loop has no
+    iterations, these ops run needlessly; if one fails, the compiled code bails out, and the
+    interpreter runs the loop without an error. It doesn't hoist ops in conditionals.
   }];
 }
 
 def FuseElementwise : RcPass<"rc-fuse-elementwise"> {
-  let summary = "ops over elements join those that they take their elements from";
+  let summary = "fuse elementwise ops";
   let description = [{
-    A `linalg.generic` whose result only one other reads, in the same block, becomes part of that
-    one. Where several read it, it stays: nothing is computed twice.
+    Fuses a `linalg.generic` into its user if that is a `linalg.generic` of the same block and the
+    only user. It doesn't fuse an op with several users, so nothing is computed twice.
   }];
 }
 
 def Outline : RcPass<"rc-outline"> {
-  let summary = "long blocks become functions, a piece each";
+  let summary = "outline pieces of long blocks into functions";
   let description = [{
-    A block of twice `weight` operations or more becomes calls of pieces, each of about that many.
-    Values that one piece computes and another uses go through words that the cluster has and all
-    pieces see.
+    Splits a block of at least twice `weight` operations into pieces of about `weight` operations,
+    and replaces each with a call. Values that one piece defines and another uses are passed
+    through an array of words that all pieces share.
 
     ```mlir
     func.func @cluster(%x: tensor<f32>) -> tensor<f32> {
@@ -81,83 +81,87 @@ def Outline : RcPass<"rc-outline"> {
       ...
     ```
 
-    So the time that all later steps take is linear: where a check leaves a piece, only what that
-    piece holds is released there, and what words hold in one place.
+    This keeps the time of all later passes linear: if a check of a piece fails, the piece releases
+    only its own references, and one place releases those in the words.
   }];
-  let options = [Option<"weight", "weight", "int64_t", "1000", "how many operations a piece holds">];
+  let options = [Option<"weight", "weight", "int64_t", "1000", "number of operations of a piece">];
 }
 
 def Bufferize : RcPass<"rc-bufferize"> {
-  let summary = "tensors, which are values, become references to tensors in memory";
+  let summary = "convert tensors to references";
   let description = [{
-    Works on `func.func @cluster`. `tensor<T>` is `!rc.ref<tensor<T>>` wherever it goes, through
-    loops and conditionals too. An op over elements writes into an `rc.alloc`, which names as models
-    the tensors that it might overwrite. Nothing is counted yet, and nothing copied.
+    Converts `tensor<T>` to `!rc.ref<tensor<T>>` everywhere in `func.func @cluster`, loops and
+    conditionals included. An elementwise op writes to an `rc.alloc`, whose `models` are the tensors
+    whose memory it may reuse. It doesn't insert reference counts or copies.
   }];
 }
 
 def PlaceLocally : RcPass<"rc-place-locally"> {
-  let summary = "small tensors that end where they are made lie on the stack";
+  let summary = "promote small local tensors to the stack";
   let description = [{
-    An `rc.alloc` of known sizes becomes an `rc.local` if it is nothing but read and written by
-    index: it isn't handed to a kernel, another iteration or the caller, and no allocation that stays
-    could take its block over. Larger ones, and those beyond a sum of sizes, stay as they are.
+    An `rc.alloc` of static shape becomes an `rc.local` if it is only read and written by index:
+    it isn't passed to a kernel, to another iteration or to the caller, and no remaining
+    allocation could reuse its block. It doesn't promote large tensors, or more than a limit in
+    total.
   }];
 }
 
 def LowerControlFlow : RcPass<"rc-lower-control-flow"> {
-  let summary = "loops, conditionals and checks become branches";
+  let summary = "lower control flow to branches";
   let description = [{
-    Structured control flow becomes a graph of blocks. An `rc.check` is a branch to a block that
-    ends in `rc.bail`, where compiled code leaves.
+    Lowers loops and conditionals to a control flow graph. An `rc.check` becomes a branch to a block
+    that ends in `rc.bail`, which returns to the interpreter.
   }];
 }
 
 def InsertCounts : RcPass<"rc-insert-counts"> {
-  let summary = "each reference is released or handed on once, on every path";
+  let summary = "insert reference counting";
   let description = [{
-    Works on any control flow graph of `func.func @cluster`, by the rule of the dialect: an op
-    borrows, an edge hands on, a block holds one reference of what is live in it. So a value is
-    released after its last use in a block that doesn't hand it on, retained once for each further
-    time that an edge hands it on, and released on edges beyond which it isn't wanted.
+    Works on any control flow graph of `func.func @cluster`, by the ownership rules of the
+    dialect: an op borrows its operands, an edge transfers ownership, and a block owns one
+    reference to each value that is live in it. So a value is released after its last use in a
+    block that doesn't pass it on, retained for each additional time that an edge passes it on,
+    and released on edges to blocks where it isn't live. Every path releases or transfers each
+    reference once.
 
     ```mlir
-    ^body(%x: !rc.ref<tensor<?xf32>>, %y: !rc.ref<tensor<?xf32>>):  // holds both
-      cf.br ^head(%y, %x : ...)                                     // a swap: nothing to count
+    ^body(%x: !rc.ref<tensor<?xf32>>, %y: !rc.ref<tensor<?xf32>>):  // owns both
+      cf.br ^head(%y, %x : ...)                                     // a swap: no counting needed
     ^other(%x: !rc.ref<tensor<?xf32>>, %y: !rc.ref<tensor<?xf32>>):
-      rc.retain %x                                                  // wanted twice
-      rc.release %y                                                 // not wanted
+      rc.retain %x                                                  // used twice
+      rc.release %y                                                 // not live
       cf.br ^head(%x, %x : ...)
     ```
 
-    It doesn't look for fewer counts: that is `rc-elide-counts`.
+    It doesn't minimize the counting: `rc-elide-counts` does.
   }];
 }
 
 def ElideCounts : RcPass<"rc-elide-counts"> {
-  let summary = "counts that can be told beforehand go, and allocations take over what ends";
+  let summary = "elide reference counting and reuse buffers";
   let description = [{
-    Within a block: a retain and a release of the same value cancel out where nothing between them
-    looks at counts. A kernel gets for good what is released behind it (`takes`). An `rc.alloc` with
-    a model that is released once it is filled becomes an `rc.reuse`, which writes in place if
-    nobody else holds the model.
+    Works within blocks. Removes a retain and a release of the same value if nothing in between
+    depends on the count. Donates an operand to a kernel if it is released right after (`takes`).
+    Replaces an `rc.alloc` with an `rc.reuse` if one of its models is released after the new
+    tensor is written; that writes in place if the model has no other references.
   }];
 }
 
 def LowerLoops : RcPass<"rc-lower-loops"> {
-  let summary = "ops over elements become loops over elements";
+  let summary = "lower elementwise ops to loops";
   let description = [{
-    A single loop where all operands are read and written in the order of memory, else one for each
-    dimension. `rc.parallel` marks those whose iterations don't meet.
+    Creates a single loop if all operands are accessed in the order of memory, otherwise one loop
+    for each dimension. `rc.parallel` marks loops whose iterations are independent.
   }];
 }
 
 def LowerToLlvm : RcPass<"rc-lower-to-llvm"> {
-  let summary = "references become pointers to the runtime's blocks";
+  let summary = "lower references to pointers";
   let description = [{
-    The function becomes `i32 cluster(frame, arguments, results)`. It takes the arguments over and
-    gives 0, having stored results that the caller owns; or 1, and then the interpreter is to run
-    what it stood for.
+    References become pointers to blocks of the runtime, and the function becomes `i32
+    cluster(frame, arguments, results)`. It takes ownership of the arguments. It returns 0 after
+    storing the results, which the caller owns; or 1, and then the interpreter must run the
+    cluster.
   }];
 }
 

@@ -1,4 +1,4 @@
-// The dialect of counted references: tensors as the runtime holds them, seen by compiled code.
+// The rc dialect: reference-counted tensors of the runtime, as compiled code sees them.
 #ifndef TREADLE_CODEGEN_RC_TD
 #define TREADLE_CODEGEN_RC_TD
 
@@ -9,20 +9,20 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 def Rc_Dialect : Dialect {
   let name = "rc";
   let cppNamespace = "::treadle::rc";
-  let summary = "Tensors with reference counts that the IR shows";
+  let summary = "Tensors with explicit reference counts";
   let description = [{
-    Between tensors, which nobody owns, and machine code, which only has addresses. A value of
-    type `!rc.ref<T>` is one pointer to a block of the runtime: its reference count, shape and
+    The level between tensors, which have no owner, and machine code, which has addresses only. A
+    value of type `!rc.ref<T>` is a pointer to a block of the runtime: reference count, shape and
     elements. `rc-insert-counts` makes ownership explicit:
 
-    - An operation borrows its operands: they are there before it and after it.
-    - A branch, a return, and `rc.release` take theirs over: a value handed on this way is owned by
-      the block argument, or by the caller.
-    - What an operation gives is owned by the block that holds it, until it is released or handed
-      on. A value that is needed twice is retained first.
+    - An operation borrows its operands: they stay alive before and after it.
+    - A branch, a return and `rc.release` take ownership of their operands: the block argument or
+      the caller owns a value that is passed on this way.
+    - The block owns the results of its operations until they are released or passed on. A value
+      that is needed twice is retained first.
 
-    Nothing in the dialect has an effect on anything but memory, so compiled code can stop at any
-    check, free what it holds, and leave the rest to the interpreter.
+    No operation of the dialect has side effects other than on memory, so compiled code can stop
+    at any check, release its references, and let the interpreter run the cluster.
   }];
   let useDefaultTypePrinterParser = 1;
 }
@@ -31,7 +31,7 @@ class Rc_Op<string mnemonic, list<Trait> traits = []> : Op<Rc_Dialect, mnemonic,
 
 def Rc_Ref : TypeDef<Rc_Dialect, "Ref"> {
   let mnemonic = "ref";
-  let summary = "One reference to a tensor of this type";
+  let summary = "Reference to a tensor of this type";
   let parameters = (ins "::mlir::TensorType":$tensor);
   let assemblyFormat = "`<` $tensor `>`";
 }
@@ -39,9 +39,10 @@ def Rc_Ref : TypeDef<Rc_Dialect, "Ref"> {
 def Rc_KernelOp : Rc_Op<"kernel"> {
   let summary = "Calls a kernel of the runtime";
   let description = [{
-    Runs the op that has this number in the cluster's table. Its operands and results are tensors
-    or references. It may overwrite operands marked in `takes`, which it gets for good; the others
-    it borrows. Over references there is one result more: whether the kernel succeeded.
+    Runs the op at this index of the cluster's table. Operands and results are tensors or
+    references. The kernel owns the operands that `takes` marks (donation) and may overwrite them;
+    it borrows the others. With references, an additional last result tells whether the kernel
+    succeeded.
   }];
   let arguments = (ins Variadic<AnyType>:$inputs, I32Attr:$index, StrAttr:$op,
                        OptionalAttr<DenseBoolArrayAttr>:$takes);
@@ -50,30 +51,30 @@ def Rc_KernelOp : Rc_Op<"kernel"> {
 }
 
 def Rc_ConstantOp : Rc_Op<"constant", [Pure]> {
-  let summary = "A constant of the cluster's table";
+  let summary = "Loads a constant from the cluster's table";
   let arguments = (ins I32Attr:$index);
   let results = (outs AnyType:$result);
   let assemblyFormat = "$index attr-dict `:` type($result)";
 }
 
 def Rc_CheckOp : Rc_Op<"check"> {
-  let summary = "Leaves the compiled code unless a condition holds";
+  let summary = "Bails out of compiled code unless a condition holds";
   let description = [{
-    Where it doesn't, everything that is held is released and the interpreter runs the cluster from
-    its inputs again. So no check needs a message, and errors are the interpreter's own.
+    If the condition is false, all references are released and the interpreter runs the cluster
+    again from its inputs. So a check needs no message: the interpreter reports the error.
   }];
   let arguments = (ins I1:$condition);
   let assemblyFormat = "$condition attr-dict";
 }
 
 def Rc_RunningOp : Rc_Op<"running"> {
-  let summary = "False once the run was cancelled, failed elsewhere, or is over its deadline";
+  let summary = "Returns false once the run was cancelled, has failed elsewhere, or has passed its deadline";
   let results = (outs I1:$result);
   let assemblyFormat = "attr-dict";
 }
 
 def Rc_UnchangedOp : Rc_Op<"unchanged"> {
-  let summary = "False once somebody else changed one of the `count` variables of the cluster";
+  let summary = "Returns false once code outside the cluster changed one of its `count` variables";
   let arguments = (ins I64Attr:$count);
   let results = (outs I1:$result);
   let assemblyFormat = "$count attr-dict";
@@ -85,11 +86,11 @@ def Rc_BailOp : Rc_Op<"bail", [Terminator]> {
 }
 
 def Rc_AllocOp : Rc_Op<"alloc", [AttrSizedOperandSegments]> {
-  let summary = "A new tensor that holds one reference, with any elements";
+  let summary = "Allocates an uninitialized tensor with one reference";
   let description = [{
-    `models` are tensors of the same shape that are read element by element where the new one is
-    written: one of them may give its elements up for it, if it is not needed afterwards. `copies`
-    marks a tensor that will hold nothing but elements of others: statistics count these.
+    `models` are tensors of the same shape whose elements are read where the elements of the new
+    one are written: it may reuse the block of one that isn't needed afterwards. `copies` marks a
+    tensor that will only contain copied elements, for statistics.
   }];
   let arguments = (ins Variadic<Index>:$dims, Variadic<Rc_Ref>:$models, UnitAttr:$copies);
   let results = (outs Rc_Ref:$result, I1:$ok);
@@ -99,21 +100,22 @@ def Rc_AllocOp : Rc_Op<"alloc", [AttrSizedOperandSegments]> {
 }
 
 def Rc_LocalOp : Rc_Op<"local"> {
-  let summary = "A tensor on the stack, with any elements: one that ends where it is made";
+  let summary = "Allocates an uninitialized tensor on the stack";
   let description = [{
-    Each time it is reached it is the same memory, which the call of the code takes as it begins.
-    Nobody counts references to it, so that they are used for views and dimensions alone.
+    The memory is allocated when the compiled code is entered, and is the same each time the
+    operation runs. It has no reference count, so the reference may only be used for views and
+    dimensions.
   }];
   let results = (outs Rc_Ref:$result);
   let assemblyFormat = "attr-dict `:` type($result)";
 }
 
 def Rc_ReuseOp : Rc_Op<"reuse"> {
-  let summary = "The block of a tensor that is about to end, or a new tensor";
+  let summary = "Reuses the block of a tensor, or allocates a new tensor";
   let description = [{
-    Where the operand has one reference, and is of the same type and size, the result is the same
-    block with the same reference, which `rc.drop` then leaves alone. Where not, the result is as of
-    `rc.alloc`.
+    If the operand has one reference and the same type and size, the result is the same block with
+    the same reference, which `rc.drop` then doesn't release. Otherwise the result is a new
+    tensor, as of `rc.alloc`.
   }];
   let arguments = (ins Rc_Ref:$of, Variadic<Index>:$dims);
   let results = (outs Rc_Ref:$result, I1:$ok);
@@ -121,7 +123,7 @@ def Rc_ReuseOp : Rc_Op<"reuse"> {
 }
 
 def Rc_DropOp : Rc_Op<"drop"> {
-  let summary = "Gives a reference back, unless another tensor took its block over by `rc.reuse`";
+  let summary = "Releases a reference, unless `rc.reuse` took over its block";
   let arguments = (ins Rc_Ref:$ref, Rc_Ref:$by);
   let assemblyFormat = "$ref `,` $by attr-dict `:` type($ref) `,` type($by)";
 }
@@ -133,22 +135,22 @@ def Rc_RetainOp : Rc_Op<"retain"> {
 }
 
 def Rc_ReleaseOp : Rc_Op<"release"> {
-  let summary = "Gives a reference back; the last one frees the tensor";
+  let summary = "Removes a reference; the last one frees the tensor";
   let arguments = (ins Rc_Ref:$ref);
   let assemblyFormat = "$ref attr-dict `:` type($ref)";
 }
 
 def Rc_DimOp : Rc_Op<"dim"> {
-  let summary = "A dimension of a tensor";
+  let summary = "Returns a dimension of a tensor";
   let arguments = (ins Rc_Ref:$ref, I64Attr:$index);
   let results = (outs Index:$result);
   let assemblyFormat = "$ref `,` $index attr-dict `:` type($ref)";
 }
 
 def Rc_CastOp : Rc_Op<"cast", [Pure]> {
-  let summary = "The same reference, with more or less of its shape known";
+  let summary = "Casts a reference to a more or less static shape";
   let description = [{
-    More than was known is taken for granted: `rc.check` it first.
+    A more static shape isn't checked: use `rc.check` before.
   }];
   let arguments = (ins Rc_Ref:$ref);
   let results = (outs Rc_Ref:$result);
@@ -156,7 +158,7 @@ def Rc_CastOp : Rc_Op<"cast", [Pure]> {
 }
 
 def Rc_SelectOp : Rc_Op<"select"> {
-  let summary = "Another reference to one of two tensors";
+  let summary = "Returns another reference to one of two tensors";
   let arguments = (ins I1:$condition, Rc_Ref:$first, Rc_Ref:$second);
   let results = (outs Rc_Ref:$result);
   let assemblyFormat = [{
@@ -165,10 +167,10 @@ def Rc_SelectOp : Rc_Op<"select"> {
 }
 
 def Rc_ReshapeOp : Rc_Op<"reshape", [Pure]> {
-  let summary = "The same elements in another shape, without a copy";
+  let summary = "Reshapes a tensor without a copy";
   let description = [{
-    `dims` are the dimensions that the result's type doesn't tell. Over references there is one
-    result more: whether the shape has as many elements as the operand.
+    `dims` are the dynamic dimensions of the result. With references, an additional result tells
+    whether the shape has as many elements as the operand.
   }];
   let arguments = (ins AnyType:$from, Variadic<Index>:$dims);
   let results = (outs Variadic<AnyType>:$outputs);
@@ -176,12 +178,12 @@ def Rc_ReshapeOp : Rc_Op<"reshape", [Pure]> {
 }
 
 def Rc_ListOp : Rc_Op<"list"> {
-  let summary = "A list of tensors of one shape: a tensor whose rows they are, all zeros";
+  let summary = "Allocates a list of tensors of one shape, as a tensor of zeros with one row for each";
   let description = [{
-    `dims` are the dimensions that the type doesn't tell. An open list has a length, its first
-    dimension, and no elements yet: what the shape of an element is, the first one tells. The
-    dimensions of an open list are not to be used, its first one is -1 - length. Over references
-    there is one result more: whether there was memory.
+    `dims` are the dynamic dimensions of the type. An open list has a length but no elements yet;
+    the first element determines the element shape. The dimensions of an open list must not be
+    used: the first one is -1 - length. With references, an additional result tells whether the
+    allocation succeeded.
   }];
   let arguments = (ins Variadic<Index>:$dims, UnitAttr:$isOpen);
   let results = (outs Variadic<AnyType>:$outputs);
@@ -189,10 +191,11 @@ def Rc_ListOp : Rc_Op<"list"> {
 }
 
 def Rc_SetOp : Rc_Op<"set"> {
-  let summary = "A list with another element at an index";
+  let summary = "Replaces an element of a list";
   let description = [{
-    Leaves the compiled code where there is no such index, or the element has another shape than
-    those of the list. A list that `grows` is made longer instead, by zeros.
+    Bails out if the index is out of range or the shape of the element differs from that of the
+    list's elements. With `grows`, the list is extended with zeros instead if the index is out of
+    range.
   }];
   let arguments = (ins AnyType:$list, Index:$index, AnyType:$element, UnitAttr:$grows);
   let results = (outs AnyType:$result);
@@ -203,10 +206,11 @@ def Rc_SetOp : Rc_Op<"set"> {
 }
 
 def Rc_OwnOp : Rc_Op<"own"> {
-  let summary = "A list for nobody else, with room for an element of these dimensions at an index";
+  let summary = "Makes a list unique, with space for an element at an index";
   let description = [{
-    Takes the operand over. It is the same list where that is the only reference and has room, else
-    a copy; none where the index or the dimensions don't fit.
+    Takes ownership of the operand. The result is the same list if that has one reference and
+    space for an element of these dimensions, otherwise a copy. `ok` is false if the index or the
+    dimensions don't match the list.
   }];
   let arguments = (ins Rc_Ref:$list, Index:$index, Variadic<Index>:$dims, UnitAttr:$grows);
   let results = (outs Rc_Ref:$result, I1:$ok);
@@ -217,7 +221,7 @@ def Rc_OwnOp : Rc_Op<"own"> {
 }
 
 def Rc_PutOp : Rc_Op<"put"> {
-  let summary = "Copies an element into a list that is nobody else's, and has room for it";
+  let summary = "Copies an element into a unique list with space for it";
   let arguments = (ins Rc_Ref:$list, Index:$index, Rc_Ref:$element);
   let assemblyFormat = [{
     $list `[` $index `]` `=` $element attr-dict `:` type($element) `in` type($list)
@@ -225,11 +229,11 @@ def Rc_PutOp : Rc_Op<"put"> {
 }
 
 def Rc_RowOp : Rc_Op<"row"> {
-  let summary = "The element of a list at an index";
+  let summary = "Returns an element of a list";
   let description = [{
-    A share of the list's memory, or a copy: for lists that are to be changed while the element is
-    there. Leaves the compiled code where there is none. Over references there is one result more:
-    whether there was one.
+    The result is a view of the list's memory; with `copies` a copy, for lists that are changed
+    while the element is alive. Bails out if the index is out of range. With references, an
+    additional result tells whether the index is in range.
   }];
   let arguments = (ins AnyType:$list, Index:$index, UnitAttr:$copies);
   let results = (outs Variadic<AnyType>:$outputs);
@@ -239,10 +243,10 @@ def Rc_RowOp : Rc_Op<"row"> {
 }
 
 def Rc_PopOp : Rc_Op<"pop"> {
-  let summary = "A list without its last element";
+  let summary = "Removes the last element of a list";
   let description = [{
-    Takes the operand over, as `rc.own`. Over references there is one result more: whether there was
-    an element.
+    Takes ownership of the operand, like `rc.own`. With references, an additional result tells
+    whether the list had an element.
   }];
   let arguments = (ins AnyType:$list);
   let results = (outs Variadic<AnyType>:$outputs);
@@ -250,10 +254,10 @@ def Rc_PopOp : Rc_Op<"pop"> {
 }
 
 def Rc_StackOp : Rc_Op<"stack"> {
-  let summary = "The elements of a list as one tensor, without a copy";
+  let summary = "Stacks the elements of a list into one tensor, without a copy";
   let description = [{
-    Takes the operand over. Leaves the compiled code where the list is open. Over references there
-    is one result more: whether it was not.
+    Takes ownership of the operand. Bails out if the list is open. With references, an additional
+    result tells whether it isn't open.
   }];
   let arguments = (ins AnyType:$list);
   let results = (outs Variadic<AnyType>:$outputs);
@@ -261,10 +265,10 @@ def Rc_StackOp : Rc_Op<"stack"> {
 }
 
 def Rc_UpdateOp : Rc_Op<"update", [AttrSizedOperandSegments]> {
-  let summary = "A tensor with other elements in a block of it";
+  let summary = "Replaces a block of elements of a tensor";
   let description = [{
-    The block begins at `places`, is inside, and has `sizes`. `elements` are its elements, scalars
-    in the order of memory.
+    The block begins at the indices `places`, has the dimensions `sizes`, and must be in bounds.
+    `elements` are scalars, in row-major order.
   }];
   let arguments = (ins AnyType:$tensor, Variadic<Index>:$places, Variadic<AnyType>:$elements,
                        DenseI64ArrayAttr:$sizes);
@@ -276,11 +280,11 @@ def Rc_UpdateOp : Rc_Op<"update", [AttrSizedOperandSegments]> {
 }
 
 def Rc_WriteOp : Rc_Op<"write", [NoTerminator, SingleBlock]> {
-  let summary = "A tensor with other elements, written one after the other by a loop nest";
+  let summary = "Writes elements of a tensor in a loop nest";
   let description = [{
     The body runs for all indices below `sizes`, the last one innermost. Its first argument is the
-    tensor as it is by then, for `rc.current` and `rc.store`; the others are the indices. No two
-    runs of a body of `isParallel` meet in memory. Over memory there are no results.
+    current state of the tensor, for `rc.current` and `rc.store`; the others are the indices. With
+    `isParallel`, no two runs of the body access the same memory. On a memref there are no results.
   }];
   let arguments = (ins AnyType:$tensor, Variadic<Index>:$sizes, UnitAttr:$isParallel);
   let results = (outs Variadic<AnyType>:$outputs);
@@ -292,7 +296,7 @@ def Rc_WriteOp : Rc_Op<"write", [NoTerminator, SingleBlock]> {
 }
 
 def Rc_CurrentOp : Rc_Op<"current"> {
-  let summary = "An element of what is being written";
+  let summary = "Reads an element of the tensor that is being written";
   let arguments = (ins AnyType:$tensor, Variadic<Index>:$places);
   let results = (outs AnyType:$result);
   let assemblyFormat = "$tensor `[` $places `]` attr-dict `:` type($tensor) `->` type($result)";
@@ -307,9 +311,10 @@ def Rc_StoreOp : Rc_Op<"store"> {
 }
 
 def Rc_UniqueOp : Rc_Op<"unique"> {
-  let summary = "A tensor for nobody else, to be written in place";
+  let summary = "Makes a tensor unique, to be written in place";
   let description = [{
-    Takes the operand over. It is the same tensor where that is the only reference, else a copy.
+    Takes ownership of the operand. The result is the same tensor if that has one reference,
+    otherwise a copy.
   }];
   let arguments = (ins Rc_Ref:$ref);
   let results = (outs Rc_Ref:$result, I1:$ok);
@@ -317,17 +322,17 @@ def Rc_UniqueOp : Rc_Op<"unique"> {
 }
 
 def Rc_RankOp : Rc_Op<"rank"> {
-  let summary = "The number of dimensions of a tensor";
+  let summary = "Returns the rank of a tensor";
   let arguments = (ins Rc_Ref:$ref);
   let results = (outs Index:$result);
   let assemblyFormat = "$ref attr-dict `:` type($ref)";
 }
 
 def Rc_ViewOp : Rc_Op<"view"> {
-  let summary = "The elements of a tensor";
+  let summary = "Returns the elements of a tensor as a memref";
   let description = [{
-    Good while the reference is. Booleans are bytes. A row of unknown length is all elements, in
-    the order of memory, whatever the shape.
+    The memref is valid as long as the reference. Booleans are bytes. A result of type
+    `memref<?xT>` is all elements in row-major order, whatever the shape of the tensor.
   }];
   let arguments = (ins Rc_Ref:$ref);
   let results = (outs AnyMemRef:$result);
@@ -335,21 +340,21 @@ def Rc_ViewOp : Rc_Op<"view"> {
 }
 
 def Rc_ParallelOp : Rc_Op<"parallel"> {
-  let summary = "Says of the innermost loop around it that its iterations don't meet in memory";
+  let summary = "Marks the iterations of the innermost enclosing loop as independent";
   let description = [{
-    An iteration may write what it read itself, as where a tensor is overwritten in place; a test of
-    addresses couldn't tell that from iterations that depend on each other.
+    An iteration may write memory that it has read itself, for instance if a tensor is overwritten
+    in place. A runtime check of addresses couldn't distinguish that from dependent iterations.
   }];
   let assemblyFormat = "attr-dict";
 }
 
 def Rc_SpreadOp : Rc_Op<"spread"> {
-  let summary = "Runs a part of the code for all numbers below a size";
+  let summary = "Runs a function for all indices below a size, possibly on several threads";
   let description = [{
-    The part is a function of the module that is marked with `rc.part`: it has the captures as its
-    arguments, and the begin and the end of a range. Ranges meet neither in memory nor otherwise, so
-    threads of the run may share them; `alone` says that this thread does all. There are `count`
-    elements, each of which takes about `cost` picoseconds.
+    `part` is a function of the module with the attribute `rc.part`. Its arguments are the
+    captures, and begin and end of a range. Ranges are independent, so several threads of the run
+    may process them; `alone` keeps all of them on this thread. There are `count` elements, each
+    of which takes about `cost` picoseconds.
   }];
   let arguments = (ins FlatSymbolRefAttr:$part, Index:$size, Index:$count,
                        Variadic<AnyType>:$captures, I64Attr:$cost, UnitAttr:$alone);
@@ -362,10 +367,10 @@ def Rc_SpreadOp : Rc_Op<"spread"> {
 def Rc_Words : MemRefRankOf<[I64], [1]>;
 
 def Rc_CallOp : Rc_Op<"call"> {
-  let summary = "Runs a piece of the cluster";
+  let summary = "Calls an outlined piece of the cluster";
   let description = [{
-    The piece is a function of the module that is marked with `rc.piece`. It gets the cluster's words,
-    through which values come and go. The result is false where it left.
+    `piece` is a function of the module with the attribute `rc.piece`. Values are passed to and
+    from it through the words. The result is false if it bailed out.
   }];
   let arguments = (ins FlatSymbolRefAttr:$piece, Rc_Words:$words);
   let results = (outs I1:$ok);
@@ -373,15 +378,15 @@ def Rc_CallOp : Rc_Op<"call"> {
 }
 
 def Rc_StoreWordOp : Rc_Op<"store_word"> {
-  let summary = "Puts a number into a word, or moves a reference there";
+  let summary = "Stores a number, or moves a reference, into a word";
   let arguments = (ins AnyType:$value, Rc_Words:$words, I64Attr:$word);
   let assemblyFormat = "$value `,` $words `[` $word `]` attr-dict `:` type($value) `,` type($words)";
 }
 
 def Rc_LoadWordOp : Rc_Op<"load_word"> {
-  let summary = "What a word holds: a number, or a tensor's reference";
+  let summary = "Loads a number or a reference from a word";
   let description = [{
-    Of a reference, one more is made, but `takes` moves it out of the word.
+    A reference is retained; with `takes` it is moved out of the word instead.
   }];
   let arguments = (ins Rc_Words:$words, I64Attr:$word, UnitAttr:$takes);
   let results = (outs AnyType:$result);
@@ -391,13 +396,13 @@ def Rc_LoadWordOp : Rc_Op<"load_word"> {
 }
 
 def Rc_ClearWordsOp : Rc_Op<"clear_words"> {
-  let summary = "Lets the first `count` words hold no reference";
+  let summary = "Sets the first `count` words to no reference";
   let arguments = (ins Rc_Words:$words, I64Attr:$count);
   let assemblyFormat = "$words `,` $count attr-dict `:` type($words)";
 }
 
 def Rc_ReleaseWordsOp : Rc_Op<"release_words"> {
-  let summary = "Releases the references that the first `count` words hold";
+  let summary = "Releases the references in the first `count` words";
   let arguments = (ins Rc_Words:$words, I64Attr:$count);
   let assemblyFormat = "$words `,` $count attr-dict `:` type($words)";
 }

@@ -1,5 +1,5 @@
-// Control flow with regions: conditionals and loops whose branches and bodies stand in the graph
-// itself, and the terminators of those regions.
+// Region control flow: conditionals and loops whose branches and bodies are regions, and the
+// terminators of these regions.
 
 #ifndef TREADLE_DIALECT_REGIONS
 #define TREADLE_DIALECT_REGIONS
@@ -12,11 +12,11 @@ def RegionAttrsArray : TypedArrayAttrBase<RegionAttrs, "array of #tfg.region_att
 class RegionTerminator<string mnemonic> : TfgOp<mnemonic, [
     Pure, Terminator, DeclareOpInterfaceMethods<RegionBranchTerminatorOpInterface>
   ]> {
-  // Values, then tokens.
+  // Data operands, then control tokens.
   let arguments = (ins Variadic<TensorOrControl>:$operands);
   let extraClassDeclaration = [{
     ::mlir::OperandRange getControl() { return Node(*this).control(); }
-    /// The values that the next region, or the results of the enclosing operation, get.
+    /// Returns the values that are forwarded to the next region or the results of the enclosing op.
     ::mlir::OperandRange getForwarded();
   }];
   let hasCustomAssemblyFormat = 1;
@@ -24,10 +24,11 @@ class RegionTerminator<string mnemonic> : TfgOp<mnemonic, [
 }
 
 def YieldOp : RegionTerminator<"yield"> {
-  let summary = "what a branch or the body of a loop gives";
+  let summary = "terminator of a branch or loop body";
   let description = [{
-    Values for the results of the enclosing operation, or for the next iteration of a loop; then the
-    tokens of what must have run before the operation is done.
+    The data operands are the results of the enclosing operation, or the loop variables of the next
+    iteration. The control operands are tokens of nodes that must run before the operation
+    completes.
 
     ```mlir
     yield(%y) [%ctl] : tensor<*xf32>
@@ -38,10 +39,10 @@ def YieldOp : RegionTerminator<"yield"> {
 }
 
 def ConditionOp : RegionTerminator<"condition"> {
-  let summary = "whether a loop goes on";
+  let summary = "terminator of a loop condition";
   let description = [{
-    Ends the condition of a loop: a predicate, and the values that the body gets where it is true and
-    that are the results of the loop where it is false.
+    The operands are a predicate and the values of the loop variables. If the predicate is true, the
+    values are passed to the body; if it is false, they are the results of the loop.
 
     ```mlir
     condition %p : tensor<*xi1> (%x, %y) [%ctl] : tensor<*xf32>, tensor<*xi32>
@@ -57,7 +58,8 @@ def ConditionOp : RegionTerminator<"condition"> {
   }];
 }
 
-// Operands are values, then tokens; results are values, then one token: a region op is a node.
+// A region op is a node: the operands are data, then control tokens; the results are data, then one
+// control token.
 class RegionOp<string mnemonic, list<Trait> traits = []> : TfgOp<mnemonic, [
     HasOnlyGraphRegion, RegionKindInterface, SingleBlock,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames", "getDefaultDialect"]>,
@@ -109,11 +111,11 @@ class ConditionalOp<string mnemonic, string what> : RegionOp<mnemonic> {
 }
 
 class IfLikeOp<string mnemonic> : ConditionalOp<mnemonic, "If"> {
-  let summary = "a conditional";
+  let summary = "conditional";
   let description = [{
-    Runs the first region where the predicate is true, else the second. They take no arguments: what
-    they need of the graph around they use. All of that, and the tokens in brackets, the operation
-    waits for, like a call for its arguments.
+    Runs the first region if the predicate is true, the second otherwise. The regions have no
+    arguments and use values of the enclosing graph directly. The operation starts when all of these
+    values and the control inputs (in brackets) are available, like a call with its arguments.
 
     ```mlir
     %IfRegion, %ctl = IfRegion %p [%init] then {
@@ -142,9 +144,9 @@ def StatelessIfRegionOp : IfLikeOp<"StatelessIfRegion">;
 def StatefulIfRegionOp : IfLikeOp<"StatefulIfRegion">;
 
 class CaseLikeOp<string mnemonic> : ConditionalOp<mnemonic, "Case"> {
-  let summary = "a choice of branches by number";
+  let summary = "conditional with any number of branches";
   let description = [{
-    Runs the region of that number; the last one where there is none.
+    Runs the region at the given index; the last one if the index is out of range.
 
     ```mlir
     %CaseRegion, %ctl = CaseRegion %index {
@@ -196,10 +198,11 @@ class LoopOp<string mnemonic, string what>
 }
 
 class WhileLikeOp<string mnemonic> : LoopOp<mnemonic, "While"> {
-  let summary = "a loop that runs while a condition holds";
+  let summary = "while loop";
   let description = [{
-    Each region has an argument for each value of the loop, then a control token for each of these, in
-    the same order. They may use values of the graph around as well.
+    The first region computes the condition, the second the body. Each has one argument for each
+    loop variable, then one control token for each of these, in the same order. Both may also use
+    values of the enclosing graph.
 
     ```mlir
     %WhileRegion, %ctl = WhileRegion(%x) [%init] {
@@ -232,10 +235,10 @@ def StatelessWhileRegionOp : WhileLikeOp<"StatelessWhileRegion">;
 def StatefulWhileRegionOp : WhileLikeOp<"StatefulWhileRegion">;
 
 def ForRegionOp : LoopOp<"ForRegion", "For"> {
-  let summary = "a loop over a range of numbers";
+  let summary = "loop over a range of integers";
   let description = [{
-    The arguments of the region are the number, the values of the loop, then a control token for each
-    of all these.
+    The arguments of the region are the loop index, the loop variables, then one control token for
+    each of these.
 
     ```mlir
     %ForRegion, %ctl = ForRegion(%x) from %start to %limit by %delta {
@@ -244,7 +247,7 @@ def ForRegionOp : LoopOp<"ForRegion", "For"> {
     } : (tensor<i32>, tensor<i32>, tensor<i32>, tensor<*xf32>) -> (tensor<*xf32>)
     ```
   }];
-  // In memory the operands are start, limit, delta, the values of the loop, tokens.
+  // The operands are start, limit, delta, the loop variables, then control tokens.
   let arguments = (ins
     Variadic<TensorOrControl>:$inputs,
     OptionalAttr<DictionaryAttr>:$body_attrs,

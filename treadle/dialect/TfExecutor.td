@@ -1,6 +1,6 @@
-// The tf_executor dialect: TensorFlow graphs in dominance order, with v1 control flow as operations
-// of its own and everything else wrapped in islands. Beside it the tf dialect, whose operations
-// stand inside islands and are registered nowhere.
+// The tf_executor dialect: TensorFlow graphs in dominance order, with operations for v1 control
+// flow and islands that wrap everything else. Also the tf dialect, whose operations are in islands
+// and aren't registered.
 
 #ifndef TREADLE_DIALECT_TFEXECUTOR
 #define TREADLE_DIALECT_TFEXECUTOR
@@ -18,16 +18,16 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 def TfDialect : Dialect {
   let name = "tf";
   let cppNamespace = "::treadle::tf";
-  let summary = "TensorFlow's ops as operations";
+  let summary = "TensorFlow ops";
   let description = [{
-    An op `X` of TensorFlow is the operation `tf.X`, in generic syntax:
+    The TensorFlow op `X` is the operation `tf.X`, in generic syntax:
 
     ```mlir
     %0 = "tf.AddV2"(%x, %y) {device = ""} : (tensor<f32>, tensor<f32>) -> tensor<f32>
     ```
 
-    Attributes that follow from the types (`T` here) are left out. `!tf.string` and `#tf.shape<2>`
-    are names for those of tf_type.
+    Attributes that the types imply (`T` here) are omitted. `!tf.string` and `#tf.shape<2>` are
+    aliases for those of tf_type.
   }];
   let dependentDialects = ["::treadle::tf_type::TfTypeDialect"];
   let extraClassDeclaration = [{
@@ -44,12 +44,12 @@ def TfDialect : Dialect {
 def TfExecutorDialect : Dialect {
   let name = "tf_executor";
   let cppNamespace = "::treadle::tf_executor";
-  let summary = "what TensorFlow's executor runs";
+  let summary = "graphs for TensorFlow's executor";
   let description = [{
-    A `tf_executor.graph` holds islands, v1 control flow and a `tf_executor.fetch`. Values may be
-    dead, operations run as soon as their operands are there, and control tokens order the rest.
-    Values are defined before they are used; the back edge of a loop is split into a `Source` and a
-    `Sink` that a token connects.
+    A `tf_executor.graph` contains islands, v1 control flow and a `tf_executor.fetch`. Values may be
+    dead. An operation runs as soon as its operands are available; control tokens add further
+    dependencies. Values are defined before they are used; the back edge of a loop is split into a
+    `Source` and a `Sink`, which a token connects.
   }];
   let dependentDialects = ["::treadle::tf_type::TfTypeDialect", "::treadle::tf::TfDialect"];
   let useDefaultTypePrinterParser = 1;
@@ -60,17 +60,17 @@ class TfExecutorType<string name, string keyword> : TypeDef<TfExecutorDialect, n
 }
 
 def ControlType : TfExecutorType<"Control", "control"> {
-  let summary = "token of a control dependency";
-  let description = "The last result of everything in a graph that others can wait for.";
+  let summary = "control token";
+  let description = "The last result of each operation that others can depend on.";
 }
 
 def TokenType : TfExecutorType<"Token", "token"> {
-  let summary = "what connects the two halves of a NextIteration";
-  let description = "From `NextIteration.Source` to the one `NextIteration.Sink` that feeds it.";
+  let summary = "token that connects the two halves of a NextIteration";
+  let description = "Connects a `NextIteration.Source` to the `NextIteration.Sink` of its value.";
 }
 
 def ControlAfterData
-    : PredOpTrait<"control operands to stand after all data operands",
+    : PredOpTrait<"control operands to follow all data operands",
                   CPred<"::treadle::tf_executor::isControlAfterData($_op.getOperands())">>;
 
 def DataType : Type<CPred<"!::llvm::isa<::treadle::tf_executor::ControlType, "
@@ -82,7 +82,7 @@ class TfExecutorOp<string mnemonic, list<Trait> traits = []>
   let hasCustomAssemblyFormat = 1;
 }
 
-/// An operation whose results have the names that TensorFlow prints.
+/// An operation that names its results as TensorFlow does.
 class NamedResultsOp<string mnemonic, list<Trait> traits = []>
     : TfExecutorOp<mnemonic, traits # [
         DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]>;
@@ -93,10 +93,10 @@ class NodeOp<string mnemonic, list<Trait> traits = []>
 
 def GraphOp : TfExecutorOp<"graph", [
     SingleBlockImplicitTerminator<"FetchOp">]> {
-  let summary = "a graph and what is fetched from it";
+  let summary = "graph with fetched results";
   let description = [{
-    Its results are the data operands of its `fetch`. It takes no operands: values from outside are
-    used as they are.
+    The results are the data operands of the `fetch`. The operation has no operands: its body uses
+    values from outside directly.
 
     ```mlir
     %0 = tf_executor.graph {
@@ -117,9 +117,10 @@ def GraphOp : TfExecutorOp<"graph", [
 
 def FetchOp : TfExecutorOp<"fetch", [
     Pure, Terminator, ReturnLike, HasParent<"GraphOp">, ControlAfterData]> {
-  let summary = "what a graph gives";
+  let summary = "terminator with the results of a graph";
   let description = [{
-    Values, which are the graph's results, then tokens of what must run even if no result needs it.
+    The operands are the graph's results, then control tokens of operations that must run even if no
+    result needs them.
 
     ```mlir
     tf_executor.fetch %x, %control : tensor<f32>, !tf_executor.control
@@ -131,11 +132,11 @@ def FetchOp : TfExecutorOp<"fetch", [
 
 def IslandOp : NamedResultsOp<"island", [
     SingleBlockImplicitTerminator<"YieldOp">, HasParent<"GraphOp">]> {
-  let summary = "operations of other dialects in a graph";
+  let summary = "sequence of operations of other dialects";
   let description = [{
-    Its region runs in order once the control inputs and all values that it uses are there. If one of
-    them is dead it doesn't run, and all results are dead. An island that holds one operation and
-    yields its results has a short form:
+    The region runs in order once the control inputs and all values that it uses are available. If
+    one of them is dead, it doesn't run and all results are dead. An island that contains one
+    operation and yields its results has a short form:
 
     ```mlir
     %outputs, %control = tf_executor.island(%init) {
@@ -152,7 +153,7 @@ def IslandOp : NamedResultsOp<"island", [
   let extraClassDeclaration = [{
     ::mlir::Block &getEntry() { return getBody().front(); }
     YieldOp getYield();
-    /// Whether the region holds one operation and yields its results, all and in order.
+    /// Returns whether the region holds one operation and yields all of its results in order.
     bool wrapsSingleOp();
   }];
   let hasRegionVerifier = 1;
@@ -161,9 +162,9 @@ def IslandOp : NamedResultsOp<"island", [
 }
 
 def YieldOp : TfExecutorOp<"yield", [Pure, Terminator, ReturnLike, HasParent<"IslandOp">]> {
-  let summary = "what an island gives";
+  let summary = "terminator with the results of an island";
   let description = [{
-    Ends an island. Its operands are the island's results; its control token follows by itself.
+    The operands are the island's data results; the island's control token is implicit.
 
     ```mlir
     tf_executor.yield %0, %1 : tensor<f32>, tensor<i32>
@@ -174,9 +175,9 @@ def YieldOp : TfExecutorOp<"yield", [Pure, Terminator, ReturnLike, HasParent<"Is
 }
 
 def SwitchOp : NodeOp<"Switch", [Pure]> {
-  let summary = "data to one of two results";
+  let summary = "forward data to one of two results";
   let description = [{
-    The data comes out where the predicate says; the other result is dead.
+    The data is forwarded to the result that the predicate selects; the other result is dead.
 
     ```mlir
     %falseOutput, %trueOutput, %control = tf_executor.Switch %x, %p : tensor<f32>
@@ -188,9 +189,9 @@ def SwitchOp : NodeOp<"Switch", [Pure]> {
 }
 
 def SwitchNOp : NodeOp<"_SwitchN", [Pure]> {
-  let summary = "data to one of several results";
+  let summary = "forward data to one of several results";
   let description = [{
-    As `Switch`, by a number; a number out of range chooses the last result.
+    Like `Switch`, with an index; an index out of range selects the last result.
 
     ```mlir
     %outputs:3, %control = tf_executor._SwitchN %x, %i of 3 (%init) : tensor<f32>
@@ -203,7 +204,7 @@ def SwitchNOp : NodeOp<"_SwitchN", [Pure]> {
 }
 
 def MergeOp : NodeOp<"Merge", [Pure]> {
-  let summary = "the input that isn't dead, and its number";
+  let summary = "forward the input that isn't dead, with its index";
   let description = [{
     ```mlir
     %output, %value_index, %control = tf_executor.Merge %x, %y : tensor<f32>
@@ -216,9 +217,9 @@ def MergeOp : NodeOp<"Merge", [Pure]> {
 }
 
 def EnterOp : NodeOp<"Enter", [Pure]> {
-  let summary = "a value into a frame";
+  let summary = "pass a value into a frame";
   let description = [{
-    `constant`: in every iteration; otherwise in the first.
+    With `constant`, the value is available in every iteration; otherwise only in the first.
 
     ```mlir
     %output, %control = tf_executor.Enter %x frame "while" parallel_iterations 5 constant : tensor<f32>
@@ -233,9 +234,9 @@ def EnterOp : NodeOp<"Enter", [Pure]> {
 }
 
 def NextIterationSourceOp : NodeOp<"NextIteration.Source"> {
-  let summary = "what the iteration before handed on";
+  let summary = "value from the previous iteration";
   let description = [{
-    The half of a NextIteration that gives the value; it stands before the loop's body.
+    The half of a NextIteration that produces the value, before the body of the loop.
 
     ```mlir
     %output, %token, %control = tf_executor.NextIteration.Source : tensor<f32>
@@ -247,9 +248,9 @@ def NextIterationSourceOp : NodeOp<"NextIteration.Source"> {
 }
 
 def NextIterationSinkOp : TfExecutorOp<"NextIteration.Sink", [HasParent<"GraphOp">]> {
-  let summary = "what is handed on to the next iteration";
+  let summary = "value for the next iteration";
   let description = [{
-    The half of a NextIteration that takes the value; the token tells its other half.
+    The half of a NextIteration that consumes the value; the token identifies the other half.
 
     ```mlir
     tf_executor.NextIteration.Sink [%token] %x, %init : tensor<f32>
@@ -261,7 +262,7 @@ def NextIterationSinkOp : TfExecutorOp<"NextIteration.Sink", [HasParent<"GraphOp
 }
 
 def ExitOp : NodeOp<"Exit", [Pure]> {
-  let summary = "a value out of a frame";
+  let summary = "pass a value out of a frame";
   let description = [{
     ```mlir
     %output, %control = tf_executor.Exit %x : tensor<f32>
@@ -273,7 +274,7 @@ def ExitOp : NodeOp<"Exit", [Pure]> {
 }
 
 def ControlTriggerOp : NodeOp<"ControlTrigger", [Pure]> {
-  let summary = "a token that is never dead";
+  let summary = "produce a control token that is never dead";
   let description = [{
     ```mlir
     %control = tf_executor.ControlTrigger %init, %done
@@ -285,7 +286,7 @@ def ControlTriggerOp : NodeOp<"ControlTrigger", [Pure]> {
 }
 
 def LoopCondOp : NodeOp<"LoopCond", [Pure]> {
-  let summary = "the predicate of a loop";
+  let summary = "mark the predicate of a loop";
   let description = [{
     ```mlir
     %output, %control = tf_executor.LoopCond %p : tensor<i1>

@@ -1,6 +1,5 @@
-// The tf_type dialect: the types and attributes of TensorFlow graphs that MLIR's builtin dialect
-// has no word for. Element types that it has (f32, i64, ui8, complex<f32>, f8E5M2, ...) are used
-// as they are.
+// The tf_type dialect: types and attributes of TensorFlow graphs that have no builtin counterpart.
+// Builtin element types (f32, i64, ui8, complex<f32>, f8E5M2, ...) are used where they exist.
 
 #ifndef TREADLE_DIALECT_TFTYPE
 #define TREADLE_DIALECT_TFTYPE
@@ -14,9 +13,10 @@ def TfTypeDialect : Dialect {
   let cppNamespace = "::treadle::tf_type";
   let summary = "types and attributes of TensorFlow graphs";
   let description = [{
-    The vocabulary that dialects over TensorFlow graphs share: element types without a builtin
-    twin (strings, handles, quantized numbers, references), the control token, and attributes for
-    the kinds of `AttrValue` that builtin attributes can't express. It has no operations.
+    The types and attributes that all dialects for TensorFlow graphs share: element types without a
+    builtin counterpart (strings, handles, quantized numbers, references), the control token, and
+    attributes for the kinds of `AttrValue` that builtin attributes can't express. It has no
+    operations.
   }];
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;
@@ -32,27 +32,27 @@ class TfType<string name, string keyword, list<Trait> traits = []>
 }
 
 def ControlType : TfType<"Control", "control"> {
-  let summary = "token of a control dependency";
+  let summary = "control token";
   let description = [{
-    The last result of every node. A node that takes it as an operand runs after the node that
-    gives it. `!tfg.control` is read as this type.
+    The last result of every node. A node with this token as an operand runs after the node that
+    produces it. `!tfg.control` is an alias.
   }];
 }
 
 def OpaqueTensorType : TfType<"OpaqueTensor", "tensor"> {
-  let summary = "value in a generic function, dtype and shape unknown";
+  let summary = "value of unknown dtype and shape in a generic function";
   let description = [{
-    In a function that isn't instantiated yet, all outputs of a node together are one value of this
-    type; `tfg.get_result` picks one of them. `!tfg.tensor` is read as this type.
+    In a generic function, one value of this type represents all outputs of a node;
+    `tfg.get_result` selects one of them. `!tfg.tensor` is an alias.
   }];
 }
 
 def UnknownType : TfType<"Unknown", "unknown"> {
-  let summary = "element type of a value whose dtype nothing states";
+  let summary = "element type of a value of unknown dtype";
   let description = [{
     The outputs of a node whose op is neither in the op table nor in the function library are
-    `tensor<*x!tf_type.unknown>`. It stands for DT_INVALID and fits every other type. TensorFlow has
-    no such type.
+    `tensor<*x!tf_type.unknown>`. It represents DT_INVALID and is compatible with every type.
+    TensorFlow's dialect has no such type.
   }];
 }
 
@@ -73,7 +73,7 @@ class HandleType<string name, string keyword, string dtype>
     : TfType<name, keyword> {
   let summary = "element type of " # dtype;
   let description = "Element type of tensors of dtype " # dtype # [{.
-    The subtypes, where known, are the types of what the handle stands for:
+    The subtypes, if known, are the types of the values behind the handle:
     `}] # keyword # [{<tensor<3xf32>, tensor<i32>>`.
   }];
   let parameters = (ins OptionalArrayRefParameter<"::mlir::TensorType">:$subtypes);
@@ -85,13 +85,13 @@ class HandleType<string name, string keyword, string dtype>
 def ResourceType : HandleType<"Resource", "resource", "DT_RESOURCE">;
 def VariantType : HandleType<"Variant", "variant", "DT_VARIANT">;
 
-// References to variables' tensors; what each refers to stands in TfType.cpp's table.
+// References to tensors of variables. A table in TfType.cpp maps each to its element type.
 def IsReference : NativeTypeTrait<"IsReference"> { let cppNamespace = "::treadle::tf_type"; }
 
 class RefType<string name, string keyword, string dtype> : TfType<name, keyword, [IsReference]> {
   let summary = "element type of " # dtype;
-  let description = "Element type of tensors of dtype " # dtype # [{: a reference to the tensor that a
-    variable of TensorFlow 1 holds, which the node that takes it may write.
+  let description = "Element type of tensors of dtype " # dtype # [{: a reference to the tensor of a
+    TensorFlow 1 variable, which a node with this operand may write.
   }];
 }
 
@@ -145,8 +145,8 @@ class TfAttr<string name, string keyword, list<Trait> traits = []>
 def VersionAttr : TfAttr<"Version", "version"> {
   let summary = "producer and consumer versions of a graph";
   let description = [{
-    A `VersionDef`: `#tf_type.version<producer = 1482, min_consumer = 12>`, with
-    `, bad_consumers = [7, 9]` where there are any. `#tfg.version` is read as this attribute.
+    A `VersionDef`: `#tf_type.version<producer = 1482, min_consumer = 12>`, followed by
+    `, bad_consumers = [7, 9]` if there are any. `#tfg.version` is an alias.
   }];
   let parameters = (ins
     "int32_t":$producer,
@@ -159,7 +159,7 @@ def ShapeAttr : TfAttr<"Shape", "shape"> {
   let summary = "shape of a tensor";
   let description = [{
     A `TensorShapeProto`: `#tf_type.shape<2x?x3>`; `<>` is the shape of a scalar, `<*>` an unknown
-    rank. A dimension is at least 0, or `ShapedType::kDynamic` where unknown (`?`).
+    rank. A dimension is at least 0, or `ShapedType::kDynamic` if unknown (`?`).
   }];
   let parameters = (ins
     OptionalArrayRefParameter<"int64_t">:$dims,
@@ -178,19 +178,19 @@ def ShapeAttr : TfAttr<"Shape", "shape"> {
       return get(context, ::llvm::ArrayRef<int64_t>(), true);
     }
     bool hasRank() const { return !getUnranked(); }
-    /// Whether the rank and every dimension are known.
+    /// Returns whether the rank and every dimension are known.
     bool isStatic() const;
-    /// The tensor type of this shape.
+    /// Returns the tensor type with this shape.
     ::mlir::TensorType tensorOf(::mlir::Type elementType) const;
   }];
   let genVerifyDecl = 1;
 }
 
 def FuncAttr : TfAttr<"Func", "func"> {
-  let summary = "name of a function with attributes to instantiate it";
+  let summary = "function name with attributes to instantiate it";
   let description = [{
-    A `NameAttrList`: `#tf_type.func<@body, {T = f32}>`. A symbol's uses are found inside it. The
-    empty name prints as `""`.
+    A `NameAttrList`: `#tf_type.func<@body, {T = f32}>`. The name is a symbol reference, which
+    symbol-use queries find. An empty name prints as `""`.
   }];
   let parameters = (ins
     "::mlir::SymbolRefAttr":$name,
@@ -204,10 +204,10 @@ def FuncAttr : TfAttr<"Func", "func"> {
 }
 
 def PlaceholderAttr : TfAttr<"Placeholder", "placeholder"> {
-  let summary = "name of an attribute that the instantiation of a function states";
+  let summary = "reference to an attribute of the caller in a generic function";
   let description = [{
-    `#tf_type.placeholder<"T">` in the body of a generic function stands for the attribute `T` of
-    the node that calls it.
+    `#tf_type.placeholder<"T">` in the body of a generic function is replaced with the attribute `T`
+    of the calling node when the function is instantiated.
   }];
   let parameters = (ins StringRefParameter<"the name">:$value);
 }
@@ -215,9 +215,9 @@ def PlaceholderAttr : TfAttr<"Placeholder", "placeholder"> {
 def FullTypeAttr : TfAttr<"FullType", "full_type"> {
   let summary = "full type of a value";
   let description = [{
-    A `FullTypeDef`: `#tf_type.full_type<product<tensor<var "T">, dataset>>`. The names are those of
-    `FullTypeId` without `TFT_`, in lower case; an id without a name prints as a number. After the
-    arguments the string or integer of the definition may follow: `var "T"`, `literal 3 : i64`.
+    A `FullTypeDef`: `#tf_type.full_type<product<tensor<var "T">, dataset>>`. The names are those
+    of `FullTypeId` without `TFT_`, in lower case; an id without a name prints as a number. The
+    string or integer of the definition follows the arguments: `var "T"`, `literal 3 : i64`.
   }];
   let parameters = (ins
     "int32_t":$typeId,
@@ -228,9 +228,9 @@ def FullTypeAttr : TfAttr<"FullType", "full_type"> {
 }
 
 def TensorProtoAttr : TfAttr<"TensorProto", "tensor_proto", [TypedAttrInterface]> {
-  let summary = "tensor in the encoding that the graph had it in";
+  let summary = "tensor in its original encoding";
   let description = [{
-    A serialized `TensorProto`, kept where a dense attribute would not give back an equal message:
+    A serialized `TensorProto`, used if exporting a dense attribute would yield a different message:
     `#tf_type<tensor_proto : "0x0801"> : tensor<2xf32>`.
   }];
   let parameters = (ins
@@ -245,11 +245,12 @@ def TensorProtoAttr : TfAttr<"TensorProto", "tensor_proto", [TypedAttrInterface]
 }
 
 def MessageAttr : TfAttr<"Message", "message"> {
-  let summary = "serialized message, kept byte by byte";
+  let summary = "serialized message, kept as bytes";
   let description = [{
-    `#tf_type.message<"AttrValue" = "0x1A00">`: what no other attribute can hold exactly (unknown
-    fields, for instance), so that an export gives back an equal message. The first string names the
-    message, without a package. TensorFlow has no such attribute.
+    `#tf_type.message<"AttrValue" = "0x1A00">` holds a message that no other attribute can express
+    losslessly (because of unknown fields, for instance), so that the export is equal. The first
+    string is the name of the message without its package. TensorFlow's dialect has no such
+    attribute.
   }];
   let parameters = (ins
     StringRefParameter<"name of the message">:$message,

@@ -1,6 +1,6 @@
-// The containers of the tfg dialect (graphs and functions), and the few operations that aren't nodes.
-// Nodes themselves are operations that the dialect doesn't register; those with regions are in
-// Regions.td.
+// The containers of the tfg dialect (graphs and functions), and the few operations that aren't
+// nodes. Nodes are operations that the dialect doesn't register, except those with regions
+// (Regions.td).
 
 #ifndef TREADLE_DIALECT_TFG
 #define TREADLE_DIALECT_TFG
@@ -11,10 +11,10 @@ def GraphOp : TfgOp<"graph", [
     HasOnlyGraphRegion, IsolatedFromAbove, SingleBlock,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getDefaultDialect"]>
   ] # GraphRegionNoTerminator.traits> {
-  let summary = "the nodes of a GraphDef";
+  let summary = "container of the nodes of a GraphDef";
   let description = [{
-    A bag of nodes: a node may use results of nodes that stand after it. Their order is that of the
-    GraphDef.
+    The nodes are in the order of the GraphDef. The body is a graph region: a node may use results
+    of later nodes.
 
     ```mlir
     tfg.graph #tf_type.version<producer = 1482, min_consumer = 12> {
@@ -37,15 +37,15 @@ def FuncOp : TfgOp<"func", [
     FunctionOpInterface, HasOnlyGraphRegion, IsolatedFromAbove, RegionKindInterface, SingleBlock,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames", "getDefaultDialect"]>
   ]> {
-  let summary = "a function of the library";
+  let summary = "function of the library";
   let description = [{
-    A `FunctionDef`. Its body is a bag of nodes, ended by `tfg.return`. For every argument `%x` the
-    block also has a control token `%x.ctl`, which the signature does not print; so arguments come as
-    (value, token) pairs in memory.
+    A `FunctionDef`. The body is a graph region that ends with `tfg.return`. For every argument `%x`
+    the block also has a control token `%x.ctl`, which the signature omits: block arguments are
+    (value, token) pairs.
 
-    A `generic` function is a template: values are `!tf_type.tensor`, a node gives one of them, and
-    `tfg.get_result` picks an output by its name. A node that calls it states the attributes that its
-    `#tf_type.placeholder` attributes stand for.
+    A `generic` function is a template: values are `!tf_type.tensor`, a node has one such result,
+    and `tfg.get_result` selects an output by name. A node that calls it provides the attributes
+    that replace its `#tf_type.placeholder` attributes.
 
     ```mlir
     tfg.func @double(%x: tensor<*xf32> {tfg.name = "x"}) -> (tensor<*xf32> {tfg.name = "y"}) {
@@ -67,19 +67,19 @@ def FuncOp : TfgOp<"func", [
     OptionalAttr<FlatSymbolRefAttr>:$gradient,
     OptionalAttr<I32ElementsAttr>:$resource_arg_unique_ids_keys,
     OptionalAttr<I32ElementsAttr>:$resource_arg_unique_ids_values,
-    // The control outputs of a generic function stand in its signature.
+    // The names of the control outputs, for a generic function only.
     OptionalAttr<StrArrayAttr>:$control_output
   );
   let regions = (region AnyRegion:$body);
   let skipDefaultBuilders = 1;
   let builders = [
-    // `type` has (value, token) pairs as inputs. The entry block is made with them.
+    // The inputs of `type` are (value, token) pairs. Creates the entry block with these arguments.
     OpBuilder<(ins "::llvm::StringRef":$name, "::mlir::FunctionType":$type,
                    CArg<"bool", "false">:$generic)>
   ];
   let extraClassDeclaration = [{
     ::mlir::Block &getEntry() { return getBody().front(); }
-    /// Arguments without their control tokens.
+    /// Returns the number of arguments without control tokens.
     unsigned getNumDataArguments() { return getNumArguments() / 2; }
     ::mlir::BlockArgument getDataArgument(unsigned index) { return getArgument(2 * index); }
     static ::mlir::BlockArgument getControlTokenOf(::mlir::BlockArgument data) {
@@ -88,9 +88,9 @@ def FuncOp : TfgOp<"func", [
     static ::mlir::BlockArgument getDataOf(::mlir::BlockArgument token) {
       return token.getOwner()->getArgument(token.getArgNumber() - 1);
     }
-    /// The `tfg.name` of an argument (data arguments counted alone), empty if it has none.
+    /// Returns the `tfg.name` of a data argument, or an empty string. `index` doesn't count tokens.
     ::llvm::StringRef getDataArgumentName(unsigned index);
-    /// The last operation of the body.
+    /// Returns the terminator of the body.
     ReturnOp getReturn();
 
     // FunctionOpInterface and its parents.
@@ -106,10 +106,10 @@ def FuncOp : TfgOp<"func", [
 }
 
 def ReturnOp : TfgOp<"return", [Pure, HasParent<"FuncOp">, ReturnLike, Terminator]> {
-  let summary = "results and control results of a function";
+  let summary = "terminator with the results and control results of a function";
   let description = [{
-    Values in the order of the function's results, then the tokens of nodes that must run even if no
-    result needs them. A token may carry the name of the control result.
+    The operands are the function's results in order, then the control tokens of nodes that must
+    run even if no result needs them. A token may have the name of a control result.
 
     ```mlir
     return(%y) [%ctl {tfg.name = "done"} ] : tensor<*xf32>
@@ -121,7 +121,7 @@ def ReturnOp : TfgOp<"return", [Pure, HasParent<"FuncOp">, ReturnLike, Terminato
   );
   let skipDefaultBuilders = 1;
   let builders = [
-    // With empty attributes for the control results.
+    // Sets empty attributes for the control results.
     OpBuilder<(ins "::mlir::ValueRange":$data, "::mlir::ValueRange":$control)>,
     OpBuilder<(ins "::mlir::ValueRange":$data, "::mlir::ValueRange":$control,
                    "::mlir::ArrayAttr":$controlAttrs)>
@@ -135,10 +135,10 @@ def ReturnOp : TfgOp<"return", [Pure, HasParent<"FuncOp">, ReturnLike, Terminato
 }
 
 def GetResultOp : TfgOp<"get_result", [Pure]> {
-  let summary = "one output of a node in a generic function";
+  let summary = "select an output of a node in a generic function";
   let description = [{
-    The output that the op's definition calls `name`; `number` counts within it where the output is a
-    list. Only in generic functions: elsewhere every output is a result of its node.
+    Selects the output that the op definition names `name`; `number` is the index within it if the
+    output is a list. Only generic functions use it: elsewhere each output is a result of its node.
 
     ```mlir
     %0 = get_result(%Switch) "output_true" : 0

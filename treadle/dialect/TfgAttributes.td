@@ -1,4 +1,4 @@
-// Attributes of the tfg dialect: what nodes say of themselves beside what a GraphDef says.
+// Attributes of the tfg dialect, for properties of nodes that a GraphDef doesn't express.
 
 #ifndef TREADLE_DIALECT_TFG_ATTRIBUTES
 #define TREADLE_DIALECT_TFG_ATTRIBUTES
@@ -8,10 +8,10 @@ include "treadle/dialect/TfgDialect.td"
 
 def RegionAttrs : AttrDef<TfgDialect, "RegionAttrs"> {
   let mnemonic = "region_attrs";
-  let summary = "attributes of the function that a region stands for";
+  let summary = "attributes of the function that a region was created from";
   let description = [{
-    The attributes of the function, of its arguments (one entry for each data argument of the region,
-    none for a conditional) and of its results. `sym_name` is what the function was called.
+    The attributes of the function, of its arguments (one entry for each data argument of the
+    region, none for a conditional) and of its results. `sym_name` is the name of the function.
 
     ```mlir
     #tfg.region_attrs<{sym_name = "body"} [{tfg.name = "x"} ] [{tfg.name = "y"} ]>
@@ -24,10 +24,10 @@ def RegionAttrs : AttrDef<TfgDialect, "RegionAttrs"> {
 
 def Problem : AttrDef<TfgDialect, "Problem"> {
   let mnemonic = "problem";
-  let summary = "why a node's program can't run";
+  let summary = "error that running a node reports";
   let description = [{
-    tfg-expand-programs notes it of an XlaCallModule, which fails with it once it is reached.
-    `unimplemented` stands before what is valid, but not supported.
+    tfg-expand-programs sets it on an XlaCallModule whose module it can't import; running the node
+    fails with the message. `unimplemented` marks a module that is valid but not supported.
 
     ```mlir
     #tfg.problem<unimplemented "its program: stablehlo.custom_call @gpu is not known">
@@ -39,10 +39,12 @@ def Problem : AttrDef<TfgDialect, "Problem"> {
 
 def OpTraits : AttrDef<TfgDialect, "OpTraits"> {
   let mnemonic = "op_traits";
-  let summary = "what a node of a registered op does besides giving its results";
+  let summary = "side effects of a node with a registered op";
   let description = [{
-    `waits`: it may wait for long where the machine could do something else. `touches_world`: it may
-    do anything. `reads` and `writes` name resources, which nodes that name the same share.
+    - `waits`: the op may block, so that other nodes should run meanwhile.
+    - `touches_world`: the op may have any side effect.
+    - `reads`, `writes`: names of the resources that the op accesses; nodes with the same name
+      access the same resource.
 
     ```mlir
     #tfg.op_traits<waits = true, touches_world = false, reads = ["clock"], writes = []>

@@ -1,4 +1,4 @@
-// The tfg dialect itself, and what its operations are made of.
+// The tfg dialect, and the base class and type constraints of its operations.
 
 #ifndef TREADLE_DIALECT_TFG_DIALECT
 #define TREADLE_DIALECT_TFG_DIALECT
@@ -16,22 +16,23 @@ include "treadle/dialect/TfType.td"
 def TfgDialect : Dialect {
   let name = "tfg";
   let cppNamespace = "::treadle::tfg";
-  let summary = "TensorFlow graphs as they are";
+  let summary = "lossless TensorFlow graphs";
   let description = [{
-    A GraphDef without loss: nodes in any order, cycles, control dependencies, names and devices.
+    Represents a GraphDef losslessly: nodes in any order, cycles, control dependencies, names and
+    devices.
 
-    A node of op `X` is the operation `tfg.X`, registered or not:
+    A node with op `X` is the operation `tfg.X`, whether or not that is registered:
 
     ```mlir
     %AddV2, %ctl = AddV2(%x, %y) [%init] device("/CPU:0") name("sum") {T = f32}
         : (tensor<*xf32>, tensor<*xf32>) -> (tensor<*xf32>)
     ```
 
-    Its operands are the data inputs, then the control inputs (in brackets); its results the data
-    outputs, then one control token. Control tokens don't appear in the type. The name, the requested
-    and the assigned device are the attributes `_mlir_name`, `_mlir_device` and
-    `_mlir_assigned_device`, its full type is `_mlir_fulltype`; all other attributes are the node's
-    own.
+    The operands are the data inputs, then the control inputs (in brackets). The results are the
+    data outputs, then one control token. The printed type omits control tokens. The name, the
+    requested device, the assigned device and the full type are the attributes `_mlir_name`,
+    `_mlir_device`, `_mlir_assigned_device` and `_mlir_fulltype`; all other attributes are those
+    of the NodeDef.
   }];
   let dependentDialects = ["::treadle::tf_type::TfTypeDialect"];
   let extraClassDeclaration = [{
@@ -40,19 +41,19 @@ def TfgDialect : Dialect {
     static constexpr ::llvm::StringLiteral assignedDeviceKeyword = "_mlir_assigned_device";
     static constexpr ::llvm::StringLiteral fullTypeKeyword = "_mlir_fulltype";
 
-    // Identifiers and types that every walk over a graph asks for, made once.
+    // Identifiers and types that every walk over a graph uses, cached.
     ::mlir::StringAttr nameKey;
     ::mlir::StringAttr deviceKey;
     ::mlir::StringAttr assignedDeviceKey;
     ::mlir::StringAttr fullTypeKey;
-    /// `tfg.name`: the name of a function's argument, result or control result.
+    /// `tfg.name`, the name of an argument, result or control result of a function.
     ::mlir::StringAttr argNameKey;
     tf_type::ControlType controlType;
     tf_type::OpaqueTensorType opaqueTensorType;
-    /// While a function's text is read: the types for a tfg.return that leaves them out.
+    /// The result types of the function that is being parsed, for a tfg.return that omits them.
     ::llvm::SmallVector<::mlir::Type> resultTypesOfFunction;
 
-    // `!tfg.control`, `!tfg.tensor` and `#tfg.version` are names for those of tf_type.
+    // `!tfg.control`, `!tfg.tensor` and `#tfg.version` are aliases for those of tf_type.
     ::mlir::Type parseType(::mlir::DialectAsmParser &parser) const override;
     ::mlir::Attribute parseAttribute(::mlir::DialectAsmParser &parser,
                                      ::mlir::Type type) const override;

@@ -1,5 +1,5 @@
-// Of Shardy, what programs of JAX have of it: meshes of devices, and how values are spread over
-// them. What only matters to a partitioner is read over.
+// The part of Shardy that JAX programs use: meshes of devices, and shardings of values over them.
+// The parsers skip details that only a partitioner needs.
 
 #ifndef TREADLE_DIALECT_SDY
 #define TREADLE_DIALECT_SDY
@@ -8,15 +8,15 @@ include "treadle/dialect/stablehlo/Base.td"
 
 def SdyDialect : Dialect {
   let name = "sdy";
-  let summary = "how values are spread over devices";
+  let summary = "shardings of values over devices";
   let description = [{
-    Attributes are builtin ones:
+    The attributes are builtin:
 
     - a mesh is `{axes = [{name = "x", size = 2}, ...], device_ids = array<i64: ...>}`
-    - a part of an axis is `{axis = "x"}`, of a split one `{axis = "x", pre_size = 2, size = 2}`
-    - a dimension's sharding is a list of axes: `[axis, ...]`
-    - a value's sharding is `{mesh = @mesh, dims = [dimension, ...]}`; if it is to be summed over
-      devices, with the axes `unreduced = [axis, ...]`
+    - an axis is `{axis = "x"}`, a sub-axis `{axis = "x", pre_size = 2, size = 2}`
+    - the sharding of a dimension is a list of axes: `[axis, ...]`
+    - the sharding of a value is `{mesh = @mesh, dims = [dimension, ...]}`, with
+      `unreduced = [axis, ...]` for axes whose devices hold terms of a sum
     - shardings of several values are a list: `[value, ...]`
   }];
   let cppNamespace = "::treadle::sdy";
@@ -42,12 +42,12 @@ class Annotation<string name> : Sdy<name, [Pure, Pairwise]> {
 def ReshardOp : Annotation<"reshard">;
 def ShardingConstraintOp : Annotation<"sharding_constraint">;
 
-// Values that are to be spread in one way.
+// Values that must have the same sharding.
 def ShardingGroupOp : Sdy<"sharding_group"> {
   let arguments = (ins AnyType:$input, OptionalAttr<Number>:$group_id);
 }
 
-// What each device computes with its own parts of the operands.
+// A computation that each device runs on its own shards of the operands.
 def ManualComputationOp : Sdy<"manual_computation"> {
   let arguments = (ins Variadic<AnyType>:$operands, ArrayAttr:$in_shardings,
                        ArrayAttr:$out_shardings, ArrayAttr:$manual_axes);
@@ -56,7 +56,7 @@ def ManualComputationOp : Sdy<"manual_computation"> {
   let hasRegionVerifier = 1;
 }
 
-// A computation that only has a name.
+// A computation with a name, and no other effect.
 def NamedComputationOp : Sdy<"named_computation"> {
   let arguments = (ins Variadic<AnyType>:$operands, OptionalAttr<Text>:$name,
                        OptionalAttr<ArrayAttr>:$in_shardings,

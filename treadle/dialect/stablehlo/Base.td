@@ -20,7 +20,7 @@ def SignedInteger : Type<CPred<"$_self.isIntOrIndex() && !$_self.isInteger(1) &&
 def Integer : Type<CPred<"$_self.isIntOrIndex() && !$_self.isInteger(1)">, "integer">;
 def ComplexNumber : Complex<AnyTypeOf<[F32, F64]>>;
 
-// Of any shape, and of unknown rank.
+// Tensors of any shape, including unknown rank.
 def Tensor : TensorOf<[AnyType]>;
 def BoolTensor : TensorOf<[I1]>;
 def IntegerTensor : TensorOf<[Integer]>;
@@ -33,7 +33,7 @@ def AnalyticTensor : TensorOf<[AnyFloat, ComplexNumber, Quantized]>;
 def SignedTensor : TensorOf<[SignedInteger, AnyFloat, ComplexNumber, Quantized]>;
 def NumberTensor : TensorOf<[Integer, AnyFloat, ComplexNumber, Quantized]>;
 
-// Tokens are read as `none`.
+// Tokens are parsed as `none`.
 def Token : Type<CPred<"::llvm::isa<::mlir::NoneType>($_self)">, "token">;
 def AnyValue : AnyTypeOf<[Tensor, Token, AnyTuple]>;
 
@@ -41,7 +41,8 @@ def AnyValue : AnyTypeOf<[Tensor, Token, AnyTuple]>;
 // Attributes
 //===----------------------------------------------------------------------===//
 
-// An attribute in any of the spellings that texts and files have had for it.
+// An attribute with several accepted spellings, from different versions of the textual and binary
+// formats.
 class Spelled<Pred predicate, string summary> : Attr<predicate, summary> {
   let storageType = "::mlir::Attribute";
   let returnType = "::mlir::Attribute";
@@ -56,12 +57,12 @@ def Number : Spelled<CPred<"::treadle::stablehlo::numbers($_self).size() == 1">,
   let returnType = "int64_t";
   let convertFromStorage = "::treadle::stablehlo::numbers($_self).front()";
 }
-// Of what must not be negative, such as the number of a dimension.
-def Position : Spelled<CPred<"::treadle::stablehlo::isPosition($_self)">, "integer from 0 on"> {
+// An integer that isn't negative, such as the index of a dimension.
+def Position : Spelled<CPred<"::treadle::stablehlo::isPosition($_self)">, "non-negative integer"> {
   let returnType = "int64_t";
   let convertFromStorage = "::treadle::stablehlo::numbers($_self).front()";
 }
-def Count : Spelled<CPred<"::treadle::stablehlo::isCount($_self)">, "integer from 1 on"> {
+def Count : Spelled<CPred<"::treadle::stablehlo::isCount($_self)">, "positive integer"> {
   let returnType = "int64_t";
   let convertFromStorage = "::treadle::stablehlo::numbers($_self).front()";
 }
@@ -76,7 +77,7 @@ def Elements : Spelled<CPred<"::llvm::isa<::mlir::ElementsAttr>($_self)">, "elem
 }
 def Text : Spelled<CPred<"::llvm::isa<::mlir::StringAttr>($_self)">, "text">;
 
-// How exactly a result is to be computed. What is computed here is as exact as it gets.
+// The requested accuracy of a result. The runtime always computes with its best accuracy.
 def Accuracy : Spelled<CPred<"::treadle::stablehlo::isAccuracy($_self)">,
                        "accuracy: DEFAULT, HIGHEST, or TOLERANCE with numbers">;
 def Precision : Spelled<CPred<"::treadle::stablehlo::isPrecision($_self)">,
@@ -112,14 +113,14 @@ class HloDialect : Dialect {
                                      ::mlir::Type) const override {
       return ::treadle::stablehlo::parseAttribute(parser);
     }
-    // Types and attributes are builtin ones.
+    // The dialect has no types and attributes of its own to print.
     void printType(::mlir::Type, ::mlir::DialectAsmPrinter &) const override {}
     void printAttribute(::mlir::Attribute, ::mlir::DialectAsmPrinter &) const override {}
   }];
 }
 
 class HloOp<Dialect dialect, string name, list<Trait> traits = []> : Op<dialect, name, traits> {
-  // One builder for all: most ops come from texts and files.
+  // All ops share one builder, because most of them are created by parsers.
   let skipDefaultBuilders = 1;
   let builders = [OpBuilder<
       (ins "::mlir::TypeRange":$types, "::mlir::ValueRange":$operands,
@@ -137,14 +138,15 @@ class HloOp<Dialect dialect, string name, list<Trait> traits = []> : Op<dialect,
 class HloTrait<string name> : NativeOpTrait<name> {
   let cppNamespace = "::treadle::stablehlo";
 }
-// Shapes of operands and results fit each other; so do types of elements, where all have that.
+// SameShapes: operands and results have compatible shapes. SameTypes: also compatible element
+// types.
 def SameShapes : HloTrait<"SameShapes">;
 def SameTypes : HloTrait<"SameTypes">;
-// Elements of operands and results have one type.
+// Operands and results have the same element type.
 def SameElements : HloTrait<"SameElements">;
-// It is computed without looking at the ranks of its values.
+// The op can be computed without knowing the ranks of its values.
 def AnyRank : HloTrait<"AnyRank">;
-// As many results as operands, each of its operand's type.
+// The results have the types of the operands, one for one.
 def Pairwise : HloTrait<"Pairwise">;
 
 #endif // TREADLE_DIALECT_STABLEHLO_BASE

@@ -1,4 +1,4 @@
-// What a program's results should be, as StableHLO's own test programs say it.
+// The ops that StableHLO's test programs check their results with.
 
 #ifndef TREADLE_DIALECT_STABLEHLO_CHECK
 #define TREADLE_DIALECT_STABLEHLO_CHECK
@@ -7,7 +7,7 @@ include "treadle/dialect/stablehlo/Base.td"
 
 def CheckDialect : HloDialect {
   let name = "check";
-  let summary = "what a program's results should be";
+  let summary = "expected results of test programs";
 }
 
 class Check<string name> : HloOp<CheckDialect, name>;
@@ -28,7 +28,7 @@ def ExpectAlmostEqConstOp : Check<"expect_almost_eq_const"> {
   let arguments = (ins Tensor:$lhs, Elements:$value, OptionalAttr<F64Attr>:$tolerance);
 }
 
-// Distances in units in the last place.
+// The differences are in units in the last place (ULP).
 def ExpectCloseOp : Check<"expect_close"> {
   let arguments = (ins Tensor:$actual, Tensor:$expected, OptionalAttr<Number>:$min_ulp_difference,
                        OptionalAttr<Number>:$max_ulp_difference);

@@ -1,4 +1,4 @@
-// The ops of CHLO.
+// The ops of CHLO, the dialect for clients of StableHLO.
 
 #ifndef TREADLE_DIALECT_STABLEHLO_CHLO
 #define TREADLE_DIALECT_STABLEHLO_CHLO
@@ -7,7 +7,7 @@ include "treadle/dialect/stablehlo/Base.td"
 
 def ChloDialect : HloDialect {
   let name = "chlo";
-  let summary = "ops that clients of StableHLO write, and StableHLO computes with several ops";
+  let summary = "client ops that decompose into several StableHLO ops";
 }
 
 class Chlo<string name, list<Trait> traits = []> : HloOp<ChloDialect, name, traits>;

@@ -1,5 +1,5 @@
-// What StableHLO was before. Its ops are read as those of StableHLO and CHLO that have their names;
-// here are those without.
+// MHLO, the predecessor of StableHLO. Its ops are parsed as the StableHLO and CHLO ops of the same
+// names; this file declares the ones without a counterpart.
 
 #ifndef TREADLE_DIALECT_STABLEHLO_MHLO
 #define TREADLE_DIALECT_STABLEHLO_MHLO
@@ -8,7 +8,7 @@ include "treadle/dialect/stablehlo/Base.td"
 
 def MhloDialect : HloDialect {
   let name = "mhlo";
-  let summary = "what StableHLO was before";
+  let summary = "predecessor of StableHLO";
 }
 
 def TopKOp : HloOp<MhloDialect, "topk", [Pure]> {

@@ -1,5 +1,5 @@
-// The ops of StableHLO. What each computes, and the names of operands and attributes, are those of
-// StableHLO's specification. Old forms of some ops are read too.
+// The ops of StableHLO. Semantics and the names of operands and attributes are those of the
+// StableHLO specification. Old forms of some ops are accepted too.
 
 #ifndef TREADLE_DIALECT_STABLEHLO_OPS
 #define TREADLE_DIALECT_STABLEHLO_OPS
@@ -8,11 +8,11 @@ include "treadle/dialect/stablehlo/Base.td"
 
 def StableHloDialect : HloDialect {
   let name = "stablehlo";
-  let summary = "programs of JAX and others";
+  let summary = "StableHLO ops, as JAX and other frameworks export them";
   let description = [{
-    Ops as StableHLO's specification has them. Attributes are builtin ones: an enumeration is a
-    string, dimension numbers are dictionaries. A token is a `none`, a future a tuple. Ops of newer
-    versions, which aren't declared, are read like others, so that an error can name them.
+    The ops of the StableHLO specification, with builtin attributes and types: an enumeration is a
+    string, dimension numbers are a dictionary, a token is `none`, a future is a tuple. Ops of newer
+    versions, which aren't declared, are parsed too, so that errors can name them.
   }];
 }
 
@@ -27,7 +27,7 @@ class Unary<string name, TypeConstraint type> : Hlo<name, [Pure, SameTypes, AnyR
   let results = (outs type:$result);
 }
 
-// How exactly a function is computed doesn't change what is computed here.
+// The requested accuracy is ignored: the runtime always computes with its best accuracy.
 class Function<string name, TypeConstraint type> : Unary<name, type> {
   let arguments = (ins type:$operand, OptionalAttr<Accuracy>:$result_accuracy);
 }
@@ -37,7 +37,7 @@ class Binary<string name, TypeConstraint type> : Hlo<name, [Pure, SameTypes, Any
   let results = (outs type:$result);
 }
 
-// The result's elements are others than the operand's.
+// An elementwise op whose result has another element type than its operand.
 class Part<string name, TypeConstraint from, TypeConstraint to>
     : Hlo<name, [Pure, SameShapes, AnyRank]> {
   let arguments = (ins from:$operand);
@@ -128,7 +128,7 @@ def MapOp : Hlo<"map", [RecursiveMemoryEffects, SameShapes]> {
 }
 
 //===----------------------------------------------------------------------===//
-// Values from nowhere
+// Constants, iotas and random numbers
 //===----------------------------------------------------------------------===//
 
 def ConstantOp : Hlo<"constant", [Pure, AnyRank]> {
@@ -149,7 +149,7 @@ def DynamicIotaOp : Hlo<"dynamic_iota", [Pure]> {
   let hasVerifier = 1;
 }
 
-// It asks a generator, which goes on.
+// Not pure: it advances the state of a generator.
 def RngOp : Hlo<"rng"> {
   let arguments = (ins Tensor:$a, Tensor:$b, IntegerTensor:$shape, Distribution:$rng_distribution);
   let results = (outs Tensor:$result);
@@ -251,7 +251,7 @@ def SetDimensionSizeOp : Hlo<"set_dimension_size", [Pure]> {
 }
 
 //===----------------------------------------------------------------------===//
-// Parts of tensors
+// Slices, gathers and scatters
 //===----------------------------------------------------------------------===//
 
 def SliceOp : Hlo<"slice", [Pure]> {
@@ -268,7 +268,7 @@ def RealDynamicSliceOp : Hlo<"real_dynamic_slice", [Pure]> {
   let hasVerifier = 1;
 }
 
-// Of both, old programs have all indices in one vector.
+// For this op and the next one, old programs pass all indices in one vector.
 def DynamicSliceOp : Hlo<"dynamic_slice", [Pure]> {
   let arguments = (ins Tensor:$operand, Variadic<IntegerTensor>:$start_indices,
                        Numbers:$slice_sizes);
@@ -376,7 +376,7 @@ def UnaryEinsumOp : Hlo<"unary_einsum", [Pure]> {
   let results = (outs Tensor:$result);
 }
 
-// Dimension numbers are fields, or three lists of letters and numbers.
+// Dimension numbers are a dictionary, or three lists of letters and numbers.
 def ConvolutionOp : Hlo<"convolution", [Pure]> {
   let arguments = (ins Tensor:$lhs, Tensor:$rhs, OptionalAttr<Numbers>:$window_strides,
                        OptionalAttr<Numbers>:$padding, OptionalAttr<Numbers>:$lhs_dilation,
@@ -446,7 +446,7 @@ def BatchNormTrainingOp : Hlo<"batch_norm_training", [Pure]> {
 // Control flow, tuples, tokens
 //===----------------------------------------------------------------------===//
 
-// In old programs the branches of conditionals take operands.
+// Conditionals of old programs pass operands to their branches.
 def CaseOp : Hlo<"case", [RecursiveMemoryEffects, AnyRank]> {
   let arguments = (ins IntegerTensor:$index, Variadic<AnyValue>:$branch_operands);
   let results = (outs Variadic<AnyValue>:$results);
@@ -486,7 +486,7 @@ def OptimizationBarrierOp : Hlo<"optimization_barrier", [Pure, AnyRank, Pairwise
   let results = (outs Variadic<AnyValue>:$results);
 }
 
-// Its result is a future of what its body gives.
+// The result is a future of the body's results.
 def AsyncStartOp : Hlo<"async_start", [RecursiveMemoryEffects]> {
   let arguments = (ins Variadic<AnyValue>:$operands);
   let results = (outs AnyTuple:$future);
@@ -573,7 +573,7 @@ def RecvOp : Hlo<"recv"> {
   let hasVerifier = 1;
 }
 
-// What all devices of a group come to. Groups are numbers, or axes of a mesh.
+// A collective of the devices of a group. Groups are lists of device ids, or axes of a mesh.
 class Collective<string name, list<Trait> traits = []> : Hlo<name, traits> {
   dag operandsAndGroups = (ins Variadic<Tensor>:$operands, AnyAttr:$replica_groups,
                                OptionalAttr<Fields>:$channel_handle);

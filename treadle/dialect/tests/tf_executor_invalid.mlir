@@ -46,7 +46,7 @@ func.func @fetch_of_too_few() {
 func.func @data_after_control(%x: tensor<f32>) {
   tf_executor.graph {
     %c = tf_executor.ControlTrigger {}
-    // expected-error@+1 {{failed to verify that control operands to stand after all data operands}}
+    // expected-error@+1 {{failed to verify that control operands to follow all data operands}}
     tf_executor.fetch %c, %x : !tf_executor.control, tensor<f32>
   }
   return
