@@ -68,7 +68,7 @@ def Rc_CheckOp : Rc_Op<"check"> {
 }
 
 def Rc_RunningOp : Rc_Op<"running"> {
-  let summary = "Returns false once the run was cancelled, has failed elsewhere, or has passed its deadline";
+  let summary = "Returns false once the run was cancelled, failed elsewhere, or passed its deadline";
   let results = (outs I1:$result);
   let assemblyFormat = "attr-dict";
 }
@@ -178,7 +178,7 @@ def Rc_ReshapeOp : Rc_Op<"reshape", [Pure]> {
 }
 
 def Rc_ListOp : Rc_Op<"list"> {
-  let summary = "Allocates a list of tensors of one shape, as a tensor of zeros with one row for each";
+  let summary = "Allocates a list of tensors of one shape, filled with zeros";
   let description = [{
     `dims` are the dynamic dimensions of the type. An open list has a length but no elements yet;
     the first element determines the element shape. The dimensions of an open list must not be

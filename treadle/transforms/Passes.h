@@ -1,4 +1,4 @@
-// Passes over graphs: constructors and registration.
+// The constructors and registration of all passes over graphs.
 #pragma once
 
 #include "mlir/Pass/Pass.h"
@@ -12,10 +12,10 @@ namespace treadle {
 #define GEN_PASS_REGISTRATION
 #include "treadle/transforms/Passes.h.inc"
 
-/// Makes the named pipelines known (tfg-default and others); after registerTreadlePasses().
+/// Registers the named pipelines (tfg-default and others). Call it after registerTreadlePasses().
 void registerTreadlePipelines();
 
-/// The names of all passes and pipelines.
+/// Returns the names of all passes and pipelines.
 std::vector<std::string_view> passNames();
 
 } // namespace treadle

@@ -10,20 +10,20 @@ using namespace mlir;
 namespace treadle {
 namespace {
 
-/// What a pipeline is told of the runs that follow. Without fetches and targets any node of the
-/// graph may be asked for, and the graph loses none.
+/// The requests that a pipeline optimizes for. Without fetches and targets, later runs may fetch
+/// any node of the graph, and no node is removed.
 struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
-  ListOption<std::string> fetches{*this, "fetches", llvm::cl::desc("values that runs ask for")};
-  ListOption<std::string> targets{*this, "targets", llvm::cl::desc("nodes that runs ask for")};
-  ListOption<std::string> feeds{*this, "feeds", llvm::cl::desc("values that runs give")};
+  ListOption<std::string> fetches{*this, "fetches", llvm::cl::desc("values that runs fetch")};
+  ListOption<std::string> targets{*this, "targets", llvm::cl::desc("target nodes of runs")};
+  ListOption<std::string> feeds{*this, "feeds", llvm::cl::desc("values that runs feed")};
   ListOption<std::string> keep{*this, "keep",
-                               llvm::cl::desc("nodes that must stay, and may be fed or asked for")};
+                               llvm::cl::desc("nodes to preserve, which runs may feed or fetch")};
   Option<bool> keepEffects{*this, "keep-effects", llvm::cl::init(false),
-                           llvm::cl::desc("keep nodes of the graph that have effects")};
+                           llvm::cl::desc("keep nodes of the graph that have side effects")};
   Option<bool> keepFunctions{*this, "keep-functions", llvm::cl::init(false),
-                             llvm::cl::desc("leave functions as they are: others know them")};
+                             llvm::cl::desc("keep the signatures of functions")};
 
-  /// The nodes that runs name.
+  /// Returns the nodes that requests name.
   SmallVector<std::string> nodes() const {
     SmallVector<std::string> out;
     for (const auto *names : {&fetches, &targets, &feeds, &keep})
@@ -32,14 +32,14 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
     return out;
   }
 
-  /// What is known to stay of what runs ask for.
+  /// Returns the nodes that requests name and that are sure to stay.
   SmallVector<std::string> wanted() const {
     SmallVector<std::string> out(targets.begin(), targets.end());
     out.append(keep.begin(), keep.end());
     return out;
   }
 
-  /// The values that nothing may be concluded from.
+  /// Returns the values that passes must not make assumptions about.
   SmallVector<std::string> unknown() const {
     SmallVector<std::string> out(feeds.begin(), feeds.end());
     out.append(keep.begin(), keep.end());
@@ -72,7 +72,7 @@ public:
       passes.addPass(createPruneArguments({named, ofGraph}));
   }
   bool knowsFetches() const { return !options.fetches.empty() || !options.targets.empty(); }
-  /// Shapes go into the types first: what can be computed from them is.
+  /// Infers shapes first, because constant folding uses the shapes in types.
   void foldConstants() {
     if (!options.keepFunctions)
       passes.addPass(createShapeInference({options.unknown(), false}));
@@ -96,13 +96,13 @@ public:
     passes.addPass(createDedupeConstants({named, options.unknown(), true}));
   }
   void shortenNames() {
-    // Without fetches and targets any name may be asked for.
+    // Without fetches and targets, later runs may fetch any name.
     passes.addPass(createNameCompress({named, knowsFetches()}));
   }
   void inlineCalls() { passes.addPass(createInlineCalls()); }
   void toFunctional() { passes.addPass(createV1ToFunctional({named})); }
   void toV1() { passes.addPass(createFunctionalToV1()); }
-  // With regions for as long as it takes: what goes into a branch is no argument of it any more.
+  // Converts to regions in between, because values that a branch uses aren't arguments there.
   void sinkIntoBranches() {
     passes.addPass(createFunctionalToRegion());
     passes.addPass(createControlFlowSink({knowsFetches(), named, options.unknown()}));
@@ -149,7 +149,7 @@ void optimize(Phases &phases) {
   phases.verified([&] { phases.sort(); });
 }
 
-// Where it is known what runs ask for, the nodes that were made lose unused results too.
+// If the fetches are known, the new nodes lose their unused results too.
 void toFunctional(Phases &phases) {
   phases.verified([&] { phases.prune(); });
   phases.verified([&] { phases.toFunctional(); });
@@ -194,20 +194,20 @@ struct Pipeline {
 };
 
 constexpr Pipeline pipelines[] = {
-    {"tfg-cleanup", "remove what is not needed, make one of what is equal", cleanUp},
-    {"tfg-inline-all", "inline every call that can be, and remove the functions that are left over",
+    {"tfg-cleanup", "remove dead nodes and eliminate common subexpressions", cleanUp},
+    {"tfg-inline-all", "inline all calls that can be inlined, and remove unused functions",
      inlineAll},
-    {"tfg-cf-sink-functional",
-     "compute what only one branch of an If or Case uses in that branch, and nowhere else",
+    {"tfg-cf-sink-functional", "sink nodes into the branch of an If or Case that uses them",
      sinkIntoBranches},
-    {"tfg-default", "what makes most graphs smaller and faster, in a good order", optimize},
+    {"tfg-default",
+     "optimize: inlining, constant folding, common subexpressions, dead nodes and more", optimize},
     {"tfg-structured",
-     "make frames, Switch and Merge nodes While, If and Case, without what these don't need",
+     "raise v1 control flow to While, If and Case, and remove dead nodes and arguments",
      toFunctional},
-    {"tfg-frames", "make While, For, If and Case frames, Switch and Merge nodes", toV1},
-    {"tfg-inference", "tfg-default, and fused ops: what a graph that only gives results is run as",
+    {"tfg-frames", "lower While, For, If and Case to v1 control flow", toV1},
+    {"tfg-inference", "tfg-default followed by op fusion, for graphs that only serve requests",
      optimizeAndFuse},
-    {"tfg-small", "simpler, with one constant of each value and short names: for small files",
+    {"tfg-small", "optimize for small files: tfg-default, merged constants and short names",
      makeSmall},
 };
 
@@ -223,7 +223,7 @@ std::vector<std::string_view> passNames() {
 }
 
 void registerTreadlePipelines() {
-  // A registration adds to a global list, and need not live on.
+  // A registration adds the pipeline to a global list; the object itself isn't needed afterwards.
   for (const Pipeline &pipeline : pipelines)
     PassPipelineRegistration<PipelineOptions>(
         pipeline.name, pipeline.summary,

@@ -1,4 +1,4 @@
-// The rewrites that pay in runs alone.
+// The rewrites that only pay off in runs.
 #pragma once
 
 #include "treadle/lowering/NeededPart.h"
@@ -10,16 +10,18 @@ namespace tfg {
 class PartClusters;
 }
 
-/// What a plan's rewrites are to do.
+/// Selects the rewrites of a plan.
 struct PlanRewriteOptions {
-  bool fuses = false; // nodes become the ones that one kernel computes
-  /// v1 loops become structured ones, unless all their iterations are to overlap.
+  bool fuses = false; // fuses nodes that one kernel computes
+  /// v1 loops become structured loops, unless all of their iterations may overlap.
   LoopOverlap overlap = LoopOverlap::Auto;
-  tfg::PartClusters *clusters = nullptr; // makes clusters of what is worth compiling; null: none
-  bool ofCluster = false;                // the part is a cluster's: it has those in its loops alone
+  tfg::PartClusters *clusters = nullptr; // outlines clusters of compilable nodes; null: none
+  /// The subgraph is the body of a cluster, so only loops in it can become clusters.
+  bool ofCluster = false;
 };
 
-/// What happens to a part before it becomes a plan. What the options refer to outlives it.
+/// Returns the rewrites that are applied to a subgraph before it becomes a plan. What the options
+/// refer to must outlive the result.
 Rewrite planRewrites(const PlanRewriteOptions &options);
 
 } // namespace treadle

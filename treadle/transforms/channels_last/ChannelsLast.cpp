@@ -19,7 +19,7 @@ namespace {
 
 using Order = SmallVector<int64_t, 5>;
 
-/// From channels first to channels last, as a Transpose is told it: [0, 2, 3, 1].
+/// Returns the permutation of a Transpose from channels first to channels last: [0, 2, 3, 1].
 Order orderToLast(int64_t rank) {
   Order order{0};
   for (int64_t d = 2; d < rank; ++d)
@@ -28,7 +28,7 @@ Order orderToLast(int64_t rank) {
   return order;
 }
 
-/// And back: [0, 3, 1, 2].
+/// Returns the inverse permutation: [0, 3, 1, 2].
 Order orderToFirst(int64_t rank) {
   Order order{0, rank - 1};
   for (int64_t d = 1; d < rank - 1; ++d)
@@ -52,7 +52,7 @@ Type permutedType(Type type, ArrayRef<int64_t> order) {
   return RankedTensorType::get(permuted(ranked.getShape(), order), ranked.getElementType());
 }
 
-/// The rank of a node's images if it says that their channels come first, else 0.
+/// Returns the rank of a node's images if its data format has the channels first, otherwise 0.
 int64_t rankOfChannelsFirst(Node node) {
   auto format = node.attr<StringAttr>("data_format");
   return !format || !opFacts(node.opType()).images ? 0
@@ -128,7 +128,7 @@ private:
           return std::numeric_limits<int64_t>::max();
       return product;
     }
-    /// That all dimensions of the image itself are known to be 1.
+    /// Returns whether all spatial dimensions are known to be 1.
     bool isPoint() const {
       return isKnown() && llvm::all_of(ArrayRef(dims).drop_front(std::min<size_t>(2, dims.size())),
                                        [](int64_t dim) { return dim == 1; });
@@ -182,20 +182,20 @@ private:
     return turn;
   }
 
-  /// The type of a list that has become one of ours.
+  /// Sets the dtype of a list operand that now is a constant of this pass.
   void countInInt32(Node node, StringRef typeKey) {
     if (node.attr(typeKey))
       node->setDiscardableAttr(typeKey, mlir::TypeAttr::get(builder.getI32Type()));
   }
 
-  /// An image with its channels last, for `user`.
+  /// Returns the channels-last form of an image; creates a Transpose for `user` if there is none.
   Value lastOf(Value first, int64_t rank, Node user) {
     Value &known = last[first];
     if (!known) {
       Node producer = definingNode(first);
       builder.setInsertionPoint(user.getOperation());
       Node turn = transpose(first, orderToLast(rank), user, fresh(user, "channels_last"));
-      // The first user may stand before others.
+      // The first user that is visited may precede other users.
       if (producer && producer->getBlock() == turn->getBlock())
         moveAfter(turn, producer);
       known = turn->getResult(0);
@@ -204,17 +204,17 @@ private:
     return known;
   }
 
-  /// The Transpose and its constant.
+  /// Moves the Transpose and its constant.
   static void moveAfter(Node turn, Node producer) {
     turn->moveAfter(producer.getOperation());
     turn->getOperand(1).getDefiningOp()->moveBefore(turn.getOperation());
   }
 
-  /// Result `i` of `node` has become an image with its channels last: who used it uses a Transpose
-  /// of it, until all are seen.
+  /// Result `i` of `node` is an image with channels last now. Its users get a Transpose of it until
+  /// they are visited.
   void turnBack(Node node, unsigned i, int64_t rank) {
     Value result = node->getResult(i);
-    bool isKept = scope.isKept(node); // then its name stands for what it gave
+    bool isKept = scope.isKept(node); // the Transpose takes its name
     std::string name = isKept ? node.name().str() : fresh(node, "channels_first");
     if (isKept)
       node.setName(fresh(node, "channels_last"));
@@ -229,7 +229,8 @@ private:
     ranks[first] = rank;
   }
 
-  /// Whether nothing but its results is lost with a node: it orders nothing.
+  /// Returns whether a node can be removed once its results are unused: it has no control edges and
+  /// isn't kept.
   bool mayGo(Node node) const {
     return node.numControl() == 0 && node.controlResult().use_empty() && !scope.isKept(node);
   }
@@ -240,7 +241,7 @@ private:
     node->erase();
   }
 
-  /// Whether a node may give its results in another order.
+  /// Returns whether the layout of a node's results may change.
   bool mayTurn(Node node) const { return !scope.isKept(node) || node.numResults() == 1; }
 
   void setResultType(Node node, unsigned i, int64_t rank) {
@@ -249,7 +250,7 @@ private:
     node->removeDiscardableAttr(outputShapesKey);
   }
 
-  // --- ops that say where channels are -----------------------------------------------------------
+  // --- ops with a data format --------------------------------------------------------------------
 
   void rewriteImageOp(Node node) {
     const ImageFacts &images = opFacts(node.opType()).images;
@@ -298,9 +299,9 @@ private:
     node->setDiscardableAttr("explicit_paddings", builder.getArrayAttr(turned));
   }
 
-  // --- ops that don't care -----------------------------------------------------------------------
+  // --- ops that are independent of the layout ----------------------------------------------------
 
-  /// The one rank of all inputs that are images; 0 where there are several.
+  /// Returns the rank that all image inputs have in common; 0 if the ranks differ.
   int64_t commonRank(ValueRange inputs) {
     int64_t rank = 0;
     for (Value input : inputs) {
@@ -313,7 +314,7 @@ private:
     return rank;
   }
 
-  /// What an operand of an elementwise op becomes.
+  /// The conversion of an operand of an elementwise op.
   enum class Way { Refuse, AsIs, Channels, Turn };
 
   Way wayOf(Value input, int64_t rank) {
@@ -336,8 +337,8 @@ private:
     return hasBatch ? Way::Turn : Way::Refuse;
   }
 
-  /// How many elements there are, counting one for dimensions that aren't known: of what is
-  /// computed together, those are mostly equal.
+  /// Returns the number of elements, with 1 for unknown dimensions: unknown dimensions of operands
+  /// of one op are mostly equal.
   static int64_t sizeOf(const Shape &shape) {
     constexpr int64_t unknown = int64_t(1) << 40;
     return shape.isKnown() ? shape.count() : unknown;
@@ -374,13 +375,13 @@ private:
     turnBack(node, 0, rank);
   }
 
-  /// One number a channel as a vector.
+  /// Returns a vector with one number for each channel.
   Value channelsOf(Value value, Node user) {
     Value &known = channels[value];
     if (known)
       return known;
     Node producer = definingNode(value);
-    // A vector that was given dimensions.
+    // Reuses the operand of a Reshape of a vector.
     if (producer && producer.opType() == "Reshape" && !scope.isFunction("Reshape") &&
         rankOf(producer->getOperand(0)) == 1)
       return known = producer->getOperand(0);
@@ -414,7 +415,7 @@ private:
     return axes;
   }
 
-  /// Where dimensions of images with channels first are in those with channels last.
+  /// Maps axes of images with channels first to axes of images with channels last.
   static SmallVector<int64_t> movedAxes(ArrayRef<int64_t> axes, int64_t rank) {
     SmallVector<int64_t> moved;
     for (int64_t axis : axes)
@@ -441,7 +442,7 @@ private:
     bool keeps = keepsDims && keepsDims.getValue();
     if (!axes)
       return;
-    // What is left must lie in the same order.
+    // The remaining dimensions must have the same order in both layouts.
     auto isReduced = [&](int64_t d) { return llvm::is_contained(*axes, d); };
     bool hasImage = false;
     for (int64_t d = 2; d < rank; ++d)
@@ -478,7 +479,7 @@ private:
     turnBack(node, 0, rank);
   }
 
-  /// Constant lists with a number (or a pair) a dimension.
+  /// Converts a constant list with a number (or a pair) for each dimension.
   std::optional<Value> turnedList(Node node, unsigned operand, int64_t rank, bool isPairs) {
     Value value = node->getOperand(operand);
     auto list = scope.constants.integersOf(value);
@@ -497,7 +498,7 @@ private:
     return constant(pairs, node, "turned");
   }
 
-  /// The first input becomes its turned form, and the result with it.
+  /// Replaces the first input with its channels-last form and converts the result too.
   void follow(Node node, int64_t rank) {
     node->setOperand(0, last[node->getOperand(0)]);
     setResultType(node, 0, rank);
@@ -545,7 +546,7 @@ private:
     }
   }
 
-  // --- ops that look at the order ----------------------------------------------------------------
+  // --- ops that depend on the order of dimensions ------------------------------------------------
 
   void rewriteTranspose(Node node) {
     if (node.numData() != 2)
@@ -568,7 +569,7 @@ private:
       countInInt32(node, "Tperm");
       return;
     }
-    // Somebody else's turn is as good as one of ours.
+    // An existing Transpose serves like one that this pass creates.
     if (llvm::equal(*order, orderToFirst(rank))) {
       last[node->getResult(0)] = image;
       ranks[node->getResult(0)] = rank;
@@ -604,14 +605,14 @@ private:
     Value image = node->getOperand(0);
     if (!last.contains(image))
       return;
-    // The elements of points lie in one order either way.
+    // If all spatial dimensions are 1, the order of elements is the same in both layouts.
     if (shapeOf(image).isPoint())
       node->setOperand(0, last[image]);
     else
       flatten(node, image);
   }
 
-  /// The node that alone uses this one's result, and turns [a, b, c] into [a, c, b].
+  /// Returns the only user of the node's result if it transposes [a, b, c] to [a, c, b].
   Node swapAfter(Node node) {
     if (!node->hasOneUse() || node->getResult(0).use_empty() || scope.isKept(node))
       return {};
@@ -626,7 +627,8 @@ private:
     return isSwap(turn) ? turn : Node();
   }
 
-  /// An image as [batch, channels, points], turned to [batch, points, channels]: so it lies.
+  /// Replaces a Reshape of an image to [batch, channels, points] and a Transpose to [batch, points,
+  /// channels] with a Reshape of the channels-last image, which has that order of elements.
   void flatten(Node node, Value image) {
     Shape from = shapeOf(image), to = shapeOf(node->getResult(0));
     Node turn = mayGo(node) ? swapAfter(node) : Node();
@@ -637,7 +639,7 @@ private:
     erase(node);
   }
 
-  /// Makes a Transpose a Reshape of `value`.
+  /// Replaces a Transpose with a Reshape of `value`.
   void reshapeAs(Node turn, Value value, ArrayRef<int64_t> dims) {
     Value list = integers(dims, turn, "shape");
     builder.setInsertionPoint(turn.getOperation());
@@ -657,7 +659,8 @@ private:
     turn->erase();
   }
 
-  /// [batch, points, channels], turned to [batch, channels, points] and made an image: so it lies.
+  /// Replaces a Transpose of [batch, points, channels] to [batch, channels, points] and a Reshape
+  /// to an image with a Reshape to a channels-last image, which has that order of elements.
   void unflatten(Node node) {
     Node turn = scope.producer(node->getOperand(0), "Transpose");
     Shape to = shapeOf(node->getResult(0));
@@ -679,20 +682,20 @@ private:
   const FusionScope &scope;
   OpBuilder builder;
   std::optional<NameScope> names;
-  /// Images with channels first that there are with channels last, too, and those; how many
-  /// dimensions they have.
+  /// Maps each image with channels first that also exists with channels last to the latter and to
+  /// its rank.
   DenseMap<Value, Value> last;
   DenseMap<Value, int64_t> ranks;
-  DenseMap<Value, Value> channels;  // one number a channel, as a vector
-  llvm::DenseSet<Operation *> gone; // before their turn came
-  SmallVector<Node> made;           // those that nobody uses go again
+  DenseMap<Value, Value> channels;  // vectors with one number for each channel
+  llvm::DenseSet<Operation *> gone; // erased before they were visited
+  SmallVector<Node> made;           // removed again if unused
 };
 
 } // namespace
 
 bool hasChannelsFirst(Node node) { return rankOfChannelsFirst(node) > 0; }
 
-// The nodes that it makes would be in none of the frames of v1 control flow.
+// In a body with v1 control flow, new nodes wouldn't be in the right frames.
 void putChannelsLast(const FusionScope &scope) {
   if (!mayBeDead(scope.body))
     ChannelsLast(scope).run();

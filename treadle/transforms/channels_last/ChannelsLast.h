@@ -1,18 +1,17 @@
-// Images with their channels last, which is how our kernels compute them.
+// Conversion of images to channels-last layout, which the runtime's kernels compute in.
 #pragma once
 
 #include "treadle/transforms/fuse_kernels/FuseKernels.h"
 
 namespace treadle::tfg {
 
-/// Makes the convolutions, pools and normalisations of a body whose images have their channels
-/// first ones of images with channels last. What lies between them follows, so that images are
-/// turned at the borders alone: where they come in, where they go out, and before what depends on
-/// the order of dimensions. A node that is kept gives what it gave, by its name. The values are
-/// those that they were.
+/// Converts the convolutions, pools and normalizations of a body from channels-first to
+/// channels-last layout. The nodes between them are converted too, so that a Transpose is needed
+/// only where images enter, where they leave, and before ops that depend on the order of
+/// dimensions. Kept nodes have the same results under the same names. Values don't change.
 void putChannelsLast(const FusionScope &scope);
 
-/// Whether a node says that channels come first.
+/// Returns whether the data format of a node has the channels first.
 bool hasChannelsFirst(Node node);
 
 } // namespace treadle::tfg

@@ -16,9 +16,9 @@ namespace treadle {
 
 namespace {
 
-/// A node and what it computes: everything but the name, what it would rather follow, and the order
-/// of control inputs. One may be there twice while nodes are merged. The control inputs are sorted
-/// once, when it is made.
+/// A node as a key: all that it computes depends on, which is everything but the name, the soft
+/// edges, and the order and repetition of control inputs. Control inputs are sorted once, on
+/// construction.
 struct Computation {
   auto attrs() const {
     tfg::Node node(op);
@@ -40,7 +40,7 @@ struct Computation {
     for (Value token : tokens)
       hash = llvm::hash_combine(hash, token.getAsOpaquePointer());
   }
-  /// A marker of the hash table.
+  /// Creates a special key of the hash table (empty or erased).
   explicit Computation(Operation *marker) : op(marker) {}
 
   bool operator==(const Computation &other) const {
@@ -72,7 +72,7 @@ struct ComputationInfo {
   }
 };
 
-/// Equal to look at, but each is fed a value of its own.
+/// Nodes that look equal, but whose values are fed.
 
 struct CommonSubexpressions : impl::CommonSubexpressionsBase<CommonSubexpressions> {
   using Base::Base;

@@ -29,7 +29,7 @@ ArrayAttr shapesOf(MLIRContext *context, TypeRange types) {
   return ArrayAttr::get(context, shapes);
 }
 
-/// The type with what the shape adds; as it was where they contradict each other.
+/// Returns the type refined by the shape, or the type itself if they contradict each other.
 Type refined(Type type, Attribute shape) {
   auto tensor = dyn_cast<TensorType>(type);
   if (!tensor)
@@ -41,13 +41,13 @@ Type refined(Type type, Attribute shape) {
                        tensor.getElementType());
 }
 
-// --- attributes become types --------------------------------------------------------------------
+// --- attributes to types -----------------------------------------------------------------------
 
 class Consolidation {
 public:
   explicit Consolidation(MLIRContext *context) : unit(UnitAttr::get(context)) {}
 
-  /// What the types can't hold stays as it is.
+  /// Shapes that types can't express stay attributes.
   void fold(Node node) {
     ArrayAttr shapes = statedShapes(node.attr(outputShapesKey), node.numResults());
     if (!shapes || shapes.empty())
@@ -105,7 +105,7 @@ private:
   UnitAttr unit;
 };
 
-// --- types become attributes --------------------------------------------------------------------
+// --- types to attributes -----------------------------------------------------------------------
 
 class Preparation {
 public:
@@ -154,7 +154,7 @@ private:
 namespace {
 
 template <typename Visitor> void visitAll(ModuleOp module, Visitor visitor) {
-  // Nodes first: the results of a function are of their types.
+  // Nodes first: the results of a function have their types.
   tfg::forEachBody(module, [&](Block &body) {
     for (Operation &op : body)
       if (tfg::Node::isNode(&op))

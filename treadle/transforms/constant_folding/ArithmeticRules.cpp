@@ -1,5 +1,5 @@
-// Neutral and absorbing elements, and ops that undo or repeat themselves. Only what is exact: every
-// bit of a result stays, -0.0 and infinities included.
+// Rules for neutral and absorbing elements, and for ops that undo or repeat each other. All of them
+// are exact: every bit of the result is the same, for -0.0 and infinities too.
 #include "treadle/dialect/NodeAttributes.h"
 #include "treadle/lowering/Attributes.h"
 #include "treadle/ops/OpTable.h"
@@ -14,7 +14,7 @@ namespace {
 
 enum class Element { None, Zero, NegativeZero, One, AllOnes };
 
-/// The element as it stands in memory; nothing where the dtype has no such element.
+/// Returns the element's representation in memory, or nullopt if the dtype has no such element.
 std::optional<uint64_t> bitsOf(Element element, DType dtype) {
   uint64_t signBit = 1ULL << (8 * dtypeSize(dtype) - 1);
   bool isPlainInteger = isInteger(dtype) && dtypeSize(dtype) <= 8 && dtype != DType::Int4 &&
@@ -60,7 +60,7 @@ bool isSplatOf(const Tensor &tensor, Element element) {
   return true;
 }
 
-/// Whether the result of an elementwise op of both has the shape of `value`.
+/// Returns whether the result of an elementwise op of both has the shape of `value`.
 bool keepsShape(Value value, const Tensor &constant) {
   if (constant.rank() == 0)
     return true;
@@ -74,7 +74,8 @@ bool keepsShape(Value value, const Tensor &constant) {
   });
 }
 
-/// What an op's other operand does to an operand, for integers (and bools), and for floats.
+/// The effect of a special operand value on the other operand, for integers (and bools) and for
+/// floats.
 struct SpecialElement {
   std::string_view form;
   bool leftToo; // the constant may be the first operand
@@ -107,7 +108,7 @@ constexpr SpecialElement absorbing[] = {
     {"logical_or", true, Element::One, Element::None},
 };
 
-/// The operand that is the special element, with its value.
+/// Calls `apply` with the operand that is the special element.
 template <typename Apply>
 Node applyElement(Simplifier &simplifier, Node node, ArrayRef<SpecialElement> table, Apply apply) {
   if (node.numData() != 2)
@@ -183,7 +184,7 @@ Node logical(Simplifier &simplifier, Node node) {
   return made ? made : applyBoth(simplifier, node);
 }
 
-// !(a < b) is a >= b where no NaN is among them.
+// !(a < b) is a >= b if neither can be NaN.
 Node negateComparison(Simplifier &simplifier, Node node) {
   if (Node made = undoTwice(simplifier, node))
     return made;
@@ -191,7 +192,7 @@ Node negateComparison(Simplifier &simplifier, Node node) {
   const OpDef *def = inner && inner.numData() == 2 ? lookupOp(inner.opType()) : nullptr;
   if (!def || def->negation().empty())
     return {};
-  bool isExactForFloats = def->isCommutative(); // equal or not, NaN is neither less nor greater
+  bool isExactForFloats = def->isCommutative(); // for equality, NaN needs no exception
   if (!isExactForFloats && !isInteger(valueTypeOf(inner->getOperand(0).getType()).dtype))
     return {};
   SmallVector<NamedAttribute> attrs;
@@ -201,7 +202,7 @@ Node negateComparison(Simplifier &simplifier, Node node) {
   return simplifier.makeOp(node, def->negation(), SmallVector<Value>(inner.data()), attrs);
 }
 
-// A conditional of a constant condition, both sides of one shape.
+// A Select with a constant condition, and operands of the same shape.
 Node selectByConstant(Simplifier &simplifier, Node node) {
   Tensor condition = simplifier.constants.valueOf(node->getOperand(0));
   if (!condition || condition.dtype() != DType::Bool || condition.count() == 0 ||
@@ -218,7 +219,7 @@ Node selectByConstant(Simplifier &simplifier, Node node) {
   return simplifier.makeIdentity(node, node->getOperand(first ? 1 : 2));
 }
 
-// A single one of many.
+// A variadic op with a single input.
 Node onlyInput(Simplifier &simplifier, Node node) {
   return node.numData() == 1 ? simplifier.makeIdentity(node, node->getOperand(0)) : Node();
 }
@@ -233,7 +234,7 @@ Node conjugateReal(Simplifier &simplifier, Node node) {
   return undoTwice(simplifier, node);
 }
 
-// Nothing is rounded where there is no fraction.
+// Rounding an integer is a no-op.
 Node roundInteger(Simplifier &simplifier, Node node) {
   if (isInteger(valueTypeOf(node->getOperand(0).getType()).dtype))
     return simplifier.makeIdentity(node, node->getOperand(0));

@@ -39,7 +39,7 @@ struct ConstantFolding : impl::ConstantFoldingBase<ConstantFolding> {
         if (tfg::Node::isNode(op))
           simplify(simplifier, tfg::Node(op));
     };
-    // What is around a region first: it may give constants to it.
+    // Enclosing bodies first, because they may provide constants to their regions.
     tfg::forEachBody(getOperation(), [&](Block &body) {
       run(body);
       tfg::forEachRegionBody(body, run);
@@ -48,7 +48,7 @@ struct ConstantFolding : impl::ConstantFoldingBase<ConstantFolding> {
 
 private:
   void simplify(tfg::Simplifier &simplifier, tfg::Node node) {
-    constexpr int mostRewrites = 8; // each does less than the one before; rules don't go in circles
+    constexpr int mostRewrites = 8; // terminates: each rule leaves less to compute
     for (int i = 0; i < mostRewrites; ++i) {
       tfg::Node made = rewriteOnce(simplifier, node);
       if (!made)

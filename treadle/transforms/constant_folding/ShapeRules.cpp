@@ -1,4 +1,4 @@
-// Shapes that are known, and ops that move nothing.
+// Rules for known shapes, and for ops that move no data.
 #include "treadle/dialect/NodeAttributes.h"
 #include "treadle/lowering/Attributes.h"
 #include "treadle/transforms/constant_folding/Simplifier.h"
@@ -15,7 +15,8 @@ RankedTensorType staticType(Value value) {
   return type && type.hasStaticShape() ? type : RankedTensorType();
 }
 
-/// int32 or int64, as the node gives it; nothing where a value doesn't fit.
+/// Returns a constant of the dtype of the node's result, int32 or int64; nullopt if a value
+/// doesn't fit.
 template <typename Values>
 std::optional<Tensor> integerTensor(DType dtype, Dims dims, const Values &values) {
   if (dtype != DType::Int32 && dtype != DType::Int64)
@@ -67,7 +68,7 @@ int64_t intAttr(Node node, StringRef key, int64_t otherwise = 0) {
   return attr ? attr.getInt() : otherwise;
 }
 
-// shape(x)[i] where that dimension is known.
+// shape(x)[i] if that dimension is known.
 Node dimension(Simplifier &simplifier, Node node) {
   Node shape = simplifier.producer(node->getOperand(0));
   if (!shape || shape.opType() != "Shape" || node.numData() != 4)
@@ -85,7 +86,7 @@ Node dimension(Simplifier &simplifier, Node node) {
   return tensor ? simplifier.makeConst(node, *tensor) : Node();
 }
 
-// All of x: begins at 0, ends at the end, in steps of one, over dimensions that x has.
+// A slice of all of x: from the beginning to the end in steps of 1, of existing dimensions only.
 Node wholeStridedSlice(Simplifier &simplifier, Node node) {
   if (Node made = dimension(simplifier, node))
     return made;
@@ -127,12 +128,12 @@ Node reshape(Simplifier &simplifier, Node node) {
   RankedTensorType type = rankedType(node->getOperand(0));
   auto dims = simplifier.constants.integersOf(node->getOperand(1));
   Tensor constant = simplifier.constants.valueOf(node->getOperand(1));
-  // The op itself refuses more dimensions than tensors have.
+  // The op itself rejects more dimensions than tensors can have.
   constexpr size_t mostDimensions = 64;
   if (!type || !dims || constant.rank() != 1 || dims->size() > mostDimensions ||
       static_cast<int64_t>(dims->size()) != type.getRank())
     return {};
-  // All dimensions the same, but for one that follows from the others.
+  // All dimensions are equal, except one that follows from the others.
   int unknown = 0;
   for (auto [dim, own] : llvm::zip(*dims, type.getShape())) {
     if (dim == -1)
@@ -167,7 +168,7 @@ bool isPermutation(ArrayRef<int64_t> values) {
   return isIota(sorted);
 }
 
-// Two transposes are one, which may move nothing.
+// Two transposes become one, which may be a no-op.
 Node transpose(Simplifier &simplifier, Node node) {
   auto perm = simplifier.constants.integersOf(node->getOperand(1));
   if (!perm || !isPermutation(*perm))
@@ -199,13 +200,13 @@ Node transpose(Simplifier &simplifier, Node node) {
   return simplifier.makeOp(node, node.opType(), {inner->getOperand(0), constant}, attrs);
 }
 
-/// Ops whose second input is one constant number all over (or nothing at all), and that then give
-/// their first input, whatever its shape.
+/// Ops that return their first input, of any shape, if all elements of the constant second input
+/// are `number` (or it is empty).
 template <int64_t number> Node unlessOther(Simplifier &simplifier, Node node) {
   auto values = simplifier.constants.integersOf(node->getOperand(1));
   if (!values || llvm::any_of(*values, [](int64_t value) { return value != number; }))
     return {};
-  // That there are as many as dimensions is left to be checked by the op, unless it is known.
+  // The op must check that there are as many elements as dimensions, unless that is known.
   RankedTensorType type = rankedType(node->getOperand(0));
   Tensor constant = simplifier.constants.valueOf(node->getOperand(1));
   if (!type || constant.rank() == 0 || constant.dim(0) != type.getRank())
@@ -250,7 +251,7 @@ Node cast(Simplifier &simplifier, Node node) {
   return simplifier.makeIdentity(node, node->getOperand(0));
 }
 
-// One part, one piece: the value itself.
+// A single part or piece: the value itself.
 template <unsigned operand> Node onlyPart(Simplifier &simplifier, Node node) {
   if (node.numResults() != 1 || node.numData() <= operand)
     return {};

@@ -23,7 +23,7 @@ void Simplifier::appendTokens(Value value, SmallVectorImpl<Value> &tokens) const
       tokens.push_back(token);
     return;
   }
-  // A constant is there when what it waits for is.
+  // A constant is available once its control inputs are.
   llvm::append_range(tokens, node.control());
 }
 
@@ -31,13 +31,13 @@ bool Simplifier::isFree(Node node) {
   return node.numResults() == 1 && !constants.isFed(node->getResult(0)) && effects.isPure(node);
 }
 
-/// Whether a node that has all `inputs` has what `value` would be waited for: it comes from them
-/// alone, by an op that can't fail where the node doesn't.
+/// Returns whether a node with all of `inputs` needs no additional edge to wait for `value`:
+/// `value` is computed only from them, by an op that can't fail unless the node does.
 static bool isImplied(Value value, ValueRange inputs) {
   Node node = definingNode(value);
   if (!node || node.numControl() != 0)
     return false;
-  // Rules look at a permutation before they leave it out.
+  // The rules check the permutation of a Transpose before they remove it.
   const OpDef *def = lookupOp(node.opType());
   Totality totality = def ? def->facts().totality : Totality::MayFail;
   bool isTotal = totality != Totality::MayFail && totality != Totality::Product;
@@ -69,7 +69,7 @@ std::optional<SmallVector<Value>> Simplifier::tokensWithout(Node node, ValueRang
   return unique.takeVector();
 }
 
-/// The attributes that say something about the node, not to its op.
+/// Copies the attributes that describe the node rather than its op.
 static void keepMarks(Node from, Node to) {
   for (NamedAttribute attr : from.attrs())
     if (attr.getName().strref().starts_with("_") && !from.isKeyword(attr.getName()))
@@ -166,7 +166,7 @@ static bool isFoldable(Simplifier &simplifier, Node node) {
   });
 }
 
-// The node stays for its name; who takes its results takes constants.
+// The node stays for its name; its users use constants.
 static void replaceResults(Simplifier &simplifier, Node node, ArrayRef<Tensor> values) {
   SmallVector<Value> tokens(node.control());
   for (Value input : node.data())
@@ -183,7 +183,7 @@ static void replaceResults(Simplifier &simplifier, Node node, ArrayRef<Tensor> v
   }
 }
 
-/// How many bytes the results will have, as far as shapes tell.
+/// Returns the number of bytes of the results, as far as shapes tell.
 static int64_t expectedBytes(Node node, ArrayRef<Tensor> inputs) {
   SmallVector<KnownValue> known(llvm::map_range(inputs, knownOf));
   SmallVector<const KnownValue *> pointers;
@@ -216,7 +216,7 @@ Node foldConstantInputs(Simplifier &simplifier, Node node) {
     return {};
   if (!simplifier.mayStore(expectedBytes(node, inputs), inputBytes))
     return {};
-  // What fails stays as it is: the error belongs to the run.
+  // A node whose evaluation fails stays, so that the run reports the error.
   Expected<std::vector<Tensor>> outputs = evaluate(node, std::move(inputs));
   if (!outputs)
     return {};
@@ -234,7 +234,7 @@ Node foldConstantInputs(Simplifier &simplifier, Node node) {
   return {};
 }
 
-// --- nodes that only pass on --------------------------------------------------------------------
+// --- forwarding nodes --------------------------------------------------------------------------
 
 static bool isV1Value(Value value) {
   Node node = definingNode(value);
@@ -247,7 +247,7 @@ bool bypassIdentity(Simplifier &simplifier, Node node) {
   bool changed = false;
   for (auto [input, result] : llvm::zip(node.data(), node.results())) {
     auto type = dyn_cast<TensorType>(input.getType());
-    // Loops and conditionals are recognised by the identities at their switches.
+    // Loops and conditionals are recognized by the Identity nodes at their Switches.
     if (!type || tf_type::isReference(type.getElementType()) || isV1Value(input) ||
         simplifier.constants.isFed(result) || result.use_empty())
       continue;

@@ -15,7 +15,8 @@ namespace {
 
 using namespace tfg;
 
-/// The branch in which all uses of the node are, its token's too; null if there is no such branch.
+/// Returns the branch that contains all uses of the node, including those of its control token;
+/// null if there is none.
 Region *onlyBranchWithUses(Node node) {
   Block *body = node->getBlock();
   Region *branch = nullptr;
@@ -34,7 +35,7 @@ Region *onlyBranchWithUses(Node node) {
   return branch;
 }
 
-/// Values that runs give stay where they are found.
+/// Nodes with fed values stay.
 
 struct ControlFlowSink : impl::ControlFlowSinkBase<ControlFlowSink> {
   using Base::Base;
@@ -56,7 +57,7 @@ struct ControlFlowSink : impl::ControlFlowSinkBase<ControlFlowSink> {
   }
 
 private:
-  /// Outer ones first: what went into a branch may go on into one inside it.
+  /// Enclosing bodies first, because nodes that moved into a branch may move further.
   void sinkInside(Block &body, Effects &effects) {
     for (Operation &op : body)
       for (Region &region : op.getRegions()) {
@@ -65,8 +66,8 @@ private:
       }
   }
 
-  // Users before what they use: that may have no other users then. What a node waited for, the
-  // conditional waits for still, since the branch uses its token.
+  // Visits users before the nodes that they use, which may have no other users then. The
+  // conditional keeps the dependencies of a moved node, because the branch uses its control inputs.
   void sink(Block &body, Effects &effects, const llvm::StringSet<> *keptNames) {
     llvm::DenseMap<Region *, std::unique_ptr<NameScope>> scopes;
     std::vector<Operation *> order = topologicalOrder(body);

@@ -51,8 +51,8 @@ private:
     control.finish();
   }
 
-  // The one that waits for nothing stands for all: theirs is the order of the graph, or that of the
-  // frames and branches of v1.
+  // Keeps a constant without control inputs. Merging others would impose the order of the graph, or
+  // the frames and branches of v1 control flow.
   void merge(ArrayRef<tfg::Node> nodes, bool mayBeDead) {
     const tfg::Node *first =
         llvm::find_if(nodes, [](tfg::Node node) { return node.numControl() == 0; });
@@ -78,7 +78,8 @@ private:
         .build();
   }
 
-  // Who used the constant waited for what it waited for. A function's results can't wait.
+  // Adds the control inputs of the constant to its users. Fails if a function's result uses it,
+  // since results have no control inputs.
   static bool moveControlToUsers(tfg::Node node) {
     constexpr unsigned maxTokens = 4;
     Value result = node.results().front();
@@ -104,7 +105,7 @@ private:
   }
 
   llvm::StringSet<> kept, fed;
-  std::optional<tfg::NameScope> names; // of the body at hand
+  std::optional<tfg::NameScope> names; // of the current body
   tfg::ControlMerger control;
 };
 

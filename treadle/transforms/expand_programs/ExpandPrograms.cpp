@@ -27,11 +27,11 @@ namespace {
 
 constexpr StringLiteral programOp = "XlaCallModule";
 
-/// Of the convention: before, a node says nothing of platforms.
+/// The first version of the calling convention with platforms.
 constexpr int64_t firstWithPlatforms = 3;
 
-/// What the attributes of a node say about its program. Errors begin with `unimplemented: ` where
-/// something is there that isn't.
+/// The module and calling convention in the attributes of a node. Error messages begin with
+/// `unimplemented: ` for valid but unsupported features.
 class ProgramNode {
 public:
   explicit ProgramNode(Node node) : node(node) {}
@@ -111,10 +111,10 @@ private:
   ModuleOp module;
   FunctionMap functions;
   std::vector<std::string> taken;
-  llvm::DenseMap<Attribute, FuncOp> known; // by the node's attributes
+  llvm::DenseMap<Attribute, FuncOp> known; // per attributes of the node
   SmallVector<Block *> open;
   llvm::StringSet<> reached;
-  std::optional<NameScope> names; // of the body that is visited
+  std::optional<NameScope> names; // of the current body
 };
 
 void Expander::run() {
@@ -158,7 +158,7 @@ void Expander::expand(Node node) {
                                              "its program: " + error.message));
 }
 
-/// Nodes with equal attributes, but for their names, have one function.
+/// Nodes whose attributes differ in names only share a function.
 Expected<FuncOp> Expander::functionOf(Node node) {
   NamedAttrList key;
   for (StringRef name :
@@ -171,7 +171,7 @@ Expected<FuncOp> Expander::functionOf(Node node) {
   return import(node).map([&](FuncOp made) { return known[attributes] = made; });
 }
 
-/// Calls of the graph's functions name these by their places in a list.
+/// Calls of functions of the graph refer to these by their index in a list.
 LogicalResult Expander::nameCallees(ModuleOp program, const ProgramNode &node) {
   WalkResult result = program.walk([&](Operation *op) {
     auto target = op->getAttrOfType<StringAttr>("call_target_name");
@@ -193,7 +193,7 @@ LogicalResult Expander::nameCallees(ModuleOp program, const ProgramNode &node) {
   return failure(result.wasInterrupted());
 }
 
-/// A copy of a function of another context, as the module's last.
+/// Appends a copy of a function of another context to the module.
 static Expected<FuncOp> broughtInto(ModuleOp module, FuncOp function) {
   std::string bytes;
   llvm::raw_string_ostream stream(bytes);
@@ -221,7 +221,8 @@ Expected<FuncOp> Expander::import(Node node) {
       entry = *name;
     return success(succeeded(name));
   };
-  // Reading a program loads dialects, which others who use the graph's context can't have.
+  // Importing a module loads dialects, which must not be loaded into the graph's context while
+  // others use it.
   MLIRContext own(MLIRContext::Threading::DISABLED);
   OwningOpRef<ModuleOp> program = TREADLE_TRY(importProgram(own, bytes.getValue(), convert));
   if (entry.empty())
@@ -256,7 +257,7 @@ Expected<void> Expander::checkCall(Node node, FuncOp function) {
   return {};
 }
 
-/// A program is made for the shapes that it states.
+/// Checks that a value has the shape that the module is specialized for.
 Value Expander::ensured(OpBuilder &builder, Node node, Value value, Type wanted) {
   auto from = dyn_cast<RankedTensorType>(value.getType()), to = dyn_cast<RankedTensorType>(wanted);
   bool isSure = !to || (from && from.getRank() == to.getRank() &&

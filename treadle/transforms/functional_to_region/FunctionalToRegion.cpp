@@ -16,7 +16,7 @@ namespace {
 
 using namespace tfg;
 
-/// XLA and TPUs compile such a function as it stands.
+/// XLA and TPUs compile such a function as a unit.
 bool isCompiledApart(FuncOp function) {
   for (StringRef key : {xlaCompileKey, tpuReplicateKey, mustCompileKey})
     for (Attribute attr : {function->getAttr(("tf." + key).str()), function->getAttr(key)})
@@ -25,7 +25,7 @@ bool isCompiledApart(FuncOp function) {
   return false;
 }
 
-/// A tensor, and no reference to one: a call would read it.
+/// Returns whether the type is a tensor and not a reference to one, which a call would dereference.
 bool isValue(Type type) {
   auto tensor = dyn_cast<TensorType>(type);
   return tensor && !tf_type::isReference(tensor.getElementType());
@@ -38,9 +38,9 @@ SmallVector<Type> argumentTypes(FuncOp function) {
   return types;
 }
 
-/// Names in `_operands` speak of the place where an op stands: what was an argument there is a
-/// value of the place around now. Names of a conditional's own nodes hide others; a loop's regions
-/// use nothing from around.
+/// Renames the names in `_operands` of ops from a function's body: names of its arguments become
+/// names of values of the enclosing body. Names of nodes of a conditional hide outer ones; regions
+/// of loops use no outer values.
 void renameOperands(Block &body, llvm::StringMap<std::string> names) {
   for (Operation &op : body)
     if (Node::isNode(&op))
@@ -82,7 +82,7 @@ public:
 private:
   enum class State { Untouched, Running, Done };
 
-  /// False while it is being converted: it runs itself.
+  /// Returns false while the function is being converted, if it is recursive.
   bool convert(FuncOp function) {
     State &state = states[function];
     if (state == State::Untouched) {
@@ -94,7 +94,7 @@ private:
     return states[function] == State::Done;
   }
 
-  /// Returns how many nodes the body has then, those in regions included.
+  /// Returns the number of nodes of the body after the conversion, including those in regions.
   uint64_t convertBody(Block &body) {
     uint64_t size = std::distance(body.begin(), body.end());
     SmallVector<Node> nodes;
@@ -109,7 +109,7 @@ private:
     return size;
   }
 
-  /// Empty if the functions can't stand in regions.
+  /// Returns the called functions; empty if they can't become regions.
   SmallVector<tf_type::FuncAttr> calleesOf(Node node, const RegionAttrKeys &keys) {
     SmallVector<tf_type::FuncAttr> callees;
     auto add = [&](Attribute attr) {
@@ -128,7 +128,7 @@ private:
     return callees;
   }
 
-  /// Whether regions in the place of the functions would verify.
+  /// Returns whether regions with the bodies of the functions would verify.
   bool fits(Node node, RegionForm form, ArrayRef<FuncOp> callees) {
     unsigned first = firstArgumentOf(form);
     if (node.numData() < first || !llvm::all_of(node.data().getTypes(), isValue) ||
@@ -266,7 +266,7 @@ private:
                                 listOf(function.getNumResults(), 1, function.getResAttrsAttr()));
   }
 
-  /// Arguments are what the node gives; `isUsed` notes which of them anything asks for.
+  /// Arguments are replaced with the node's operands; `isUsed` is set for those with uses.
   static void fillBranch(Region &region, FuncOp function, Node node,
                          SmallVectorImpl<bool> &isUsed) {
     IRMapping mapping;
@@ -292,7 +292,7 @@ private:
     end->erase();
   }
 
-  /// A function has pairs of a value and a token, a region the values first.
+  /// A function has (value, token) pairs, a region all values first.
   void fillLoop(Region &region, FuncOp function) {
     IRMapping mapping;
     function.getBody().cloneInto(&region, mapping);
@@ -318,7 +318,8 @@ private:
     end->erase();
   }
 
-  /// The node waited for all it was given; what no branch uses it waits for still.
+  /// The node depended on all of its operands; it keeps a control dependency on those that no
+  /// branch uses.
   static void noteOperands(Operation *op, Node node, ArrayRef<bool> isUsed) {
     Builder builder(op->getContext());
     SmallVector<Attribute> names;
