@@ -11,7 +11,7 @@ using namespace mlir;
 namespace treadle::tfg {
 namespace {
 
-/// All loops of a module, inner ones first.
+/// Builds the chains of all loops of a module, inner loops first.
 class Builder {
 public:
   Builder(ModuleOp module, MutableArrayRef<LoopOrder> loops)
@@ -24,7 +24,8 @@ public:
   unsigned numChanged = 0;
 
 private:
-  // The function as the loop's own: itself, or a copy; and what of it became what.
+  // A function that only this loop calls: the original or a copy, with the mapping from original to
+  // copied nodes.
   struct Own {
     FuncOp function;
     IRMapping copies;
@@ -51,7 +52,7 @@ private:
   llvm::DenseSet<LoopOrder *> done;
   llvm::DenseMap<Operation *, Operation *> replaced;
   llvm::DenseMap<Block *, std::unique_ptr<NameScope>> names;
-  unsigned numNew = 0; // chains of the loop at hand
+  unsigned numNew = 0; // chains of the current loop
 };
 
 NameScope &Builder::namesOf(Block &block) {
@@ -76,9 +77,10 @@ Builder::Own Builder::makeOwn(FuncOp function) {
   return own;
 }
 
-/// What became of a node of the plan.
+/// Returns the current counterpart of a node of the plan.
 Node Builder::find(Node planned, const Own &own) const {
-  // A new loop may have the address of an old one: each is looked up once.
+  // A new loop may be allocated at the address of an erased one, so this doesn't look up
+  // repeatedly.
   Operation *op = planned.getOperation();
   if (auto next = replaced.find(op); next != replaced.end())
     op = next->second;
@@ -101,7 +103,7 @@ void Builder::addMissing(const LoopOrder &order, const Own &condition, const Own
   add(order.missing, body);
 }
 
-/// The resource's handle is handed on when all is done that the chain waits for.
+/// Passes the resource's handle on only after all nodes that the chain's next value depends on.
 void Builder::chainThrough(unsigned variable, const LoopChain &chain, Own &body) {
   ReturnOp end = body.function.getReturn();
   Value handle = end->getOperand(variable);
@@ -153,7 +155,8 @@ void Builder::holdPredicate(const LoopOrder &order, Own &condition) {
   end->setOperand(0, held.results()[0]);
 }
 
-/// Drops what only made the iteration wait for its own end, the body's control results too.
+/// Removes the dependencies that only delay the next iteration until the end of this one, including
+/// the body's control results.
 void Builder::removeBarriers(const LoopOrder &order, Own &body) {
   ReturnOp end = body.function.getReturn();
   SmallVector<Value> data(end.getData());
@@ -172,8 +175,8 @@ void Builder::removeBarriers(const LoopOrder &order, Own &body) {
   }
 }
 
-// It waits for what the loop takes: a node without inputs would stand outside of a frame that the
-// loop stands in.
+// The Const depends on the loop's first input: without any input it would be outside the frame that
+// contains the loop.
 Value Builder::initialValue(Node loop) {
   SmallVector<Value, 1> waits;
   if (loop.numData() != 0)

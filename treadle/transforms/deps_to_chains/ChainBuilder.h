@@ -1,4 +1,4 @@
-// Gives loops the chains that were planned for them.
+// Builds the planned chains of loops.
 #pragma once
 
 #include "treadle/transforms/deps_to_chains/LoopOrder.h"
@@ -7,8 +7,8 @@
 
 namespace treadle::tfg {
 
-/// Changes the loops that need it; gives how many. A function that others use as well is copied.
-/// The plans are of no use afterwards, nor is the analysis that they are from.
+/// Changes the loops whose plans require it and returns their number. Functions with other users
+/// are copied first. Invalidates the plans, and the analysis that they are based on.
 unsigned buildChains(mlir::ModuleOp module, llvm::MutableArrayRef<LoopOrder> loops);
 
 } // namespace treadle::tfg

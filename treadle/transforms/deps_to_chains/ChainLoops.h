@@ -1,4 +1,4 @@
-// tfg-deps-to-chains for those who must know whether it changed something.
+// tfg-deps-to-chains as a function that reports whether it changed anything.
 #pragma once
 
 #include "treadle/runtime/Modes.h"
@@ -7,14 +7,14 @@
 
 namespace treadle::tfg {
 
-/// How many loops got chains, and how many have to stay as they are.
+/// The number of loops that got chains, and of loops that can't get any.
 struct ChainedLoops {
   unsigned changed = 0, kept = 0;
 };
 
-/// Gives the module's loops the chains that they lack, frames and regions too. If no loop lacks
-/// one, the module stays as it is. `onlyGaining`: only loops that something waits in and that
-/// overlap then.
+/// Adds the missing chains to the module's loops, including frames and regions. Doesn't change the
+/// module if no loop lacks a chain. With `onlyGaining`, changes only loops that contain a blocking
+/// node and can overlap.
 ChainedLoops chainLoops(mlir::ModuleOp module, LoopOverlap mode, bool onlyGaining = false);
 
 } // namespace treadle::tfg

@@ -11,7 +11,7 @@ namespace treadle::tfg {
 bool ResourceGroup::contains(Effect effect) const {
   auto meets = static_cast<unsigned>(effect.part) & static_cast<unsigned>(part);
   bool isOwn = llvm::binary_search(ids, effect.resource);
-  // Handles that may be of another resource as well meet all parts.
+  // A handle that may refer to several resources accesses all parts.
   return isOwn && (meets || ids.size() > 1);
 }
 
@@ -26,7 +26,8 @@ public:
           ids.insert(effect.resource);
   }
 
-  /// Handles from nowhere may be of any resource: they belong to each group, and join none.
+  /// Handles of unknown origin may refer to any resource: they belong to every group without
+  /// merging groups.
   SmallVector<ResourceGroup> run() {
     SmallVector<ResourceId> broad, others;
     for (ResourceId id : ids)
@@ -126,7 +127,7 @@ void GroupOrder::scanBody(const LoopAccesses &accesses) {
       lastReads.push_back(access.node);
       continue;
     }
-    // Where not all accesses conflict none of them stands for the others.
+    // If not all pairs of accesses conflict, no access can represent the others.
     if (!bodyWrites || !group.isTotal)
       firstWrites.push_back(access.node);
     if (group.isTotal) {
@@ -141,14 +142,15 @@ void GroupOrder::scanBody(const LoopAccesses &accesses) {
 LoopChain GroupOrder::whole() const {
   LoopChain chain;
   chain.inCondition = bodyWrites ? condition : conditionWriters;
-  // The last reads wait for the last write.
+  // The last reads wait for the last write, if all accesses conflict.
   if (lastReads.empty() || !group.isTotal)
     chain.last = lastWrites;
   llvm::append_range(chain.last, lastReads);
-  if (!bodyWrites) // reads that the condition's writes wait for; they wait for its result
+  if (!bodyWrites) // the condition's writes wait for these reads, which wait for the condition's
+                   // result
     return chain;
   chain.inBody = firstReads;
-  // A first write waits for the first reads, which wait for the chain.
+  // If there are first reads, they wait for the chain, and the first write waits for them.
   if (firstReads.empty() || !group.isTotal)
     llvm::append_range(chain.inBody, firstWrites);
   return chain;

@@ -1,52 +1,52 @@
-// Accesses of a loop's nodes, by resource: which of them must come before which of the next
-// iteration's.
+// The accesses of a loop's nodes by resource, and the order that they need between consecutive
+// iterations.
 #pragma once
 
 #include "treadle/transforms/deps_to_chains/LoopOrder.h"
 
 namespace treadle::tfg {
 
-/// A node of the loop and what it does, in terms of the body that the loop stands in.
+/// A node of the loop with its effects, on resources as the enclosing body knows them.
 struct LoopAccess {
   Node node;
   llvm::SmallVector<Effect, 2> effects;
 };
 
-/// The nodes with effects of a loop, each list in an order that its edges keep.
+/// The nodes of a loop with effects, each list in topological order.
 struct LoopAccesses {
   std::vector<LoopAccess> condition, body;
 };
 
-/// Resources that one chain is for.
+/// The resources that share a chain.
 struct ResourceGroup {
   llvm::SmallVector<ResourceId, 2> ids; // sorted
   Part part = Part::Whole;
-  /// Whether any two accesses conflict if one of them writes.
+  /// Whether any two accesses conflict if one of them is a write.
   bool isTotal = true;
 
   bool contains(Effect effect) const;
 };
 
-/// The resources of a loop in groups: what conflicts is in one.
+/// Groups the resources of a loop so that conflicting accesses are in the same group.
 llvm::SmallVector<ResourceGroup> groupResources(const LoopAccesses &accesses,
                                                 const EffectAnalysis &effects);
 
-/// The accesses of one group, and who has to wait for whom of the iteration before. Nodes of one
-/// iteration that conflict have an order already, and the condition's result waits for its
-/// accesses.
+/// The accesses of one group, and the dependencies between those of consecutive iterations.
+/// Conflicting nodes of one iteration are ordered already, and the condition's result waits for the
+/// accesses of the condition.
 class GroupOrder {
 public:
   GroupOrder(const ResourceGroup &group, const LoopAccesses &accesses);
 
-  /// Whether an access of the body conflicts with one of a later iteration.
+  /// Returns whether an access of the body conflicts with one of a later iteration.
   bool needsChain() const { return !body.empty() && (bodyWrites || conditionWrites); }
-  /// Reads at the end of an iteration may still be under way when reads of the next begin; that
-  /// takes two chains.
+  /// Returns whether reads at the end of an iteration can overlap with reads at the beginning of
+  /// the next one. That requires two chains.
   bool readsOverlap() const { return bodyWrites && !firstReads.empty() && !lastReads.empty(); }
 
-  /// One chain for all accesses.
+  /// Returns one chain for all accesses.
   LoopChain whole() const;
-  /// What waits for writes, and what writes wait for beside that.
+  /// Return the chain from writes to all accesses, and the chain from reads to writes.
   LoopChain ofWrites() const;
   LoopChain ofReads() const;
 
@@ -58,7 +58,8 @@ private:
 
   const ResourceGroup &group;
   llvm::SmallVector<Node> body, condition, conditionWriters;
-  /// Before the body's first write, the first write; after the last write, the last write.
+  /// The reads before the body's first write and that write; the reads after the last write and
+  /// that write.
   llvm::SmallVector<Node> firstReads, firstWrites, lastReads, lastWrites;
   bool bodyWrites = false, conditionWrites = false;
 };

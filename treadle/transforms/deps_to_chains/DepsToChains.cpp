@@ -1,4 +1,4 @@
-// tfg-deps-to-chains: the order between the iterations of a loop becomes values that go around it.
+// tfg-deps-to-chains: replaces barriers between the iterations of a loop with loop variables.
 #include "treadle/rewriting/SoftEdges.h"
 #include "treadle/transforms/Passes.h"
 
@@ -56,7 +56,8 @@ static ChainedLoops addChains(ModuleOp module, LoopOverlap mode, bool onlyGainin
   return counts;
 }
 
-/// Loops of other forms are While nodes in a copy, which takes the module's place if it changes.
+/// Converts loops of other forms to While nodes in a copy of the module, and takes over the copy if
+/// it changes.
 ChainedLoops chainLoops(ModuleOp module, LoopOverlap mode, bool onlyGaining) {
   if (!LoopForms::areNeeded(module)) {
     SoftEdges soft(module);

@@ -48,7 +48,7 @@ bool WaitingNodes::waitsInside(Node node) {
 
 namespace {
 
-/// Runs the loop on paper: each node ends as soon as its inputs allow.
+/// Simulates the loop: each node finishes as soon as its inputs and its own cost allow.
 class Schedule {
 public:
   Schedule(const LoopOrder &order, const EffectAnalysis &effects, WaitingNodes &waiting)
@@ -132,7 +132,7 @@ private:
     return ends.lookup(value.getDefiningOp());
   }
 
-  /// Of what a barrier holds, as if it were gone.
+  /// For a value behind a barrier, returns the end as if there were no barrier.
   double endOfResult(Value value) const {
     Node node = definingNode(value);
     bool isHeld = node && llvm::any_of(node.control(), [&](Value token) {

@@ -1,4 +1,4 @@
-// Whether a loop runs sooner if its iterations overlap.
+// An estimate of whether overlapping iterations make a loop faster.
 #pragma once
 
 #include "treadle/transforms/deps_to_chains/LoopOrder.h"
@@ -9,13 +9,13 @@ namespace treadle::tfg {
 
 /// Finds a function by name; null if there is none.
 using FunctionLookup = std::function<FuncOp(llvm::StringRef)>;
-/// The functions that a module has now.
+/// Looks up functions that exist in the module at the time of the lookup.
 FunctionLookup lookupIn(mlir::ModuleOp module);
 
-/// Knows which nodes may wait for long (for a device, a timer, another run) where the machine could
-/// do something else: those that say so (#tfg.op_traits), blocking ops, Python, ops that nobody
-/// knows, and whatever calls a function with such nodes. With `ForOthers`, blocking ops alone:
-/// those that exchange values with other processes or runs.
+/// Finds the nodes that may block for long (for a device, a timer, another run) while other nodes
+/// could run: those with #tfg.op_traits that say so, blocking ops, Python, unknown ops, and calls
+/// of functions with such nodes. With `ForOthers`, only blocking ops, which exchange values with
+/// other processes or runs.
 class WaitingNodes {
 public:
   enum Kind : uint8_t { ForAnything, ForOthers };
@@ -26,19 +26,19 @@ public:
 private:
   bool waitsInside(Node node);
 
-  FunctionLookup function; // null where there is none of the name
+  FunctionLookup function; // returns null if there is no such function
   const Kind kind;
-  llvm::StringMap<bool> known; // by function; false while it is looked into
+  llvm::StringMap<bool> known; // by function; false during its analysis
 };
 
-/// How long a few iterations take, in units of one wait, if all else is nearly free and as much is
-/// done at a time as the order allows.
+/// The estimated time of a few iterations, in units of one blocking wait, if all other nodes are
+/// nearly free and as many nodes run in parallel as the order allows.
 struct LoopTimes {
   double inTurns = 0, overlapping = 0;
   bool gains() const { return inTurns >= 1 && overlapping < inTurns - 1e-6; }
 };
 
-/// For a loop without obstacle, as it will be with its chains.
+/// Estimates the times of a loop without an obstacle, with its planned chains.
 LoopTimes estimate(const LoopOrder &order, const EffectAnalysis &effects, WaitingNodes &waiting);
 
 } // namespace treadle::tfg

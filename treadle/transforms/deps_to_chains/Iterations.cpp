@@ -8,7 +8,7 @@ using namespace mlir;
 
 namespace {
 
-/// A graph as LLVM's algorithms want it.
+/// An adaptor of the edges for LLVM's graph algorithms.
 struct Vertex {
   unsigned number = 0;
   std::vector<Vertex *> next;
@@ -26,8 +26,8 @@ template <> struct llvm::GraphTraits<Vertex *> {
 
 namespace treadle::tfg {
 
-// Vertices are nodes, then loop variables as an iteration gets them, then the token that starts the
-// iteration, the condition's result, and chains.
+// The vertices are nodes, then loop variables at the start of an iteration, then the token that
+// starts the iteration, the condition's result, and chains.
 Iterations::Iterations(const LoopOrder &order) {
   FuncOp condition = order.loop.functions[0], body = order.loop.functions[1];
   for (FuncOp function : {condition, body}) {
@@ -68,7 +68,7 @@ unsigned Iterations::vertexOf(Value value) const {
   return indices.lookup(value.getDefiningOp());
 }
 
-/// `start` is what all nodes wait for.
+/// Adds the edges of a function, all of whose nodes wait for `start`.
 void Iterations::addFunction(FuncOp function, const LoopOrder &order, unsigned start) {
   for (Operation &op : function.getEntry()) {
     auto own = indices.find(&op);
@@ -77,7 +77,7 @@ void Iterations::addFunction(FuncOp function, const LoopOrder &order, unsigned s
     add(start, own->second);
     for (Value input : op.getOperands()) {
       Operation *from = input.getDefiningOp();
-      // The results that a barrier holds will wait for it no longer.
+      // Results behind a barrier won't wait for it any more.
       if (!from || !llvm::is_contained(order.barriers, Node(from)))
         add(vertexOf(input), own->second);
     }
@@ -86,7 +86,7 @@ void Iterations::addFunction(FuncOp function, const LoopOrder &order, unsigned s
 
 void Iterations::addChain(const LoopChain &chain) {
   if (!chain.resourceNumber)
-    return; // nothing waits for it
+    return; // no node waits for it
   unsigned vertex = chain.variable ? firstVariable + *chain.variable : numVertices++;
   add(predicate, vertex, chain.resourceNumber);
   for (Node node : chain.last)

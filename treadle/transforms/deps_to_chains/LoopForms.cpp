@@ -28,7 +28,7 @@ template <typename Visit> void forEachNode(ModuleOp module, Visit visit) {
 
 bool isWhile(Node node) { return carriesArguments(opKind(node.opType())); }
 
-/// Where the pass fails, nothing changes and nothing is said.
+/// Runs a pass; if it fails, discards its diagnostics and returns false.
 bool runPass(ModuleOp module, std::unique_ptr<Pass> pass) {
   OwningOpRef<ModuleOp> copy(module.clone());
   OwnDiagnostics silent(module.getContext(), [](Diagnostic &) {});
@@ -45,7 +45,7 @@ StringRef calledBy(Node loop, StringRef key) {
   return callee ? callee.getName().getRootReference().getValue() : StringRef();
 }
 
-/// Functions that were there before may have conditionals of v1, too.
+/// Functions that existed before the conversion may contain v1 conditionals too.
 void convertBranches(Node loop, Conversion &conversion) {
   for (StringRef key : {"cond", "body"})
     if (FuncOp function = conversion.function(calledBy(loop, key));
@@ -53,7 +53,7 @@ void convertBranches(Node loop, Conversion &conversion) {
       convertConditionals(conversion, function.getEntry());
 }
 
-/// Whether an iteration of the frame does something.
+/// Returns whether an iteration of the frame has side effects.
 bool hasEffects(const Loop &loop, Effects &effects) {
   return llvm::any_of(loop.nodes, [&](Operation *op) { return !effects.isEffectFree(Node(op)); });
 }
@@ -67,7 +67,7 @@ bool hasRegionLoops(ModuleOp module) {
   return found;
 }
 
-/// Those in which a frame's iterations do something.
+/// Returns the bodies with frames whose iterations have side effects.
 SmallVector<Block *> bodiesWithFrames(ModuleOp module) {
   SmallVector<Block *> bodies;
   Effects effects(module);
@@ -125,7 +125,7 @@ void LoopForms::framesToWhile() {
   hadFrames = true;
   Builder builder(module.getContext());
   forEachNode(module, [&](Node node) {
-    node->removeDiscardableAttr(fromFrameKey); // of a file
+    node->removeDiscardableAttr(fromFrameKey); // left over from a file
     if (isWhile(node))
       node->setDiscardableAttr(fromFrameKey, builder.getBoolAttr(false));
   });
@@ -148,7 +148,7 @@ void LoopForms::framesToWhile() {
       node->removeDiscardableAttr(fromFrameKey);
     }
   }
-  conversion.restoreFunctions(); // of their branches
+  conversion.restoreFunctions(); // for the functions of the branches
 }
 
 void LoopForms::framesFromWhile() {
@@ -156,7 +156,7 @@ void LoopForms::framesFromWhile() {
   forEachNode(module, [&](Node node) {
     if (!node->removeDiscardableAttr(fromFrameKey))
       return;
-    // Where the frame did nothing but call functions, these are the loop's.
+    // If the frame only called functions, the loop calls them directly.
     bool hadNodes = !oldFunctions.contains(calledBy(node, "body"));
     lowering.choose(node, hadNodes ? FrameLowering::Names::Own : FrameLowering::Names::Prefixed,
                     /*overlaps=*/false);
@@ -164,7 +164,7 @@ void LoopForms::framesFromWhile() {
   lowering.run();
 }
 
-/// Those that were made for While nodes that are none any more.
+/// Erases functions that were created for While nodes and are no longer used.
 void LoopForms::eraseNewFunctions() {
   for (bool isDone = false; !isDone;) {
     llvm::StringSet<> used;

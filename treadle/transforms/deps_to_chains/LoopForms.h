@@ -1,4 +1,4 @@
-// Loops that are frames or regions as While nodes, as long as chains are made for them.
+// Temporary conversion of loops in frames or regions to While nodes, to add chains to them.
 #pragma once
 
 #include "mlir/IR/BuiltinOps.h"
@@ -10,14 +10,13 @@ class LoopForms {
 public:
   explicit LoopForms(mlir::ModuleOp module);
 
-  /// Whether there are loops with effects that are frames or regions.
+  /// Returns whether a frame or region loop with side effects exists.
   static bool areNeeded(mlir::ModuleOp module);
 
-  /// Makes While nodes of the frames and regions of loops that have effects. Those that can't be
-  /// stay.
+  /// Converts frames and region loops with side effects to While nodes, as far as possible.
   void toWhile();
-  /// Makes frames and regions of them again. Nodes of frames have the names that they had, but for
-  /// those that frames consist of; conditionals in them became If and Case nodes.
+  /// Converts them back. Nodes in frames get their names back, except the nodes that frames consist
+  /// of. Conditionals in frames stay If and Case nodes.
   void restore();
 
 private:

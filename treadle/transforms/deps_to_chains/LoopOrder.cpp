@@ -38,7 +38,8 @@ public:
     findBarriers();
     dropRedundant(order);
     dropCarried(order);
-    // Handed from iteration to iteration, so that the last one's is handed on after all.
+    // A chain that passes through all iterations, so that its final value waits for the last one's
+    // effects.
     if (SmallVector<Node> last = lastUnchained(order, effects); !last.empty())
       order.chains.push_back({"", std::nullopt, std::nullopt, {}, {}, std::move(last)});
     return std::move(order);
@@ -88,7 +89,8 @@ std::string Planner::findObstacleInside() const {
   return "";
 }
 
-/// What the loop's functions access by its variables, the loop's node has handles to.
+/// Maps a resource that a function accesses through an argument to the resources that the loop's
+/// operand and result refer to.
 SmallVector<ResourceId, 2> Planner::idsOutside(ResourceId id, FuncOp function) const {
   const Resource &resource = effects.resource(id);
   if (resource.kind != Resource::Argument || resource.origin != function)
@@ -108,7 +110,7 @@ bool Planner::isLoopVariable(ResourceId id) const {
                       [&](Value value) { return llvm::is_contained(effects.handles(value), id); });
 }
 
-/// What an iteration makes for itself, no other one has a handle to.
+/// Returns whether an iteration creates the resource, and no other iteration has a handle to it.
 bool Planner::isPrivate(ResourceId id, FuncOp function) const {
   const Resource &resource = effects.resource(id);
   return resource.kind == Resource::Created && resource.origin &&
@@ -167,7 +169,7 @@ void Planner::addChains(const ResourceGroup &group, unsigned number) {
   }
 }
 
-/// A variable that is the handle of the resource, by which all accesses get to it.
+/// Returns the loop variable that is the handle of the resource, if all accesses use it.
 std::optional<unsigned> Planner::ownVariable(const ResourceGroup &group,
                                              const GroupOrder &accesses) {
   if (group.ids.size() != 1 || accesses.nodesOfBody().empty())
@@ -191,7 +193,7 @@ std::optional<unsigned> Planner::ownVariable(const ResourceGroup &group,
   return std::nullopt;
 }
 
-/// The nodes that `values` need.
+/// Returns the nodes that `values` depend on.
 static llvm::DenseSet<Operation *> nodesBehind(ValueRange values) {
   llvm::DenseSet<Operation *> found;
   SmallVector<Value> open(values);
@@ -211,7 +213,7 @@ void Planner::findBeforePredicate() {
   }
 }
 
-/// A NoOp that nothing waits for but Identity nodes which only hand results on.
+/// Returns whether the node is a NoOp that only delays Identity nodes which forward results.
 bool Planner::isBarrier(Node node) const {
   if (node.opType() != "NoOp" || node.numControl() == 0)
     return false;

@@ -1,5 +1,5 @@
-// What the effects of a loop ask of the order of its iterations, and how chains would keep it: the
-// part of tfg-deps-to-chains that only looks.
+// The order that side effects impose on the iterations of a loop, and a plan of the chains that
+// preserve it. This is the analysis of tfg-deps-to-chains, which changes nothing.
 #pragma once
 
 #include "treadle/rewriting/FunctionalNode.h"
@@ -8,63 +8,66 @@
 
 namespace treadle::tfg {
 
-/// A resource that nodes of a loop get to, or several that may be one.
+/// A resource that nodes of a loop access, or several that may be the same one.
 struct LoopResource {
-  /// For people: `variable 'v'`.
+  /// A description for diagnostics: `variable 'v'`.
   std::string text;
-  /// By EffectAnalysis, as seen from the loop's node: sorted.
+  /// The sorted resource ids in EffectAnalysis, as the loop's node accesses them.
   llvm::SmallVector<unsigned, 2> ids;
-  /// Which end of a queue this is about.
+  /// The part of the resource, such as one end of a queue.
   Part part = Part::Whole;
   struct Access {
     Node node;
     bool writes, isInCondition;
   };
-  llvm::SmallVector<Access> accesses; // the condition's first
+  llvm::SmallVector<Access> accesses; // those of the condition first
 };
 
-/// A value that goes from iteration to iteration, for the order alone. Those that wait for it run
-/// after what the iteration before hands it on after.
+/// A loop variable that only orders nodes: the nodes that wait for its value run after the nodes of
+/// the previous iteration that its value depends on.
 struct LoopChain {
-  /// What it is for: `variable 'v'`; empty for what must have run when the loop is over.
+  /// The resource that it orders: `variable 'v'`. Empty if it only makes effects complete before
+  /// the loop ends.
   std::string resource;
-  /// The same, as a number of LoopOrder::resources.
+  /// The index of that resource in LoopOrder::resources.
   std::optional<unsigned> resourceNumber;
-  /// Number of the loop variable that serves, where the resource's handle is one.
+  /// The index of the loop variable that serves as the chain, if that is the resource's handle.
   std::optional<unsigned> variable;
-  /// Nodes of the body and of the condition that wait for it, and those of the body that it is
-  /// handed on after.
+  /// The nodes of the body and of the condition that wait for the chain, and the nodes of the body
+  /// that its next value waits for.
   llvm::SmallVector<Node> inBody, inCondition, last;
 };
 
-/// What is known of one loop.
+/// The plan for one loop.
 struct LoopOrder {
   FunctionalNode loop;
-  /// Why the loop has to stay as it is, empty if it hasn't: `parallel_iterations is 1`.
+  /// The reason why the loop can't be changed, such as `parallel_iterations is 1`. Empty if it can
+  /// be.
   std::string obstacle;
-  /// Whether that lies in its functions, so that nothing else is known of it.
+  /// Whether the obstacle is in the loop's functions, so that they weren't analyzed.
   bool isOpaque = false;
 
   std::vector<LoopResource> resources;
   llvm::SmallVector<LoopChain> chains;
-  /// Nodes of the condition that its result has to wait for, and doesn't.
+  /// The nodes of the condition that its result must wait for, but doesn't yet.
   llvm::SmallVector<Node> beforePredicate;
-  /// NoOps that hold the body's results until all of its effects have happened.
+  /// The NoOps that delay the body's results until all of its side effects have happened.
   llvm::SmallVector<Node> barriers;
-  /// What the body and the condition lack of an order of their own.
+  /// The missing edges between conflicting nodes of the body and of the condition.
   std::vector<OrderEdge> missing, missingInCondition;
 
-  /// Whether there is something to change.
+  /// Returns whether the plan changes the loop.
   bool needsChange() const {
     return obstacle.empty() && !(chains.empty() && beforePredicate.empty() && barriers.empty() &&
                                  missing.empty() && missingInCondition.empty());
   }
 };
 
-/// Whether a loop's body gives the variable back as it got it, through Identity nodes or directly.
+/// Returns whether a loop's body returns the variable unchanged, directly or through Identity
+/// nodes.
 bool handsOn(FuncOp body, unsigned variable);
 
-/// The While loops of a module, those in functions included.
+/// Plans the While loops of a module, including those in functions.
 std::vector<LoopOrder> planLoops(mlir::ModuleOp module, const EffectAnalysis &effects,
                                  LoopOverlap overlap);
 

@@ -10,7 +10,7 @@ using namespace mlir;
 namespace treadle::tfg {
 namespace {
 
-/// The nodes of a function in order, with the edges that it has and that it will have.
+/// The nodes of a function in topological order, with their existing and planned edges.
 class BodyEdges {
 public:
   BodyEdges(FuncOp function, ArrayRef<OrderEdge> missing)
@@ -43,7 +43,7 @@ private:
   llvm::DenseMap<Operation *, SmallVector<Operation *, 2>> added;
 };
 
-/// A bit for each chain of a word's worth of them.
+/// A bit for each chain of a group of up to 64.
 using Mask = uint64_t;
 constexpr size_t chainsAtOnce = 64;
 
@@ -95,9 +95,10 @@ BodyEdges conditionOf(const LoopOrder &order) {
 }
 BodyEdges bodyOf(const LoopOrder &order) { return {order.loop.functions[1], order.missing}; }
 
-/// The order that loop variables keep from one iteration to the next: what waits for a variable,
-/// and what it is handed on after. Only variables that the body gives back as they were count, and
-/// no barriers, which go. It knows 64 variables at most, those from `first` on.
+/// The order that loop variables impose between consecutive iterations: the nodes that wait for a
+/// variable, and the nodes that its next value waits for. Only variables that the body returns
+/// unchanged count; barriers don't, since they are removed. Covers at most 64 variables, from
+/// `first` on.
 class CarriedOrder {
 public:
   static constexpr unsigned most = 64;
@@ -115,14 +116,14 @@ public:
     findAccumulated(body);
   }
 
-  /// Whether `to` waits for `from` of the iteration before.
+  /// Returns whether `to` waits for `from` of the previous iteration.
   bool orders(Operation *from, Operation *to) const {
     return (heldBy.lookup(from) & waitsFor.lookup(to)) != 0;
   }
 
   const Masks &held() const { return heldBy; }
-  /// What gives a variable its next value from the last one, so that the variable's final value
-  /// waits for it in each iteration.
+  /// Returns the nodes that compute a variable's next value from its previous one, so that the
+  /// variable's final value waits for each iteration's instance.
   llvm::ArrayRef<Operation *> accumulated() const { return accumulatedBy; }
 
 private:
@@ -175,7 +176,7 @@ template <typename Visit> void forEachCarriedOrder(const LoopOrder &order, Visit
     visit(CarriedOrder(order, first));
 }
 
-/// Nodes of one iteration, and of the next, that a chain orders.
+/// Pairs of a node of one iteration and a node of the next one that a chain orders.
 using Pairs = SmallVector<std::pair<Operation *, Operation *>>;
 
 Pairs pairsOf(const LoopChain &chain) {
@@ -187,7 +188,7 @@ Pairs pairsOf(const LoopChain &chain) {
   return pairs;
 }
 
-/// Of these nodes those stay that none of the others waits for.
+/// Keeps the nodes that no other of these nodes waits for.
 void keepLast(SmallVector<Node> &nodes, const BodyEdges &edges) {
   llvm::DenseSet<Operation *> among, waitedFor;
   for (Node node : nodes)
@@ -203,7 +204,7 @@ void keepLast(SmallVector<Node> &nodes, const BodyEdges &edges) {
 void dropRedundant(LoopOrder &order) {
   BodyEdges condition = conditionOf(order), body = bodyOf(order);
   keepLast(order.beforePredicate, condition);
-  // The body begins when the condition's result is there, which waits for the condition's accesses.
+  // The body starts after the condition's result, which waits for the condition's accesses.
   for (LoopChain &chain : order.chains)
     if (!chain.inCondition.empty())
       chain.inBody.clear();
@@ -230,7 +231,8 @@ void dropCarried(LoopOrder &order) {
   order.chains = std::move(needed);
 }
 
-/// With the nodes that they wait for, but for what they wait for by barriers, which go.
+/// Adds the nodes and their transitive dependencies, without those through barriers, which are
+/// removed.
 static void addNodesBefore(llvm::DenseSet<Operation *> &nodes, const LoopOrder &order,
                            const BodyEdges &body) {
   for (Node barrier : order.barriers)

@@ -28,7 +28,7 @@ bool isCase(tfg::Node node) {
 struct Form {
   OpKind kind;
   void (tfg::Lowering::*lower)();
-  /// What runs take for granted too; other nodes of the kind stay as they are.
+  /// Checks what lowering assumes, as the runtime does; malformed nodes aren't lowered.
   bool (*isWellFormed)(tfg::Node node);
 };
 
@@ -82,7 +82,8 @@ struct FunctionalToV1 : impl::FunctionalToV1Base<FunctionalToV1> {
   }
 
 private:
-  /// The graph's body, and those of functions that nodes that dissolve bring into it.
+  /// Returns the graph's body, and the bodies of functions that nodes with TensorFlow's weaker
+  /// dependencies inline into it.
   std::vector<Block *> dissolvingBodies(SymbolTable &functions) {
     llvm::SetVector<Block *, std::vector<Block *>> bodies;
     for (tfg::GraphOp graph : getOperation().getOps<tfg::GraphOp>())
@@ -92,7 +93,7 @@ private:
       if (function && !function.isExternal() && !function.getGeneric())
         bodies.insert(&function.getEntry());
     };
-    for (size_t i = 0; i < bodies.size(); ++i) // it grows
+    for (size_t i = 0; i < bodies.size(); ++i) // the list grows in the loop
       for (Operation &op : *bodies[i])
         if (tfg::Node::isNode(&op) && tfg::dissolves(tfg::Node(&op)))
           tfg::forEachFunctionName(tfg::Node(&op), add);

@@ -1,4 +1,4 @@
-// If and Case as Switch and Merge nodes.
+// Lowers If and Case to Switch and Merge nodes.
 #include "treadle/transforms/functional_to_v1/Lowering.h"
 
 #include "treadle/ops/OpTable.h"

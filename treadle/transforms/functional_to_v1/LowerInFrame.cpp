@@ -1,4 +1,4 @@
-// While as a frame that its functions' nodes stand in.
+// Lowers While to a frame that contains the nodes of its functions.
 #include "treadle/rewriting/SoftEdges.h"
 #include "treadle/transforms/functional_to_v1/Lowering.h"
 
@@ -9,10 +9,10 @@ using namespace mlir;
 namespace treadle::tfg {
 namespace {
 
-/// Copies of a function's nodes in another body.
+/// Copies the nodes of a function into another body.
 class Expansion {
 public:
-  /// The nodes are called `PREFIX/x`; without a prefix as they were.
+  /// Names the copies `PREFIX/x`; with an empty prefix, keeps the names.
   Expansion(OpBuilder &builder, Node caller, BodyNames &names, std::string prefix)
       : builder(builder), caller(caller), names(names), prefix(std::move(prefix)) {}
 
@@ -21,12 +21,12 @@ public:
     mapping.map(Value(FuncOp::getControlTokenOf(argument)), token);
   }
 
-  /// What needs nothing of the function waits for `entry`.
+  /// Nodes without inputs from the function wait for `entry`.
   void run(FuncOp function, Value entry) {
     for (Operation &op : function.getEntry())
       if (Node::isNode(&op))
         copies.emplace_back(builder.clone(op, mapping));
-    // Nodes may stand before what they use: what wasn't copied yet is mapped now.
+    // Nodes may precede the nodes that they use: map operands that weren't copied yet.
     for (Node copy : copies)
       copy->walk([&](Operation *op) {
         for (OpOperand &operand : op->getOpOperands())
@@ -52,7 +52,7 @@ private:
       if (copy.device().empty())
         copy.setDevice(caller.device());
       copy->setLoc(CallSiteLoc::get(copy->getLoc(), caller->getLoc()));
-      copy->removeDiscardableAttr(classKey); // names nodes of the function
+      copy->removeDiscardableAttr(classKey); // names of the function's nodes
     }
     newNames[old] = copy.name().str();
     llvm::SmallSetVector<Value, 8> tokens(copy.control().begin(), copy.control().end());
@@ -72,8 +72,8 @@ private:
 
 } // namespace
 
-/// The loop begins when all of its inputs and tokens are there, as a call would. The token of a
-/// Switch doesn't tell which of its outputs is dead: a node behind it does.
+/// The loop starts when all of its inputs and control inputs are available, like a call. The token
+/// of a Switch doesn't tell which of its outputs is dead, so the token of a node behind it is used.
 Value Lowering::startToken() {
   SmallVector<Value> before(node.control());
   for (Value value : node.data()) {
@@ -85,7 +85,7 @@ Value Lowering::startToken() {
   return make("NoOp", "start").control(tokens.getArrayRef()).build().controlResult();
 }
 
-/// A variable that only says in which iteration something runs.
+/// Creates a loop variable that only determines the iteration in which nodes run.
 Lowering::LoopValue Lowering::pivot(Value start) {
   auto type = RankedTensorType::get({}, builder.getF32Type());
   Value zero = make("Const", "pivot_init")
@@ -100,12 +100,12 @@ Lowering::LoopValue Lowering::pivot(Value start) {
 
 SmallVector<Node> Lowering::lowerWhileInFrame(FuncOp condition, FuncOp body, FrameOptions options) {
   overlaps = options.overlaps;
-  dissolves = false; // tokens hold the effects
+  dissolves = false; // tokens carry the effects
   Value start = startToken();
   SmallVector<LoopValue> values = loopValues(node.attr<tf_type::FuncAttr>("body"));
   values.push_back(pivot(start));
   SmallVector<Node> copies;
-  // What must have run when a function is over.
+  // The tokens of the nodes that must run before a function completes.
   auto tokensOf = [](FuncOp function, const Expansion &expansion) {
     SmallVector<Value> tokens;
     for (Value token : function.getReturn().getControl())

@@ -1,4 +1,4 @@
-// While and For as frames.
+// Lowers While and For to frames.
 #include "treadle/rewriting/Frames.h"
 #include "treadle/transforms/functional_to_v1/Lowering.h"
 
@@ -21,14 +21,14 @@ Value Lowering::enter(const LoopValue &value, unsigned index, StringAttr frame, 
       .results()[0];
 }
 
-/// What a call of the body waits for. TensorFlow inlines the call in the frame, where nodes that
-/// need nothing are in the frame only if they wait for something in it. The token of the Switch
-/// itself comes when the loop ends, too.
+/// Returns the token that a call of the body waits for. TensorFlow inlines the call in the frame;
+/// nodes without inputs are in the frame only if they wait for a node in it. The token of the
+/// Switch itself is also available when the loop ends, so it can't be used.
 Value Lowering::bodyToken(Value variable) {
   return controlTokenOf(identity(variable, {}, "pivot"));
 }
 
-/// The results of the Exit nodes; for constants, what they are.
+/// Returns the results of the Exit nodes; for constants, their initial values.
 SmallVector<Value> Lowering::lowerLoop(ArrayRef<LoopValue> values, ValueRange tokens,
                                        function_ref<Value(Values)> condition,
                                        function_ref<SmallVector<Value>(Values)> body) {
@@ -64,7 +64,7 @@ SmallVector<Value> Lowering::lowerLoop(ArrayRef<LoopValue> values, ValueRange to
       continue;
     Value nextValue =
         compute("NextIteration", "NextIteration_" + Twine(index), next[index], value.type);
-    // Results of a call that dissolves come before its control results have run.
+    // Results of a call with TensorFlow's weaker dependencies may precede its control results.
     if (dissolves)
       addControl(definingNode(nextValue), controlTokenOf(next[index]));
     merges[index]->setOperand(1, nextValue);
@@ -72,14 +72,14 @@ SmallVector<Value> Lowering::lowerLoop(ArrayRef<LoopValue> values, ValueRange to
   return results;
 }
 
-/// Whether the body gives a loop variable back as it was.
+/// Returns whether the body returns a loop variable unchanged.
 bool Lowering::passesOn(tf_type::FuncAttr callee, unsigned index) {
   auto body = functions.lookup<FuncOp>(callee.getName().getRootReference());
   return body && !body.isExternal() && !body.getGeneric() && index < body.getNumDataArguments() &&
          body.getReturn().getData()[index] == body.getDataArgument(index);
 }
 
-// Handles that never change come in once, as TensorFlow has it; so they don't come out either.
+// Handles that never change enter once, as in TensorFlow, and have no Exit.
 SmallVector<Lowering::LoopValue> Lowering::loopValues(tf_type::FuncAttr body) {
   SmallVector<LoopValue> values;
   for (auto [index, value] : llvm::enumerate(node.data())) {
@@ -98,7 +98,7 @@ Type Lowering::conditionType(tf_type::FuncAttr callee) {
   return getElementTypeOrSelf(type).isInteger(1) ? boolean : type;
 }
 
-// A frame needs something that goes round.
+// A frame needs at least one loop variable.
 void Lowering::lowerWhile() {
   auto cond = node.attr<tf_type::FuncAttr>("cond"), body = node.attr<tf_type::FuncAttr>("body");
   SmallVector<LoopValue> values = loopValues(body);
@@ -125,9 +125,8 @@ void Lowering::lowerWhile() {
   replace(results, {});
 }
 
-// The counter is wider than what it counts, and goes on while counter * delta < limit * delta: that
-// is right for both signs, and nothing overflows. A range that never ends is an error, as it is in
-// For.
+// The counter is wider than the index. The loop continues while counter * delta < limit * delta,
+// which is right for both signs and can't overflow. An infinite range is an error, as in For.
 void Lowering::lowerFor() {
   Type wide = scalar(builder.getI64Type()), boolean = scalar(builder.getI1Type());
   auto widened = [&](unsigned index, StringRef what) {
@@ -187,7 +186,7 @@ void Lowering::lowerFor() {
         llvm::append_range(inputs, current.drop_front(3));
         Node done = call("body", node.attr<tf_type::FuncAttr>("body"), inputs,
                          bodyToken(current[0]), node.results().getTypes());
-        // An iteration that gives nothing is still to be over before the next one begins.
+        // An iteration without results must still complete before the next one starts.
         Node step = make("AddV2", "step", current[0])
                         .inputs({current[0], current[2]})
                         .control(done.controlResult())

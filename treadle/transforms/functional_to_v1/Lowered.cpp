@@ -10,7 +10,8 @@ namespace treadle::tfg {
 
 // --- attributes ---------------------------------------------------------------------------------
 
-/// What a node has because of its functions and operands; the frame of a For has other functions.
+/// Returns whether an attribute follows from the node's functions and operands. The frame of a For
+/// has other functions than the node.
 static bool isDerived(StringRef key, OpKind kind) {
   static const llvm::StringSet<> types = {"T", "Tin", "Tout"};
   static const llvm::StringSet<> functions = {"cond", "body", "then_branch", "else_branch",
@@ -18,7 +19,8 @@ static bool isDerived(StringRef key, OpKind kind) {
   return types.contains(key) || (functions.contains(key) && kind != OpKind::For);
 }
 
-/// What stands for a field of the node other than its name and place: it stays as it is.
+/// Returns whether an attribute holds a field of the node other than its name and device; such
+/// attributes stay.
 static bool isField(Node node, NamedAttribute attr) {
   const TfgDialect &tfg = node.dialect();
   StringAttr key = attr.getName();
@@ -41,11 +43,11 @@ SmallVector<NamedAttribute> savedAttrs(Node node) {
   return saved;
 }
 
-// --- the way back -------------------------------------------------------------------------------
+// --- restoring ---------------------------------------------------------------------------------
 
 namespace {
 
-/// A node that says what it was, and the functional node that v1 control flow became.
+/// Restores a lowered node from the functional node that v1 control flow was raised to.
 class Restoration {
 public:
   explicit Restoration(Node named)
@@ -80,13 +82,13 @@ private:
 
 } // namespace
 
-/// The node before `value` if lowering made it and it is of this op.
+/// Returns the node that defines `value` if lowering created it with this op.
 static Node loweredNode(Value value, StringRef opType) {
   Node node = definingNode(value);
   return node && node.opType() == opType && isLowered(node) ? node : Node();
 }
 
-/// Handles that a loop hands on don't come out of it.
+/// Handles that a loop passes through have no Exit.
 bool Restoration::gives(Node candidate) {
   OpKind kind = opKind(candidate.opType());
   if (kind != (isFor ? OpKind::While : opKind(opType)))
@@ -121,8 +123,8 @@ bool Restoration::findSource() {
   return false;
 }
 
-/// Whether nothing stands in the function but what lowering made and, in the body, the call of the
-/// For's.
+/// Returns whether the function contains only nodes that lowering created and, in the body, the
+/// call of the For's body.
 bool Restoration::isForFunction(StringRef key) {
   FuncOp loop = function(key);
   Attribute body = named.attr((loweredKey + ".body").str());
@@ -207,7 +209,7 @@ void Restoration::build() {
   eraseUnused(before);
 }
 
-/// What lowering made for the node's inputs: a few nodes, of which some use others.
+/// Erases unused nodes that lowering created for the node's inputs; some of them use others.
 void Restoration::eraseUnused(ValueRange values) {
   static const llvm::StringSet<> ops = {"Assert",    "Cast", "Equal", "Less",
                                         "LogicalOr", "Mul",  "ToBool"};

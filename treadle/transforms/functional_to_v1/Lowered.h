@@ -1,5 +1,5 @@
-// The marks that nodes of v1 control flow carry if they were made of a functional node, by which
-// that node is made again.
+// The attributes of v1 control flow nodes that were lowered from a functional node, by which that
+// node can be restored.
 #pragma once
 
 #include "treadle/dialect/NodeAttributes.h"
@@ -7,22 +7,22 @@
 
 namespace treadle::tfg {
 
-/// What the node that takes a functional node's name carries: the op, and the attributes but for
-/// those that follow from the nodes around it.
+/// Returns the attributes for the node that takes over the functional node's name: its op, and its
+/// attributes except those that follow from the nodes around it.
 llvm::SmallVector<mlir::NamedAttribute> savedAttrs(Node node);
 
-/// The functional node that a node was made of, null for other nodes.
+/// Returns the name of the functional node that a node was lowered from; null for other nodes.
 inline mlir::StringAttr loweredFrom(Node node) {
   return node.attr<mlir::StringAttr>(loweredFromKey);
 }
 inline bool isLowered(Node node) { return loweredFrom(node) != nullptr; }
-/// Null for nodes that let no input in.
+/// Returns the index of the input that the node takes in; null for other nodes.
 inline mlir::IntegerAttr loweredInput(Node node) {
   return node.attr<mlir::IntegerAttr>(loweredInputKey);
 }
 
-/// Gives functional nodes of a body the names, ops and attributes that they had before they were
-/// lowered, where a node says so and gives just their results.
+/// Restores the names, ops and attributes of functional nodes of a body that were lowered before,
+/// if a node records them and the results match.
 void restoreLowered(mlir::Block &body);
 
 } // namespace treadle::tfg

@@ -1,4 +1,5 @@
-// What lowering loops and conditionals share: nodes and names, and what takes the old node's place.
+// Parts that lowering of loops and of conditionals share: creating and naming nodes, and replacing
+// the functional node.
 #include "treadle/transforms/functional_to_v1/Lowering.h"
 
 #include "treadle/lowering/Attributes.h"
@@ -69,7 +70,7 @@ Node Lowering::call(const Twine &suffix, tf_type::FuncAttr callee, ValueRange in
       .build();
 }
 
-/// The bool by which frames decide.
+/// Returns the predicate as a boolean, which frames need.
 Value Lowering::truthOf(Value condition) {
   Type boolean = builder.getI1Type();
   return getElementTypeOrSelf(condition) == boolean
@@ -98,9 +99,9 @@ Value Lowering::identity(Value value, Value token, const Twine &suffix) {
       .results()[0];
 }
 
-// The node's name and attributes go to an IdentityN of the results, so that they can be fetched and
-// the node be made again. Other nodes use the results of what dissolves one by one; but who takes a
-// handle that a loop hands on comes after the loop.
+// An IdentityN of the results takes over the node's name and attributes, so that the results can be
+// fetched and the node can be restored. With TensorFlow's weaker dependencies, other nodes use each
+// result directly; but users of a handle that a loop passes through must wait for the loop.
 void Lowering::replace(ArrayRef<Value> results, Value token) {
   NodeBuilder built(builder, results.empty() ? "NoOp" : "IdentityN");
   built.placedAs(node).name(name).attrs(savedAttrs(node));

@@ -1,4 +1,4 @@
-// A functional node while it is made v1 control flow.
+// Lowering of one functional node to v1 control flow.
 #pragma once
 
 #include "treadle/rewriting/Dissolving.h"
@@ -8,13 +8,13 @@
 
 namespace treadle::tfg {
 
-/// The names of the nodes and of the frames of a body.
+/// The names of the nodes and frames of a body.
 class BodyNames {
 public:
   explicit BodyNames(mlir::Block &body);
 
   std::string node(llvm::StringRef base) { return nodes.unique(base); }
-  /// `base` where no frame is called so, else that with a number.
+  /// Returns `base` if no frame has that name, otherwise `base` with a number.
   std::string frame(llvm::StringRef base);
 
 private:
@@ -22,11 +22,11 @@ private:
   llvm::StringSet<> frames;
 };
 
-/// Why a node with such a condition stays functional, as the end of a sentence; empty where it
-/// needn't. Frames ask a ToBool, which has a truth for more dtypes.
+/// Returns why a node with such a condition can't be lowered, as the end of a sentence; empty if it
+/// can. Frames convert conditions with ToBool, which accepts more dtypes.
 std::string conditionObstacle(mlir::Type condition);
 
-/// Lowers one node. What it makes is named for it: `while/Enter_0`, `while/Merge_0`, ...
+/// Lowers one node. New nodes are named after it: `while/Enter_0`, `while/Merge_0`, ...
 class Lowering {
 public:
   Lowering(Node node, BodyNames &names, Effects &effects, mlir::SymbolTable &functions)
@@ -36,17 +36,17 @@ public:
   void lowerWhile();
   void lowerFor();
   struct FrameOptions {
-    bool overlaps = true;  // for the runtime: iterations overlap
-    bool ownNames = false; // nodes are called as in the functions
+    bool overlaps = true;  // only for the runtime: iterations overlap
+    bool ownNames = false; // nodes keep the names that they have in the functions
   };
-  /// A While, with the nodes of its functions in the frame itself, where each runs as soon as its
-  /// own inputs are there. Gives these nodes.
+  /// Lowers a While and copies the nodes of its functions into the frame, where each runs as soon
+  /// as its own inputs are available. Returns these nodes.
   llvm::SmallVector<Node> lowerWhileInFrame(FuncOp condition, FuncOp body, FrameOptions options);
   void lowerIf();
   void lowerCase();
 
 private:
-  /// What changes from iteration to iteration, or (constant) is the same in all of them.
+  /// A value that changes from iteration to iteration, or is the same in all of them (constant).
   struct LoopValue {
     mlir::Value initial;
     mlir::Type type;
@@ -57,7 +57,7 @@ private:
 
   NodeBuilder make(llvm::StringRef opType, const llvm::Twine &suffix);
   NodeBuilder make(llvm::StringRef opType, const llvm::Twine &suffix, mlir::Value like);
-  /// A node whose one result is of `type`.
+  /// Creates a node with one result of `type`.
   mlir::Value compute(llvm::StringRef opType, const llvm::Twine &suffix, mlir::ValueRange inputs,
                       mlir::Type type);
   mlir::TypeAttr dtypeOf(mlir::Value value) {
@@ -95,9 +95,9 @@ private:
   mlir::SymbolTable &functions;
   mlir::OpBuilder builder;
   std::string name;
-  /// Of what the functions do, only that runs which a result that is used needs.
+  /// Whether side effects of the functions run only if a result that is used depends on them.
   bool dissolves;
-  bool overlaps = false; // for the runtime: iterations overlap
+  bool overlaps = false; // only for the runtime: iterations overlap
 };
 
 } // namespace treadle::tfg

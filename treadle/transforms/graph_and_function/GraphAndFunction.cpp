@@ -28,7 +28,7 @@ public:
         nodes[Node(&op).name()] = Node(&op);
   }
 
-  /// `x:1`, or all results of `x`.
+  /// Finds `x:1`, or all results of `x`.
   LogicalResult find(StringRef text, StringRef what, SmallVectorImpl<OpResult> &values) {
     auto [nodeName, number] = text.split(':');
     Node node = nodes.lookup(nodeName);
@@ -114,7 +114,7 @@ private:
     for (auto [i, feed] : llvm::enumerate(feeds)) {
       BlockArgument argument = function.getDataArgument(i);
       Value(feed).replaceAllUsesWith(argument);
-      // Who waits for a placeholder waits for the value that it is given.
+      // Nodes with a control input from a placeholder wait for the value that replaces it.
       Node node(feed.getOwner());
       if (tfg::isPlaceholder(node) && node.numResults() == 1)
         node.controlResult().replaceAllUsesWith(FuncOp::getControlTokenOf(argument));
@@ -162,7 +162,7 @@ public:
   }
 
 private:
-  /// Of TensorFlow 2.21.
+  /// The producer version of TensorFlow 2.21.
   static constexpr int32_t latestProducer = 2286;
 
   void replaceArgument(unsigned index) {
@@ -192,7 +192,7 @@ private:
     return placeholder.name(name).results(argument.getType()).build();
   }
 
-  /// Runs ask for it by the name of the result.
+  /// Runs fetch a result by its name.
   void nameResult(unsigned index, Value value, NameScope &names) {
     auto name = function.getResultAttrOfType<StringAttr>(index, argNameKeyword);
     if (!name || nodes.contains(name.getValue()))

@@ -1,4 +1,4 @@
-// Loops of Enter and Exit: what is computed from constant Enters alone is computed before them.
+// Frames: hoists nodes that depend only on constant Enters before these.
 #include "treadle/dialect/NodeAttributes.h"
 #include "treadle/transforms/hoist_loop_invariants/HoistLoopInvariants.h"
 
@@ -15,8 +15,8 @@ Node constantEnter(Value value) {
   return node && entersFrame(node.getOperation()) && isConstantEnter(node) ? node : Node();
 }
 
-/// The first of the Enters, if all inputs come from constant Enters of one frame. Then the node
-/// runs in every iteration, the first one included, so it may fail outside as it would have inside.
+/// Returns the first Enter if all inputs come from constant Enters of one frame. The node runs in
+/// every iteration, including the first, so it may fail outside as it would have inside.
 Node commonEnter(Node node) {
   Node first;
   for (Value input : node.data()) {
@@ -35,7 +35,7 @@ bool isHoistable(Node node, Effects &effects) {
          isa<TensorType>(node->getResult(0).getType()) && commonEnter(node);
 }
 
-// The value that enters takes the node's place and its name.
+// The new Enter takes the place and the name of the node.
 Node hoist(Node node, NameScope &names) {
   Node enter = commonEnter(node);
   OpBuilder builder(node.getOperation());
@@ -71,7 +71,7 @@ void hoistFromFrames(Block &body, Effects &effects) {
   for (Operation *op : topologicalOrder(body)) {
     if (!Node::isNode(op))
       continue;
-    // Out of one loop after the other.
+    // Hoists the node out of nested loops, one after the other.
     for (Node node(op); isHoistable(node, effects);) {
       if (!names)
         names.emplace(body);

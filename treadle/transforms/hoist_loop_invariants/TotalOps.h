@@ -1,11 +1,11 @@
-// Ops that may run where the program wouldn't have run them.
+// Total ops: they can't fail, so they may run speculatively.
 #pragma once
 
 #include "treadle/rewriting/Rewriting.h"
 
 namespace treadle::tfg {
 
-/// Whether the node, of a pure op, can't fail for any inputs of the types that it has.
+/// Returns whether the node, with a pure op, can't fail for any inputs of its types.
 bool cannotFail(Node node);
 
 } // namespace treadle::tfg

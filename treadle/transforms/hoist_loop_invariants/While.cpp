@@ -1,4 +1,5 @@
-// Loops of functions: pure nodes of loop variables that the body hands on as they are.
+// While loops: hoists pure nodes that depend only on loop variables that the body returns
+// unchanged.
 #include "treadle/rewriting/LoopVariables.h"
 #include "treadle/transforms/hoist_loop_invariants/HoistLoopInvariants.h"
 #include "treadle/transforms/hoist_loop_invariants/TotalOps.h"
@@ -13,10 +14,10 @@ using namespace mlir;
 namespace treadle::tfg {
 namespace {
 
-/// The invariant nodes of one function: those of a set of arguments, in order.
+/// The invariant nodes of a function: those that depend only on a given set of arguments, in order.
 class InvariantNodes {
 public:
-  /// A condition runs at least once; a body may not run, so what could fail stays in it.
+  /// A condition runs at least once; a body may never run, so nodes that can fail stay in it.
   InvariantNodes(FuncOp function, const llvm::BitVector &arguments, bool runsAlways,
                  Effects &effects)
       : function(function), runsAlways(runsAlways), effects(effects) {
@@ -31,7 +32,7 @@ public:
 
   const llvm::SetVector<Operation *> &all() const { return nodes; }
 
-  /// Those that something else uses, and that are worth a loop variable.
+  /// Returns the invariant nodes that other nodes use, if they are worth a loop variable.
   SmallVector<Node> roots() const {
     SmallVector<Node> out;
     for (Operation *op : nodes)
@@ -47,7 +48,7 @@ private:
     if (node.numResults() != 1 || !effects.isPure(node) || !(runsAlways || cannotFail(node)))
       return false;
     auto type = dyn_cast<TensorType>(node->getResult(0).getType());
-    // A handle may stand for something that its node makes.
+    // The node may create the object that a handle refers to.
     if (!type || isa<tf_type::ResourceType, tf_type::VariantType>(type.getElementType()))
       return false;
     return llvm::all_of(node.data(), [&](Value value) { return values.contains(value); }) &&
@@ -73,7 +74,7 @@ llvm::BitVector invariantArguments(FuncOp body) {
   return out;
 }
 
-/// Copies what `root` needs, and gives its value before the loop.
+/// Copies `root` and its dependencies before the loop, and returns its value there.
 Value copyBefore(const FunctionalNode &loop, FuncOp function, Node root,
                  const InvariantNodes &invariant, IRMapping &map, NameScope &names) {
   OpBuilder builder(loop.node.getOperation());
@@ -93,7 +94,7 @@ Value copyBefore(const FunctionalNode &loop, FuncOp function, Node root,
   return map.lookup(root->getResult(0));
 }
 
-/// A name for an argument after a node of the body.
+/// Returns a name for the argument that replaces a node of the body.
 std::string argumentName(Node node, FuncOp function) {
   std::string base = node.name().lower();
   for (char &c : base)
@@ -115,7 +116,7 @@ bool hoistFromWhile(const FunctionalNode &start, Effects &effects, NameScope &na
     for (auto [i, value] : llvm::enumerate(SmallVector<Value>(loop.node.data())))
       if (i < arguments.size())
         map.map(function.getDataArgument(i), value);
-    // All copies first: what is handed in afterwards takes the place of what they are copied from.
+    // Copies all values first: adding a loop variable replaces the nodes that they are copied from.
     SmallVector<std::pair<Node, Value>> copies;
     for (Node root : invariant.roots())
       copies.emplace_back(root, copyBefore(loop, function, root, invariant, map, names));

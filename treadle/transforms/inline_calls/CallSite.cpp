@@ -75,7 +75,8 @@ private:
     SmallVector<Value> before(call.control());
     for (unsigned i = 0, e = function.getNumDataArguments(); i < e; ++i) {
       Value value = call.data()[i];
-      // The token of a Switch doesn't tell which of its outputs is dead: a node behind it does.
+      // The token of a Switch doesn't tell which of its outputs is dead, so the token of a node
+      // behind it is used.
       if (caller.mayBeDead) {
         Node node =
             identity(value, caller.names.unique(prefix + function.getDataArgumentName(i).str()));
@@ -105,7 +106,7 @@ private:
       copies.emplace_back(copy);
       newNames[Node(&op).name()] = caller.names.unique(prefix + Node(&op).name().str());
     }
-    // Nodes may stand before what they use: what wasn't copied yet is mapped now.
+    // Nodes may precede the nodes that they use: map operands that weren't copied yet.
     for (Node copy : copies)
       copy->walk([&](Operation *op) {
         for (OpOperand &operand : op->getOpOperands())
@@ -116,7 +117,7 @@ private:
     followSoftInputs();
   }
 
-  // What the call should follow, what its body begins with should.
+  // The soft inputs of the call become soft inputs of the first nodes of the body.
   void followSoftInputs() {
     SmallVector<StringRef> names = softInputs(call);
     if (names.empty())
@@ -141,7 +142,7 @@ private:
     removeDoubleTokens(copy);
   }
 
-  // Two arguments' tokens may have become one.
+  // Tokens of two arguments may have become the same.
   static void removeDoubleTokens(Node copy) {
     llvm::SmallSetVector<Value, 8> tokens(copy.control().begin(), copy.control().end());
     if (tokens.size() != copy.numControl())
@@ -159,7 +160,7 @@ private:
     return own->str();
   }
 
-  // What depends on no other node of the body waits for the call's inputs.
+  // Nodes without inputs from the body wait for the call's inputs.
   void enterNodes() {
     if (!entry)
       return;
@@ -172,8 +173,8 @@ private:
         addControl(copy, entry);
   }
 
-  // The call's effects came after all that its inputs came after, also those that they don't use.
-  // (With control flow of v1 the entry waits for all inputs.)
+  // The call's side effects came after all dependencies of its inputs, also of those that they
+  // don't use. (With v1 control flow, the entry waits for all inputs.)
   void enterEffects() {
     if (callee.firstEffects.empty() || caller.mayBeDead)
       return;
@@ -200,7 +201,7 @@ private:
     }
   }
 
-  // Each result is the value alone, and the token is that of the control results.
+  // Replaces each result with its value, and the token with those of the control results.
   void dissolve() {
     SmallVector<Value> values, done;
     for (Value value : function.getReturn().getData())
@@ -237,8 +238,9 @@ private:
       replaceByValues(values, done);
   }
 
-  // The call's results came after all that its inputs came after, also those that they don't need.
-  // (With effects in the body it is these that wait: see enterEffects.)
+  // Returns the inputs that a result must wait for without depending on them, since the call's
+  // results came after all of its inputs. (If the body has side effects, these wait: see
+  // enterEffects.)
   SmallVector<Value> inputsMissedBy(unsigned result) const {
     SmallVector<Value> missed;
     if (!callee.lastEffects.empty() || caller.mayBeDead)
@@ -252,13 +254,13 @@ private:
     return missed;
   }
 
-  // An argument that is a result waits, as the call did.
+  // A result that is an argument must wait, as it did for the call.
   bool mustWait(unsigned index, Value value) const {
     return callee.resultMustWait[index] || (entry && llvm::is_contained(inputs, value)) ||
            !inputsMissedBy(index).empty();
   }
 
-  // What has effects waits for the entry, so that one of the two is enough.
+  // Nodes with side effects wait for the entry, so one of the two is enough.
   ArrayRef<Value> doneOrEntry(ArrayRef<Value> done) const {
     return done.empty() && entry ? ArrayRef(entry) : done;
   }
@@ -269,7 +271,7 @@ private:
     tokens.insert_range(inputsMissedBy(index));
   }
 
-  // Whoever waits for the call waits for all its inputs, those included that nothing needs.
+  // Nodes with a control input from the call wait for all of its inputs, including unused ones.
   void addUnneededInputs(llvm::SmallSetVector<Value, 4> &tokens) const {
     if (entry && caller.mayBeDead)
       return;
@@ -278,7 +280,7 @@ private:
         tokens.insert(token);
   }
 
-  /// Another node of the call's name, which is removed next.
+  /// Creates another node with the name of the call, which is removed afterwards.
   Node keptNode(ArrayRef<Value> values, ArrayRef<Value> tokens) {
     return handOn(builder, values, call.results().getTypes())
         .placedAs(call)
@@ -341,7 +343,7 @@ private:
   OpBuilder builder;
   std::string prefix;
   bool isDissolved;
-  Value entry; // waits for all that the call waited for; null if that was nothing
+  Value entry; // waits for all control inputs of the call; null if there are none
   SmallVector<Value> inputs;
   SmallVector<Node> copies;
   llvm::StringMap<std::string> newNames;

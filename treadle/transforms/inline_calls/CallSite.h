@@ -1,26 +1,27 @@
-// One call replaced by the body of its function.
+// Inlining of one call.
 #pragma once
 
 #include "treadle/transforms/inline_calls/Callee.h"
 
 namespace treadle::tfg {
 
-/// What holds for all calls in one body.
+/// The properties that all calls in one body share.
 struct CallerBody {
   NameScope &names;
-  /// A call with an input that is dead doesn't run, and neither may anything of its body: control
-  /// flow of v1 stands beside it.
+  /// Whether the body has v1 control flow. Then a call with a dead input doesn't run, and no node
+  /// of the inlined body may run.
   bool mayBeDead;
-  /// A node of the call's name keeps its results.
+  /// Whether a node with the name of the call keeps its results.
   bool keepsNames;
-  /// What has effects, or comes after one that does; with what the call becomes.
+  /// The nodes that have side effects or depend on a node with side effects, including those of
+  /// inlined bodies.
   llvm::DenseSet<mlir::Operation *> &afterEffects;
 };
 
-/// Puts a copy of the callee's body in the place of the call, which is removed.
+/// Replaces the call with a copy of the callee's body.
 void expandCall(Node call, const Callee &callee, CallerBody caller);
 
-/// Why the call itself stands in the way, empty if it doesn't.
+/// Returns why the call can't be inlined; empty if it can.
 std::string obstacleOfCall(Node call, const Callee &callee);
 
 } // namespace treadle::tfg

@@ -20,10 +20,11 @@ StringRef calledFunction(Node node, const FunctionMap &functions) {
   return callee ? callee.getName().getRootReference().getValue() : StringRef();
 }
 
-// Handles name a resource, whichever node makes them; to run such a node has no effect.
+// Returns whether the node only creates a handle that names a resource, which isn't a side effect.
 static bool onlyNames(Node node) { return resourceFamily(node.opType()) == "variable"; }
 
-// A resource without a name belongs to its node: a copy of the node would have one of its own.
+// Returns whether the node creates a resource without a name, which belongs to it: a copy of the
+// node would create another one.
 static bool ownsResource(Node node) {
   const OpDef *def = lookupOp(node.opType());
   if (!def || !def->isStateful() || onlyNames(node) || !def->findAttr("shared_name"))
@@ -38,7 +39,7 @@ static bool isEffect(Node node, Effects &effects) {
 
 namespace {
 
-/// Facts of one body, by node.
+/// Facts about the nodes of one body.
 class BodyFacts {
 public:
   BodyFacts(Callee &callee, Effects &effects)
@@ -59,7 +60,7 @@ public:
     findResultArguments();
   }
 
-  /// Switch and Enter leave it open whether, and in which frame, what follows them runs.
+  /// After a Switch or Enter, it isn't known whether and in which frame nodes run.
   Operation *firstConditionalEffect() {
     llvm::DenseSet<Operation *> conditional;
     for (Operation *op : order) {
@@ -76,7 +77,7 @@ public:
   }
 
 private:
-  // What is only read, and used nowhere, might as well not be read.
+  // A read whose result is unused isn't needed.
   void markNeeded() {
     auto needs = [&](Operation *op) {
       return effectNodes.contains(op) && !opFacts(Node(op).opType()).readsVariables;
@@ -122,7 +123,7 @@ private:
     std::reverse(callee.lastEffects.begin(), callee.lastEffects.end());
   }
 
-  // Each last effect is a bit; where there are more than a word has, every result waits.
+  // Each last effect has a bit; if there are more than bits in a word, every result waits.
   void findWaitingResults() {
     ReturnOp returnOp = callee.function.getReturn();
     size_t numEffects = callee.lastEffects.size();

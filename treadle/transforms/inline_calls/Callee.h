@@ -1,5 +1,5 @@
-// What inlining asks of a function: whether its body may stand where it is called, and what must
-// have run before the call counts as done.
+// The analysis of a callee for inlining: whether it can be inlined, and which nodes must run before
+// the call counts as complete.
 #pragma once
 
 #include "treadle/rewriting/Rewriting.h"
@@ -8,33 +8,35 @@ namespace treadle::tfg {
 
 struct Callee {
   FuncOp function;
-  /// Why calls of it have to stay; empty: they needn't.
+  /// The reason why its calls can't be inlined; empty if they can.
   std::string obstacle;
-  /// Why calls of it have to stay that don't dissolve; where this is set, what follows is not.
+  /// The reason why its calls can't be inlined unless they have TensorFlow's weaker dependencies.
+  /// If set, the fields below aren't.
   std::string conditionalEffect;
   size_t numNodes = 0;
-  /// Nodes with effects, and nodes of control results, that no other such node depends on. Once
-  /// they have run, every effect of the body has happened.
+  /// The nodes with side effects and of control results that no other such node depends on. Once
+  /// they have run, all side effects of the body have happened.
   llvm::SmallVector<Node> lastEffects;
-  /// Such nodes that depend on no other.
+  /// The nodes of this kind that depend on no other.
   llvm::SmallVector<Node> firstEffects;
-  /// For each result, whether one of `lastEffects` is none of its ancestors.
+  /// For each result, whether it doesn't depend on all of `lastEffects`.
   llvm::SmallVector<bool> resultMustWait;
-  /// For each result, the arguments it depends on, a bit each; none of those from the 65th on.
+  /// For each result, a bit set of the arguments that it depends on; only the first 64 arguments
+  /// are tracked.
   llvm::SmallVector<uint64_t> resultArguments;
-  /// For each argument, whether a result or an effect depends on it.
+  /// For each argument, whether a result or a side effect depends on it.
   llvm::SmallVector<bool> argumentIsNeeded;
   bool mayBeDead = false;
 };
 
-/// Looks at the body as it is now.
+/// Analyzes the current body of the function.
 Callee analyzeCallee(FuncOp function, Effects &effects);
 
-/// The nodes of a body that have effects, or come after one that does.
+/// Returns the nodes of a body that have side effects or depend on a node with side effects.
 llvm::DenseSet<mlir::Operation *> nodesAfterEffects(mlir::Block &body, Effects &effects);
 
-/// Whether the node calls a function with its own inputs, and which: by an op that is named as the
-/// function, or by PartitionedCall and StatefulPartitionedCall. Empty if it doesn't.
+/// Returns the function that the node calls with its own inputs: by an op named like the function,
+/// or by PartitionedCall or StatefulPartitionedCall. Empty if it calls none.
 llvm::StringRef calledFunction(Node node, const FunctionMap &functions);
 
 } // namespace treadle::tfg

@@ -16,8 +16,8 @@ namespace treadle {
 namespace tfg {
 namespace {
 
-/// Functions with the callees of each before it; those that a call inside their own callees leads
-/// back to are recursive.
+/// The functions sorted so that callees come before callers. Functions that call themselves,
+/// directly or not, are recursive.
 class CalleesFirst {
 public:
   explicit CalleesFirst(const FunctionMap &functions) : functions(functions) {}
@@ -74,7 +74,8 @@ private:
   llvm::DenseMap<FuncOp, State> state;
 };
 
-/// The calls of a module, callees before callers, so that every body is complete when it is copied.
+/// Inlines the calls of a module, callees before callers, so that each body is complete when it is
+/// copied.
 class Inliner {
 public:
   Inliner(ModuleOp module, const InlineCallsOptions &options)
@@ -90,7 +91,7 @@ public:
     CalleesFirst sorted(functions);
     for (FuncOp function : module.getOps<FuncOp>())
       sorted.visit(function);
-    // Set before their callers' bodies, and their own, are looked at.
+    // Marks recursive functions before their bodies and those of their callers are processed.
     for (FuncOp function : sorted.recursive) {
       Callee &callee = callees[function.getName()];
       callee.function = function;
@@ -147,7 +148,7 @@ private:
     if (size + callee.numNodes > options.maxNodes)
       return "there would be more than " + std::to_string(options.maxNodes) +
              " nodes; the option max-nodes allows more";
-    // Functions that each call the next one twice double with every level.
+    // A chain of functions that each call the next one twice would double with every level.
     if (callee.numNodes > left)
       return "all bodies together would have implausibly many nodes; the option max-nodes allows "
              "more";
@@ -167,7 +168,7 @@ private:
   FunctionMap functions;
   llvm::StringMap<Callee> callees;
   llvm::StringSet<> kept;
-  size_t left; // nodes that bodies may still gain, together
+  size_t left; // the number of nodes that all bodies may still gain together
 };
 
 } // namespace

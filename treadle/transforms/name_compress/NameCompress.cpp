@@ -15,7 +15,7 @@ namespace {
 
 constexpr StringLiteral letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
-/// a, b, ..., Z, aa, ba, ...
+/// Returns the names a, b, ..., Z, aa, ba, ...
 std::string shortName(size_t number) {
   std::string name;
   for (++number; number > 0; number = (number - 1) / letters.size())
@@ -23,7 +23,8 @@ std::string shortName(size_t number) {
   return name;
 }
 
-// The resource that it makes is known by the node's name, where it states none.
+// Returns whether the node creates a resource that is known by the node's name, since it has no
+// name of its own.
 bool isKnownByName(tfg::Node node) {
   if (tfg::isPlaceholder(node))
     return true;

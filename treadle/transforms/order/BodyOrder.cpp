@@ -20,8 +20,8 @@ struct Edge {
   bool operator==(const Edge &) const = default;
 };
 
-/// The edges that one body lacks. Nodes are looked at in their order; of each resource it knows who
-/// has accessed it and hasn't been ordered before a later write of it.
+/// Finds the missing edges of one body. Visits the nodes in order, and keeps for each resource the
+/// accesses that no later write is ordered after.
 class BodyOrder {
 public:
   BodyOrder(Block &body, const EffectAnalysis &effects) : graph(body), effects(effects) {
@@ -39,7 +39,7 @@ public:
 
   Node node(Index index) const { return graph.node(index); }
 
-  /// Nodes that must run and that nothing which the function returns waits for: the last ones.
+  /// Returns the last of the nodes that must run and that no result of the function waits for.
   SmallVector<Node> notWaitedFor(ReturnOp end) const;
 
 private:
@@ -60,7 +60,7 @@ private:
       });
     for (Effect effect : own) {
       auto &accesses = recent(effect.resource);
-      // What comes after this write, and would wait for those, waits for them by way of it.
+      // Later accesses that would wait for these wait for them through this write.
       if (effect.writes)
         llvm::erase_if(accesses, [&](const Access &access) {
           return effects.conflict(access.effect, effect) && covers(effect, access.effect);
@@ -69,13 +69,13 @@ private:
     }
   }
 
-  /// Whether what is about to have `effect` waits for `earlier` by way of `last`.
+  /// Returns whether a node with `effect` waits for `earlier` through `last`.
   bool waitsFor(Access last, Access earlier, Effect effect) const {
     return last.node != earlier.node && effects.conflict(last.effect, earlier.effect) &&
            effects.conflict(last.effect, effect);
   }
 
-  /// Whether all that conflicts with `earlier` conflicts with `write` as well.
+  /// Returns whether every access that conflicts with `earlier` also conflicts with `write`.
   static bool covers(Effect write, Effect earlier) {
     auto parts = static_cast<unsigned>(earlier.part);
     return (static_cast<unsigned>(write.part) & parts) == parts;
@@ -93,7 +93,7 @@ private:
     return entry->second;
   }
 
-  /// Resources of one name meet nothing but themselves and the others.
+  /// Resources with equal names only conflict with each other and with unknown resources.
   bool mayBeSeveral(ResourceId resource) const {
     Resource::Kind kind = effects.resource(resource).kind;
     return kind == Resource::Unknown || kind == Resource::Argument;
@@ -111,15 +111,15 @@ private:
       visit(accessed.find(other)->second);
   }
 
-  /// Drops edges between nodes that a path of the body orders already. As many of their sources at
-  /// a time as a word has bits: which of them reach a node is then one word. A path that leads
-  /// further than `lookahead` nodes is not looked for: an edge too many does no harm.
+  /// Drops edges between nodes that another path of the body orders. Processes 64 sources at a
+  /// time, one bit each. Doesn't search for paths longer than `lookahead` nodes, because an edge
+  /// too many is harmless.
   void dropOrdered();
   static constexpr size_t lookahead = 4096;
 
   FrameGraph graph;
   const EffectAnalysis &effects;
-  /// That of the graph's definition, as far as it puts nodes after what they use.
+  /// The order of the graph, adjusted so that nodes follow the nodes that they use.
   std::vector<Index> order;
   llvm::MapVector<ResourceId, SmallVector<Access>> accessed;
   SmallVector<ResourceId> broad;

@@ -1,4 +1,4 @@
-// The order of the effects of one body, as edges between its nodes.
+// The order of the side effects of one body, as edges between nodes.
 #pragma once
 
 #include "treadle/analysis/effects/Effects.h"
@@ -9,24 +9,24 @@ struct OrderEdge {
   Node from, to;
 };
 
-/// The edges that a body lacks for nodes whose effects conflict to run in the order of its
-/// definition: one for each pair that no path orders, as far as paths are looked for. The body has
-/// no v1 control flow. With `isOrdered`, only between nodes that it holds for.
+/// Returns the missing edges between nodes of a body with conflicting side effects: one for each
+/// pair that no path orders, as far as paths are searched, from the earlier to the later node in
+/// the graph. The body must not have v1 control flow. `isOrdered` restricts the nodes.
 std::vector<OrderEdge> missingOrder(mlir::Block &body, const EffectAnalysis &effects,
                                     llvm::function_ref<bool(Node)> isOrdered = nullptr);
 
-/// Adds control results to a function, named after their nodes.
+/// Adds control results, named after their nodes, to a function.
 void returnControl(ReturnOp end, llvm::ArrayRef<Node> nodes);
 
-/// Of a function's nodes those that must run (they write, or fail if an assertion doesn't hold) and
-/// that nothing which the function returns waits for: the last ones.
+/// Returns the last of a function's nodes that must run (they write, or they fail if an assertion
+/// doesn't hold) and that no result of the function waits for.
 llvm::SmallVector<Node> notWaitedFor(FuncOp function, const EffectAnalysis &effects);
 
-/// Whether leaving the node out could be noticed.
+/// Returns whether removing the node could be observed.
 bool mustRun(Node node, const EffectAnalysis &effects);
 
-/// The first node of v1 control flow, if any: where a branch isn't taken its nodes are dead, and so
-/// would be what waits for them.
+/// Returns the first node of v1 control flow, if any. Nodes of a branch that isn't taken are dead,
+/// and nodes that wait for them would be too.
 Node firstV1Node(mlir::Block &body);
 
 } // namespace treadle::tfg

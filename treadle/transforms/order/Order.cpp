@@ -1,5 +1,5 @@
-// tfg-order: automatic control dependencies. Nodes whose effects conflict run in the order of the
-// graph's definition.
+// tfg-order: adds automatic control dependencies, so that nodes with conflicting side effects run
+// in the order of the graph.
 #include "treadle/transforms/Passes.h"
 
 #include "treadle/rewriting/Rewriting.h"
@@ -15,7 +15,7 @@ namespace treadle {
 namespace tfg {
 namespace {
 
-/// False, with a remark, for a body that has v1 control flow.
+/// Returns whether the body has no v1 control flow; otherwise emits a remark.
 bool isStraight(Block &body) {
   Node node = firstV1Node(body);
   if (node)
