@@ -13,14 +13,15 @@ using namespace mlir;
 namespace treadle::tfg {
 namespace {
 
-/// What may keep a node from ever running, for each value: blocking ops, which others may have to
-/// set free, and v1 control flow, behind which values may be dead. A call runs once all that it is
-/// given is there; so nodes can become one only if the same may keep each of them.
+/// The gates before each value, which may keep it from ever being available: blocking ops, which
+/// other nodes may have to unblock, and v1 control flow, after which values may be dead. A call
+/// runs once all of its inputs are available, so nodes can only be outlined together if they are
+/// behind the same gates.
 class Gates {
 public:
   explicit Gates(WaitingNodes &waiting) : waiting(waiting) {}
 
-  /// A number for what is before an op. Equal where the same is.
+  /// Returns the number of the set of gates before an op. Equal sets have equal numbers.
   unsigned before(Operation *op) {
     unsigned all = 0;
     if (!behind.empty())
@@ -40,7 +41,7 @@ public:
   }
 
 private:
-  /// Sets beyond this size are not compared, but taken for different.
+  /// Larger sets aren't compared, and count as different.
   static constexpr size_t largest = 256;
 
   WaitingNodes &waiting;
@@ -48,13 +49,14 @@ private:
   NumberedSets sets{largest};
 };
 
-/// The sets of nodes of one body that can become clusters.
+/// Finds the sets of nodes of one body that can become clusters.
 ///
-/// A node gets a level: how often the longest path to it goes from nodes that aren't candidates, or
-/// are for another device, to nodes that are. A path between two candidates of one level stays
-/// among those, so a set of them that edges, also of control, connect can become one node; also if
-/// it keeps to nodes behind the same gates, since no path leads from more gates to fewer; and to
-/// nodes between the same exchanges, since along a path these come one by one.
+/// The level of a node is the maximum number of transitions, on a path to it, from nodes that
+/// aren't candidates or have another device to candidates. A path between two candidates of one
+/// level contains only candidates of that level. So a connected set of them, by data or control
+/// edges, can become one node without creating a cycle. The same holds if the set is restricted to
+/// nodes behind the same gates, since no path leads from more gates to fewer; and to nodes between
+/// the same collectives, which are totally ordered along a path.
 class ClusterSets {
 public:
   ClusterSets(Block &block, WaitingNodes &waiting, WaitingNodes &exchanging)
@@ -140,7 +142,8 @@ std::vector<Cluster> ClusterFinder::loops(Block &body, const AskedNames &names) 
     return {};
   WaitingNodes waiting(functionOf, WaitingNodes::ForAnything),
       exchanging(functionOf, WaitingNodes::ForOthers);
-  // What acts outside of loops is as fast by itself; checks stay before what they are for.
+  // Outside of loops, nodes with side effects gain nothing from compilation; checks must stay
+  // before the nodes that they guard.
   auto isCandidate = [&](Node node) {
     return !names.kept.contains(node.name()) && compilable.obstacle(node).empty() &&
            (!compilable.acts(node) || hasLoop(node) || opFacts(node.opType()).checks);
@@ -170,7 +173,7 @@ std::vector<Cluster> ClusterFinder::straight(Block &body, const AskedNames &name
   std::vector<Cluster> found;
   for (const SmallVector<Node> &nodes : ClusterSets(body, waiting, exchanging).find(isCandidate))
     for (ArrayRef<Node> left = nodes; !left.empty();) {
-      // Parts of a set in topological order: no path leads back to an earlier one.
+      // The set is split in topological order, so no path leads back to an earlier part.
       ArrayRef<Node> part = left.take_front(mostCompiled);
       left = left.drop_front(part.size());
       if (isWorthCompiling(part) && !resultsOf(part, names.fetched).empty())

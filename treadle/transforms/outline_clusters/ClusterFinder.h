@@ -1,4 +1,4 @@
-// The sets of nodes of a body that are worth compiling together, and nodes that stand for them.
+// The search for sets of nodes to compile together, and their outlining.
 #pragma once
 
 #include "treadle/lowering/NeededPart.h"
@@ -11,31 +11,31 @@
 
 namespace treadle::tfg {
 
-/// A cluster: nodes of one body that can become one.
+/// A set of nodes of one body that can be outlined together.
 struct Cluster {
   mlir::SmallVector<Node> nodes; // in topological order
-  bool isStateful = false;       // reads or writes variables, or checks something
+  bool isStateful = false;       // reads or writes variables, or checks values
 };
 
-/// The names of a graph's nodes that runs refer to: `kept` ones stay themselves, so that they can
-/// be fed; `fetched` ones keep a node of their name. Empty for other bodies.
+/// The names of a graph's nodes that runs refer to. `kept` nodes aren't outlined, so that they can
+/// be fed; for `fetched` nodes, a node with the name stays. Empty for other bodies.
 struct AskedNames {
   llvm::StringSet<> kept, fetched;
 };
 
-/// Finds clusters. What it learns of functions it keeps, so these must not change. Not thread-safe.
+/// Finds clusters. It caches facts about functions, so these must not change. Not thread-safe.
 class ClusterFinder {
 public:
-  /// `raises`: as Compilable has it.
+  /// `raises` is as in Compilable.
   explicit ClusterFinder(const FunctionLookup &functionOf, bool raises = false)
       : functionOf(functionOf), compilable(functionOf, raises) {}
 
-  /// Whether a node is a loop, or calls a function with one.
+  /// Returns whether a node is a loop or calls a function with one.
   bool hasLoop(Node node) { return compilable.hasLoop(node); }
-  /// Loops, and what is around them.
+  /// Returns clusters of loops and the nodes around them.
   std::vector<Cluster> loops(mlir::Block &body, const AskedNames &names);
-  /// Straight code that computes elements, many operations of it one after the other; none of a
-  /// body of more than `mostOfGraph` nodes.
+  /// Returns clusters without loops, of nodes that compute many elementwise operations in a row;
+  /// none if the body has more than `mostOfGraph` nodes.
   std::vector<Cluster> straight(mlir::Block &body, const AskedNames &names);
 
 private:
@@ -43,44 +43,44 @@ private:
   Compilable compilable;
 };
 
-/// Whether a node is a constant, which clusters have copies of.
+/// Returns whether a node is a constant, which clusters copy.
 bool isConstant(Node node);
 
-/// What others use of the results of a set of nodes; of nodes that are fetched, all.
+/// Returns the results of a set of nodes that other nodes use, and all results of fetched nodes.
 mlir::SmallVector<mlir::Value> resultsOf(mlir::ArrayRef<Node> nodes,
                                          const llvm::StringSet<> &fetched);
 
-/// Makes a function of a cluster's nodes, in `module`, and replaces them by a call of it, called
-/// `callName`. SoftEdges of the body must be open.
+/// Outlines the nodes of a cluster into a function in `module` and replaces them with a call named
+/// `callName`, which it returns. A SoftEdges of the body must exist.
 Node outlineCluster(const Cluster &cluster, const AskedNames &names, mlir::ModuleOp module,
                     llvm::StringRef functionName, llvm::StringRef callName);
 
-/// A cluster of a plan: its function, alone in a module.
+/// A cluster of a plan: its function, in a module of its own.
 struct OutlinedCluster final : ClusterBody {
   explicit OutlinedCluster(mlir::Location location) : module(mlir::ModuleOp::create(location)) {}
   FuncOp function() const { return *(*module).getOps<FuncOp>().begin(); }
   mutable mlir::OwningOpRef<mlir::ModuleOp> module;
 };
 
-/// Makes clusters of the nodes of parts, for plans. Thread-safe.
+/// Outlines clusters in subgraphs that become plans. Thread-safe.
 class PartClusters {
 public:
-  /// `index`: of the module that the parts belong to, and which may not change.
+  /// `index` belongs to the module that contains the subgraphs, which must not change.
   explicit PartClusters(const ModuleIndex &index);
 
-  /// Clusters of loops, before fusing: in loops, too, that no cluster has. `onlyInner`: in loops
-  /// alone.
+  /// Outlines clusters with loops, before kernel fusion; also inside loops that aren't in a
+  /// cluster. With `onlyInner`, only inside loops.
   void outlineLoops(NeededPart &part, bool onlyInner);
-  /// Clusters of straight code, after fusing.
+  /// Outlines clusters without loops, after kernel fusion.
   void outlineStraight(NeededPart &part, bool onlyInner);
-  /// Whether the parts are this module's.
+  /// Returns whether the subgraphs are of the module of `other`.
   bool serves(const ModuleIndex &other) const { return &index == &other; }
 
 private:
   void outline(NeededPart &part, mlir::Block &body, const std::vector<Cluster> &found);
 
   const ModuleIndex &index;
-  std::mutex mutex; // guards what follows
+  std::mutex mutex; // guards the members below
   ClusterFinder finder;
 };
 

@@ -36,7 +36,7 @@ bool Compilable::hasLoop(Node node) {
   return found;
 }
 
-/// All of a body's nodes: what has effects runs whether or not a result needs it.
+/// Includes all nodes of a body, because nodes with side effects run even if no result needs them.
 Compilable::Known Compilable::of(Block &body, function_ref<std::string(Node)> place) {
   Known all;
   for (Operation &op : body.without_terminator())
@@ -61,7 +61,7 @@ const Compilable::Known &Compilable::of(StringRef name) {
   if (!function) {
     result.obstacle = str("function '", name.str(), "' isn't there, or is generic");
   } else {
-    known[name].obstacle = str("function '", name.str(), "' calls itself"); // while in it
+    known[name].obstacle = str("function '", name.str(), "' calls itself"); // during its analysis
     result = of(function.getEntry(), [&](Node node) {
       return str("node '", node.name().str(), "' (", node.opType().str(), ") in function '",
                  name.str(), "': ");
@@ -70,7 +70,8 @@ const Compilable::Known &Compilable::of(StringRef name) {
   return known[name] = std::move(result);
 }
 
-/// Compiled code relies on what a node says of itself. Where that is wrong, the interpreter tells.
+/// Returns the reason why the attributes of a node are invalid. Compiled code relies on them; if
+/// they are wrong, the interpreter reports it.
 static std::string faultOf(Node node) {
   Expected<AttrMap> attrs = kernelAttributes(node);
   if (!attrs)

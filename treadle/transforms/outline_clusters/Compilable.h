@@ -1,4 +1,4 @@
-// What can be part of compiled code.
+// The analysis of which nodes can be compiled.
 #pragma once
 
 #include "treadle/transforms/deps_to_chains/Gain.h"
@@ -7,23 +7,23 @@
 
 namespace treadle::tfg {
 
-/// Tells whether nodes can be compiled. Functions must not change meanwhile.
+/// Determines whether nodes can be compiled. Functions must not change during its lifetime.
 class Compilable {
 public:
-  /// `raises`: control flow of v1 in functions, and regions, become functional before code is made
-  /// of them; without it they can't be compiled.
+  /// With `raises`, v1 control flow in functions and regions are raised to functional control flow
+  /// before compilation; without it they can't be compiled.
   explicit Compilable(FunctionLookup functionOf, bool raises = false)
       : functionOf(std::move(functionOf)), raises(raises) {}
 
-  /// Why the node can't be part of compiled code; empty if it can. Of nodes that call functions all
-  /// of the functions' nodes count.
+  /// Returns why the node can't be compiled; empty if it can. For nodes that call functions,
+  /// includes all nodes of these functions.
   std::string obstacle(Node node);
-  /// Whether the node is a loop, or calls a function with one.
+  /// Returns whether the node is a loop or calls a function with one.
   bool hasLoop(Node node);
-  /// Whether the node, or one in a function that it calls, reads variables.
+  /// Returns whether the node, or a node of a function that it calls, reads variables.
   bool readsVariables(Node node);
-  /// Whether the node, or one in a function that it calls, must run though nothing needs a result
-  /// of it: it writes variables, or checks something.
+  /// Returns whether the node, or a node of a function that it calls, must run even if its results
+  /// are unused, because it writes variables or checks values.
   bool acts(Node node);
 
 private:
@@ -36,13 +36,13 @@ private:
   Known of(mlir::Block &body, llvm::function_ref<std::string(Node)> place);
   const Known &of(llvm::StringRef function);
   bool hasLoop(llvm::StringRef function);
-  /// The function of this name, if it has a body that can be looked into.
+  /// Returns the function of this name if it has a body and isn't generic.
   FuncOp bodyOf(llvm::StringRef function) const;
 
   const FunctionLookup functionOf;
   const bool raises;
   llvm::StringMap<Known> known;
-  llvm::StringMap<bool> loops; // by function; false while it is looked into
+  llvm::StringMap<bool> loops; // by function; false during its analysis
 };
 
 } // namespace treadle::tfg

@@ -9,7 +9,7 @@ using namespace mlir;
 namespace treadle::tfg {
 namespace {
 
-/// f32, f64, integers of 32 and 64 bits, and booleans.
+/// Returns whether the dtype is f32, f64, a 32- or 64-bit integer, or boolean.
 bool isNativeType(Type type) {
   auto tensor = dyn_cast<TensorType>(type);
   if (!tensor)
@@ -24,14 +24,14 @@ bool isScalar(Type type) {
   return !isa<TensorType>(type) || (tensor && tensor.getRank() == 0);
 }
 
-/// Whether elements are rounded to integers: numbers beyond their range are the kernel's business.
+/// Returns whether the op rounds elements to integers; the kernel handles values out of range.
 bool isRounding(Node node, const OpDef &op) {
   return op.elementwise() == "cast" &&
          isa<FloatType>(cast<TensorType>(node->getOperand(0).getType()).getElementType()) &&
          cast<TensorType>(node->getResult(0).getType()).getElementType().isIntOrIndex();
 }
 
-/// Whether a node only puts elements of a small tensor elsewhere.
+/// Returns whether the node only moves elements of a small tensor.
 bool isSmallMove(Node node, const OpDef &op) {
   return op.facts().movesElements && node.numResults() == 1 &&
          isQuicklyMoved(node->getResult(0).getType()) && llvm::all_of(node.data(), [](Value input) {
@@ -39,7 +39,7 @@ bool isSmallMove(Node node, const OpDef &op) {
          });
 }
 
-/// Whether all that is made of `value` is made of it by `user`.
+/// Returns whether `user` has all uses of `value`.
 bool isOnlyUser(Value value, Operation *user) {
   return llvm::all_of(value.getUsers(), [&](Operation *other) { return other == user; });
 }
@@ -77,7 +77,7 @@ NativeForm nativeForm(Node node) {
 
 bool followsContraction(Node node) {
   auto isStep = [](Node node) { return fusionRole(node.opType()) > FusionRole::Contraction; };
-  // A chain ends at an activation; where it is longer than that, all of it is left to kernels.
+  // A chain ends at an activation. Longer chains are left to kernels entirely.
   constexpr int longest = 8;
   for (int length = 0; length < longest; ++length) {
     if (!isStep(node))

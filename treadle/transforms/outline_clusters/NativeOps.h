@@ -1,4 +1,4 @@
-// Ops that machine code has a form of its own for, instead of a call of their kernel.
+// Ops that are compiled to machine code rather than to a kernel call.
 #pragma once
 
 #include "treadle/dialect/Tfg.h"
@@ -6,29 +6,29 @@
 
 namespace treadle::tfg {
 
-/// How machine code stands to a node, as far as its op and dtypes tell.
+/// Returns how a node is compiled, as far as its op and dtypes determine that.
 NativeForm nativeForm(Node node);
 
-/// Whether an op computes elements in a form of machine code, for some dtypes.
+/// Returns whether an op is compiled to elementwise code, for some dtypes.
 bool computesElements(llvm::StringRef op);
 
-/// Whether a tensor is known to be so small that the call of a kernel takes longer than to put its
-/// elements elsewhere.
+/// Returns whether a tensor is known to be so small that a kernel call takes longer than moving its
+/// elements.
 bool isQuicklyMoved(mlir::Type type);
 
-/// So many nodes that compute make a cluster without a loop: with fewer, the call of the cluster
-/// takes what it saves.
+/// The minimum number of computing nodes in a cluster without a loop. With fewer, calling the
+/// cluster costs as much as it saves.
 inline constexpr int64_t worthCompiling = 5;
 
-/// The most nodes of such a cluster: compiling takes more than linear time.
+/// The maximum number of nodes in such a cluster, because compile time is superlinear.
 inline constexpr size_t mostCompiled = 40;
 
-/// The most nodes of a graph, or a function, that such clusters are made of: 40 of them compile in
-/// 0.05 to 2 s. ResNet-50 has 500.
+/// The maximum number of nodes of a graph or function with such clusters: 40 nodes compile in 0.05
+/// to 2 s. ResNet-50 has 500 nodes.
 inline constexpr size_t mostOfGraph = 20'000;
 
-/// Nodes that kernels compute in one go with the contraction (a convolution, a matrix product)
-/// before them: a bias, a normalisation, products and sums, an activation.
+/// Returns whether the node is in the epilogue (bias, normalization, products and sums, activation)
+/// of a contraction (convolution, matrix product), which a kernel computes together with it.
 bool followsContraction(Node node);
 
 } // namespace treadle::tfg

@@ -25,7 +25,7 @@ SmallVector<Value> resultsOf(ArrayRef<Node> nodes, const llvm::StringSet<> &fetc
 
 namespace {
 
-/// Makes a function of the nodes, and a call in their place.
+/// Outlines nodes into a function and replaces them with a call.
 class Outliner {
 public:
   Outliner(const Cluster &cluster, const AskedNames &asked, ModuleOp module, StringRef name)
@@ -83,8 +83,8 @@ private:
     auto isOutside = [&](Operation *user) { return !inside.contains(user); };
     for (auto [output, result] : llvm::zip(outputs, call.results()))
       output.replaceUsesWithIf(result, [&](OpOperand &use) { return isOutside(use.getOwner()); });
-    // What the call's own nodes should follow inside, the function says; names from outside are the
-    // call's.
+    // Soft edges between the nodes of the cluster stay in the function; those from outside move to
+    // the call.
     for (Node node : nodes)
       SoftEdges::merge(node, call);
     for (Node node : nodes)
@@ -95,7 +95,7 @@ private:
         replaceControl(token, call.controlResult(), isOutside);
   }
 
-  /// A node that runs ask for by its name: it hands on what the call gives.
+  /// Creates a node that forwards the call's results under the name of a fetched node.
   void standIn(Node node, Node call, ArrayRef<Value> outputs) {
     OpBuilder b(node.getOperation());
     SmallVector<Value> values;
@@ -117,7 +117,7 @@ private:
     return op && inside.contains(op);
   }
 
-  /// Values from outside become arguments; constants are copied, but for those that runs may feed.
+  /// Values from outside become arguments; constants are copied, unless runs may feed them.
   SmallVector<Value> takeInputs() {
     SmallVector<Value> inputs;
     for (Node node : nodes)

@@ -20,7 +20,7 @@ namespace {
 
 using tfg::Node;
 
-/// Functions that the nodes of clusters call, directly or not: they are compiled as they are.
+/// The functions that nodes of clusters call, directly or not. They are compiled as they are.
 class CompiledFunctions {
 public:
   explicit CompiledFunctions(ModuleOp module) : functions(tfg::functionsOf(module)) {}
@@ -29,7 +29,7 @@ public:
     tfg::forEachCallee(node, [&](StringRef name) { add(name); });
   }
   bool contains(Operation *function) const { return compiled.contains(function); }
-  /// Whether it was there before there were clusters.
+  /// Returns whether the function existed before outlining.
   bool isOfGraph(tfg::FuncOp function) const {
     return functions.lookup(function.getName()) == function;
   }
@@ -62,7 +62,8 @@ public:
       ofGraph.fetched.insert(StringRef(name).split(':').first);
     tfg::FunctionNames functionNames(module);
     names = &functionNames;
-    // What can be compiled is asked of the module as it was: found first, changed afterwards.
+    // Finds all clusters before changing the module, because the analysis relies on the original
+    // module.
     CompiledFunctions compiled(module);
     tfg::ClusterFinder finder(tfg::lookupIn(module));
     std::vector<Found> loops;
@@ -84,12 +85,12 @@ private:
     std::vector<tfg::Cluster> clusters;
   };
 
-  /// A function's nodes are neither kept nor fetched by name.
+  /// Names of nodes in functions are neither kept nor fetched.
   const tfg::AskedNames &namesOf(Block &block) const {
     return isa<tfg::GraphOp>(block.getParentOp()) ? ofGraph : ofFunction;
   }
 
-  /// What one kernel computes in one pass isn't compiled.
+  /// Fuses nodes that one kernel computes in one pass; these aren't compiled.
   void fuseForms(const CompiledFunctions &compiled) {
     SmallVector<std::string> asked;
     for (const llvm::StringSet<> *names : {&ofGraph.kept, &ofGraph.fetched})

@@ -21,7 +21,7 @@ void PartClusters::outline(NeededPart &part, Block &body, const std::vector<Clus
   }
 }
 
-/// The bodies in the regions of the part, inner ones first.
+/// Returns the bodies of regions in the subgraph, innermost first.
 static SmallVector<Block *> innerBodies(NeededPart &part) {
   SmallVector<Block *> bodies;
   if (part.hasNode([](Node node) { return node->getNumRegions() != 0; }))
@@ -37,7 +37,7 @@ void PartClusters::outlineLoops(NeededPart &part, bool onlyInner) {
   };
   if (!onlyInner && part.hasNode(hasLoop))
     outline(part, part.makeOwn(), finder.loops(part.makeOwn(), {}));
-  for (Block *body : innerBodies(part)) // of loops that no cluster has
+  for (Block *body : innerBodies(part)) // bodies of loops outside of clusters
     outline(part, *body, finder.loops(*body, {}));
 }
 

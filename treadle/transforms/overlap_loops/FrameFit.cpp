@@ -9,7 +9,7 @@ using namespace mlir;
 
 namespace treadle::tfg {
 
-/// Whether a loop in the function, or in one of that loop's, runs the function again.
+/// Returns whether a loop in the function, directly or not, calls the function again.
 static bool isRecursive(FuncOp function, const FunctionMap &functions) {
   llvm::SmallSetVector<Operation *, 4> reached;
   reached.insert(function);

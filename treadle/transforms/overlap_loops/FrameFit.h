@@ -1,11 +1,12 @@
-// Whether a loop's condition and body can stand in a frame of the body around it.
+// The check of whether a loop's condition and body can be inlined into a frame of the enclosing
+// body.
 #pragma once
 
 #include "treadle/rewriting/FunctionalNode.h"
 
 namespace treadle::tfg {
 
-/// Why they can't; empty if they can.
+/// Returns why they can't be; empty if they can.
 std::string frameObstacle(const FunctionalNode &loop, Effects &effects,
                           const FunctionMap &functions);
 

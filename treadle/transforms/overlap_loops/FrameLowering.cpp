@@ -15,7 +15,7 @@ bool isChosen(Operation &op) { return Node::isNode(&op) && op.hasAttr(toFrameKey
 
 FrameLowering::FrameLowering(ModuleOp module)
     : module(module), effects(module), symbols(module), functions(functionsOf(module)) {
-  eraseMarks(); // of a file
+  eraseMarks(); // left over from a file
 }
 
 void FrameLowering::eraseMarks() {
@@ -46,7 +46,7 @@ std::vector<OrderEdge> FrameLowering::missingEdges(const EffectAnalysis &analysi
   return edges;
 }
 
-/// Bodies of chosen loops are needed as they are until no loop is left that they belong to.
+/// Functions of chosen loops must not change until no remaining loop uses them.
 unsigned FrameLowering::run() {
   findLoopFunctions();
   unsigned count = 0;
@@ -63,7 +63,8 @@ std::string FrameLowering::obstacle(const FunctionalNode &loop) {
   return frameObstacle(loop, effects, functions);
 }
 
-/// The conditions and bodies of chosen loops: their own loops are lowered where they go to.
+/// Finds the conditions and bodies of chosen loops. Loops inside them are lowered in the body that
+/// they are inlined into.
 void FrameLowering::findLoopFunctions() {
   module.walk([&](Operation *op) {
     if (!isChosen(*op))

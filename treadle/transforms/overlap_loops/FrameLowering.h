@@ -1,4 +1,4 @@
-// While loops made frames that their functions' nodes stand in.
+// Lowering of While loops to frames that contain the nodes of their functions.
 #pragma once
 
 #include "treadle/transforms/deps_to_chains/LoopOrder.h"
@@ -8,25 +8,27 @@
 
 namespace treadle::tfg {
 
-/// Lowers chosen loops of a module, those included that stand in the functions of others.
+/// Lowers chosen loops of a module, including those in the functions of other loops.
 class FrameLowering {
 public:
-  /// What the nodes of a frame are called.
+  /// The naming of nodes in a frame.
   enum class Names : uint8_t {
     Prefixed, // `while/body/x`
-    Own,      // as in the functions
+    Own,      // the names in the functions
   };
 
   explicit FrameLowering(mlir::ModuleOp module);
 
-  /// Why the nodes of the loop's functions can't stand in a frame; empty if they can.
+  /// Returns why the nodes of the loop's functions can't be inlined into a frame; empty if they
+  /// can.
   std::string obstacle(const FunctionalNode &loop);
-  /// Marks a loop to be lowered; copies of it are marked as well.
-  /// `overlaps`: the runtime is told to let iterations overlap.
+  /// Marks a loop, and copies of it, to be lowered. With `overlaps`, the runtime overlaps its
+  /// iterations.
   void choose(Node loop, Names names = Names::Prefixed, bool overlaps = true);
-  /// The edges that bodies with such a loop lack, whose nodes will no longer run one by one.
+  /// Returns the missing edges of bodies with such a loop, whose nodes will no longer run one by
+  /// one.
   std::vector<OrderEdge> missingEdges(const EffectAnalysis &analysis);
-  /// Gives how many there were.
+  /// Lowers the chosen loops and returns their number.
   unsigned run();
 
 private:

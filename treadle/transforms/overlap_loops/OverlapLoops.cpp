@@ -1,4 +1,4 @@
-// tfg-overlap-loops: loops whose iterations chains order become frames, in which they overlap.
+// tfg-overlap-loops: lowers loops whose iterations chains order to frames, in which they overlap.
 #include "treadle/rewriting/SoftEdges.h"
 #include "treadle/transforms/Passes.h"
 

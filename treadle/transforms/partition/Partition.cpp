@@ -21,8 +21,8 @@ constexpr int64_t everywhere = -1;
 
 bool isCopiedAnywhere(Node node) { return node.opType() == "Const" || isPlaceholder(node); }
 
-/// The task that the node is placed on; values that cost nothing are wherever they are needed, and
-/// a process alone calls itself `localhost`.
+/// Returns the task that the node is placed on; `everywhere` for constants, placeholders and nodes
+/// without a task. The job `localhost`, of a single process, counts as no task.
 int64_t taskOf(Node node) {
   StringRef name = node.assignedDevice().empty() ? node.device() : node.assignedDevice();
   std::optional<DeviceName> device = DeviceName::parse(name);
@@ -34,7 +34,7 @@ std::string deviceOf(int64_t task) {
   return ("/job:worker/replica:0/task:" + Twine(task) + "/device:CPU:0").str();
 }
 
-/// Makes of one body what one rank runs of it.
+/// Reduces one body to the nodes that one rank runs.
 class Partitioner {
 public:
   Partitioner(Block &body, int64_t rank, int64_t ranks, const llvm::StringSet<> &fetched)
@@ -84,7 +84,7 @@ private:
     return success();
   }
 
-  /// Ranks other than the value's that need it, in order.
+  /// Returns the ranks other than the value's that need it, in order.
   SmallVector<int64_t> needing(Value value, int64_t from) {
     llvm::DenseSet<int64_t> tasks;
     bool all = false;
@@ -93,7 +93,7 @@ private:
       all |= task == everywhere;
       tasks.insert(task);
     }
-    // What is asked for by name is printed by the first.
+    // Fetched values are needed on rank 0, which prints them.
     if (!isControl(value) && isFetched(value))
       tasks.insert(0);
     SmallVector<int64_t> needed;
@@ -138,7 +138,7 @@ private:
         .attr("client_terminated", builder.getBoolAttr(false));
   }
 
-  // A token goes as a value that says nothing.
+  // A control token is sent as a value without content.
   void send(Node node, Value value, const std::string &key, int64_t to) {
     Value carried = value;
     if (isControl(value)) {
@@ -173,7 +173,7 @@ private:
                                             received.results()[0]);
   }
 
-  // Fetches find their values under the names that they have in the whole graph.
+  // Gives received values that are fetched the names that they have in the whole graph.
   void nameReceived() {
     builder.setInsertionPointToEnd(&body);
     for (auto &[name, values] : asked) {
@@ -193,7 +193,7 @@ private:
   std::map<std::string, SmallVector<std::pair<unsigned, Value>>> asked;
 };
 
-/// A handle names what is on one machine; a string or a list has no bytes to send.
+/// A resource handle is valid on one machine only; strings and lists can't be sent.
 LogicalResult checkTypes(Block &body) {
   for (Operation &op : body)
     if (auto node = Node(&op); Node::isNode(&op) && node.opType() == "_Send") {

@@ -19,7 +19,7 @@ namespace {
 
 using tfg::Node;
 
-/// The nodes of one body, in groups that must be together.
+/// The nodes of one body, in colocation groups.
 class Groups {
 public:
   explicit Groups(Block &body) {
@@ -33,7 +33,8 @@ public:
       joinHandles(Node(op));
   }
 
-  /// The members of each group, in the order of the body; groups in the order of their first.
+  /// Returns the members of each group, in the order of the body; groups are in the order of their
+  /// first members.
   std::vector<SmallVector<Operation *>> all() const {
     llvm::MapVector<Operation *, SmallVector<Operation *>> members;
     for (Operation *op : nodes)
@@ -45,7 +46,7 @@ public:
   }
 
 private:
-  // `_class = ["loc:@x"]`: with node x, and with whoever else says so.
+  // Colocates nodes with `_class = ["loc:@x"]` with node x and with each other.
   void joinColocated() {
     llvm::StringMap<Operation *> byName, byClass;
     for (Operation *op : nodes)
@@ -65,7 +66,8 @@ private:
     }
   }
 
-  // A variable and what reads and writes it. A call takes handles to wherever its function runs.
+  // Colocates a variable with the nodes that read and write it. Calls aren't included, because they
+  // pass handles to wherever their functions run.
   void joinHandles(Node node) {
     if (callsFunctions(node))
       return;
@@ -122,8 +124,8 @@ struct Place : impl::PlaceBase<Place> {
   }
 
 private:
-  /// What of a group has no device goes where the first that has one is, else where a rule puts the
-  /// first that a rule knows.
+  /// Assigns a device to the nodes of a group without one: that of the group's first node with a
+  /// device, otherwise that of the first node that matches a rule.
   static bool decide(ArrayRef<Operation *> group, const tfg::PlacementRules &rules,
                      std::vector<std::pair<Node, std::string>> &decided) {
     Node placed;
@@ -147,7 +149,8 @@ private:
     return true;
   }
 
-  /// Devices of one type in one task may share a group, as in TensorFlow.
+  /// Returns whether both devices may be in one group: different devices of one type in one task
+  /// may, as in TensorFlow.
   static bool agree(Node first, Node second) {
     auto a = tfg::DeviceName::parse(first.device()), b = tfg::DeviceName::parse(second.device());
     if (a && b) {

@@ -7,7 +7,7 @@ using namespace mlir;
 namespace treadle::tfg {
 
 std::optional<PlacementRule> PlacementRule::parse(StringRef text, std::string &error) {
-  // A pattern may hold '=', a device doesn't.
+  // A pattern may contain '=', a device can't.
   auto [pattern, device] = text.rsplit('=');
   pattern = pattern.trim();
   device = device.trim();

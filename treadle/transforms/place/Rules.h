@@ -1,4 +1,4 @@
-// Rules that say on which device nodes go: `MatMul|Conv.*=/device:GPU:0;name:^loop/=/job:w/task:0`.
+// Rules that assign devices to nodes: `MatMul|Conv.*=/device:GPU:0;name:^loop/=/job:w/task:0`.
 #pragma once
 
 #include "treadle/dialect/Tfg.h"
@@ -11,10 +11,10 @@
 
 namespace treadle::tfg {
 
-/// One rule: nodes whose op is the pattern all through, or whose name contains it, go to a device.
+/// A rule that assigns a device to nodes whose whole op, or part of whose name, matches a pattern.
 class PlacementRule {
 public:
-  /// Nothing, and `error` says why, where the text is no rule.
+  /// Returns nullopt and sets `error` if the text is no rule.
   static std::optional<PlacementRule> parse(llvm::StringRef text, std::string &error);
 
   bool matches(Node node) const;
@@ -29,13 +29,13 @@ private:
   std::string deviceName;
 };
 
-/// All rules of an option; the first that matches decides.
+/// All rules of an option, of which the first that matches applies.
 class PlacementRules {
 public:
-  /// Nothing, having filled `error`.
+  /// Returns nullopt and sets `error` if a rule is malformed.
   static std::optional<PlacementRules> parse(llvm::StringRef text, std::string &error);
 
-  /// Empty where no rule matches.
+  /// Returns an empty string if no rule matches.
   llvm::StringRef deviceFor(Node node) const;
 
 private:

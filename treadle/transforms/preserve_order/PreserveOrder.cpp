@@ -15,7 +15,7 @@ namespace treadle {
 namespace tfg {
 namespace {
 
-/// `a -> b -> c`: from what runs first to what waits for it, in the middle shortened.
+/// Returns the path `a -> b -> c` from the node that runs first, shortened in the middle.
 std::string pathText(const NumberedBody &body, int32_t from, int32_t to) {
   std::vector<int32_t> nextOf(body.nodes.size(), -1), pending = {to};
   for (size_t i = 0; i < pending.size() && nextOf[from] < 0; ++i)

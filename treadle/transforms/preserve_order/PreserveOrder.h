@@ -1,4 +1,4 @@
-// Extra dependencies that a person or a pass asks for, as edges.
+// Additional dependencies between nodes, requested by a user or a pass.
 #pragma once
 
 #include "treadle/dialect/Tfg.h"
@@ -11,15 +11,15 @@
 
 namespace treadle::tfg {
 
-/// A node, and one that it must follow, by name.
+/// The names of a node and of the node that it must follow.
 struct Following {
   std::string node, after;
 };
 
-/// Makes an edge of each: a control input, or with `soft` a soft edge. Edges that are there stay,
-/// and none is made twice. NotFound for a name that no node of the body has; InvalidArgument where
-/// a node would follow itself, or would wait in a circle: nothing has changed then. Soft edges that
-/// contradict the others aren't made, but given back.
+/// Adds a control input, or with `soft` a soft edge, for each element. Existing edges stay, and
+/// none is duplicated. Returns NotFound for a name without a node in the body, and InvalidArgument
+/// if an edge would close a cycle; nothing has changed then. Soft edges that would close a cycle
+/// are skipped and returned.
 Expected<std::vector<Following>> preserveOrder(mlir::Block &body, llvm::ArrayRef<Following> order,
                                                bool soft);
 

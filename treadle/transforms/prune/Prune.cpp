@@ -18,10 +18,10 @@ namespace treadle {
 
 namespace {
 
-/// What is needed of one body, found from what is asked of it.
+/// Computes the nodes of a body that given roots need.
 class Needed {
 public:
-  /// Who needs the value gets it from outside.
+  /// Marks a value as fed, so that its users don't need its node.
   void feed(Value value) { fed.insert(value); }
   bool isFed(Value value) const { return fed.contains(value); }
 
@@ -47,7 +47,7 @@ public:
   bool contains(Operation *op) const { return needed.contains(op); }
 
 private:
-  // It has nothing else to do: who waits for it waits for nothing.
+  // A fed placeholder does nothing, so its control token needn't be waited for.
   bool isFedPlaceholder(Operation *op) const {
     return op->getNumResults() == 2 && fed.contains(op->getResult(0)) && tfg::Node::isNode(op) &&
            tfg::isPlaceholder(tfg::Node(op));
@@ -58,7 +58,8 @@ private:
   SmallVector<Operation *> pending;
 };
 
-/// Whether nobody could notice that the node doesn't run, its results being unused.
+/// Returns whether it is unobservable that the node doesn't run, provided that its results are
+/// unused.
 bool isRemovable(tfg::Node node, tfg::Effects &effects) {
   const OpDef *def = lookupOp(node.opType());
   bool onlyReads = def && (def->facts().readsVariables || def->makes() == "variable");
@@ -78,11 +79,11 @@ void eraseUnneeded(Block &body, llvm::function_ref<bool(Operation *)> isNeeded) 
   }
 }
 
-/// The functions that nodes outside of them can reach by name.
+/// The functions that nodes outside of them reach by name.
 class ReachedFunctions {
 public:
   explicit ReachedFunctions(ModuleOp module) : functions(tfg::functionsOf(module)) {
-    // Names of functions also stand in strings ("forward_function_name").
+    // Strings may name functions too ("forward_function_name").
     walker.addWalk([this](StringAttr text) { reach(text.getValue()); });
     walker.addWalk([this](SymbolRefAttr symbol) { reach(symbol.getRootReference().getValue()); });
     walker.addWalk([this](tf_type::MessageAttr message) {
@@ -95,7 +96,7 @@ public:
   void reachFrom(Block &body) {
     body.walk([&](Operation *op) {
       reach(op->getName().stripDialect());
-      // A region stands for the function that its attributes name.
+      // The attributes of a region name the function that it was created from.
       for (NamedAttribute attr : op->getAttrs())
         if (!tfg::hasRegionAttrs(attr.getValue()))
           walker.walk(attr.getValue());
@@ -137,7 +138,7 @@ struct Prune : impl::PruneBase<Prune> {
     tfg::GraphOp graph;
     for (auto op : getOperation().getOps<tfg::GraphOp>())
       graph = op;
-    // Regions first: they may be all that needs something around them.
+    // Regions first, because only they may use values of the enclosing body.
     tfg::forEachBody(getOperation(), [&](Block &body) { pruneRegions(body, effects); });
     if (graph && !(fetches.empty() && targets.empty()) && failed(pruneGraph(graph, effects)))
       return signalPassFailure();
@@ -181,7 +182,7 @@ private:
       if (failed(value))
         return failure();
       needed.need(*value);
-      // A fetched feed is looked up by name.
+      // A fetched value must keep its name.
       fed.push_back(*value);
     }
     for (const std::string &target : targets) {
@@ -202,7 +203,7 @@ private:
     return success();
   }
 
-  // A node that is only there to be fed needs none of its inputs.
+  // A node that is only needed as a feed needs none of its inputs.
   void keepName(Operation *op, Needed &needed) {
     tfg::Node node(op);
     if (needed.contains(op))
@@ -226,7 +227,7 @@ private:
     needed.need(placeholder.getOperation());
   }
 
-  // Of a region stays what of a function would.
+  // Removes the nodes of a region that are dead in a function too.
   static void pruneBody(Block &body, tfg::Effects &effects) {
     Needed needed;
     for (Operation &op : body)

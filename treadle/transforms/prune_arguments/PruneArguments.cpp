@@ -16,7 +16,7 @@ namespace treadle {
 namespace tfg {
 namespace {
 
-/// Functions that change together, because nodes share them; and those nodes.
+/// Nodes that share functions, and these functions, which must change together.
 struct Group {
   SmallVector<FunctionalNode, 1> nodes;
   llvm::SmallSetVector<Operation *, 2> functions;
@@ -29,7 +29,8 @@ struct Group {
   }
 };
 
-/// What of a body the rest of the program needs, found backwards from results and effects.
+/// The nodes of a body that the rest of the program needs, found backwards from results and side
+/// effects.
 class Needed {
 public:
   Needed(FuncOp function, Effects &effects) : function(function) {
@@ -49,7 +50,7 @@ public:
   }
   void addResult(unsigned index) { add(function.getReturn().getData()[index]); }
 
-  /// Removes the rest of the body, which no result may use any more.
+  /// Erases all other nodes of the body, whose results have no remaining uses.
   void eraseRest(llvm::DenseSet<Operation *> &erased) {
     SmallVector<Operation *> rest;
     for (Operation &op : function.getEntry())
@@ -72,7 +73,7 @@ private:
       Operation *op = open.pop_back_val();
       if (!nodes.insert(op).second)
         continue;
-      // Regions of a node may use values from around it.
+      // Regions of a node may use values of the enclosing body.
       op->walk([&](Operation *inner) {
         for (Value operand : inner->getOperands())
           if (auto argument = dyn_cast<BlockArgument>(operand)) {
@@ -117,12 +118,12 @@ private:
   void collectNode(Node node, bool isInside);
   void findOrdered();
 
-  // Copies of functions for calls that differ in what they use.
+  // Copies functions for calls that use different results.
   bool split();
   bool mustSplit(Group &group) const;
   bool callCopies(FunctionalNode &functional);
 
-  // A result that is an argument passed through is what the node was given.
+  // Replaces a result that is an argument passed through with the node's operand.
   void bypass(Group &group);
   void bypass(Node node, Value result, Value argument);
   bool prune(Group &group);
@@ -143,12 +144,12 @@ private:
   FunctionMap functions;
   llvm::StringSet<> kept;
   llvm::MapVector<Operation *, Group> groups;
-  llvm::DenseSet<Operation *> pinned; // functions that have to stay as they are
+  llvm::DenseSet<Operation *> pinned; // functions that can't change
   llvm::DenseSet<Block *> withDead;
   llvm::DenseSet<Operation *> erased;
-  /// Names of copied functions, by what calls them and which results it uses.
+  /// The names of copied functions, by the kind of call and the results that it uses.
   llvm::StringMap<llvm::StringMap<StringAttr>> copies;
-  llvm::DenseSet<Operation *> ordered; // nodes by which others wait for effects, or for edges
+  llvm::DenseSet<Operation *> ordered; // nodes whose control tokens carry dependencies
 };
 
 void Pruner::collect() {
@@ -198,7 +199,7 @@ void Pruner::findOrdered() {
     if (Node::isNode(op) && ordered.insert(op).second)
       open.push_back(op);
   };
-  // Making a handle is no effect that anybody could wait for.
+  // Creating a handle isn't a side effect that a node could wait for.
   auto isSource = [&](Node node) {
     return node.numControl() ||
            (!effects.isPure(node) && (node.numData() || !node.opType().ends_with("HandleOp")));
@@ -242,7 +243,7 @@ bool Pruner::mustSplit(Group &group) const {
          });
 }
 
-/// Calls of equal kind that use the same results share the copies.
+/// Calls of the same kind that use the same results share the copies.
 bool Pruner::callCopies(FunctionalNode &functional) {
   std::string used(1, static_cast<char>('0' + static_cast<int>(functional.kind)));
   llvm::BitVector needed = neededResults(functional);
@@ -294,7 +295,8 @@ void Pruner::bypass(Group &group) {
   }
 }
 
-// Who used the result waited for all that the node was given, and still does.
+// Users of the result depended on all operands of the node; they keep these dependencies as control
+// inputs.
 void Pruner::bypass(Node node, Value result, Value argument) {
   llvm::SmallSetVector<Value, 4> tokens;
   for (Value input : node.data())
@@ -305,7 +307,7 @@ void Pruner::bypass(Node node, Value result, Value argument) {
     return result.replaceAllUsesWith(argument);
   llvm::SmallSetVector<Operation *, 4> users(result.user_begin(), result.user_end());
   for (Operation *user : users) {
-    // What a function gives, or a region uses, has no edges of its own.
+    // Terminators, and users in regions, have no control inputs for this.
     if (!Node::isNode(user) || user->getBlock() != node->getBlock())
       continue;
     user->replaceUsesOfWith(result, argument);
@@ -329,7 +331,7 @@ llvm::BitVector Pruner::neededResults(Group &group) const {
   return needed;
 }
 
-// The node waited for what it was given, and so did who waits for the node.
+// The node depended on its operands, and so did nodes with a control input from it.
 void Pruner::orderBehind(FunctionalNode &functional, const llvm::BitVector &dead) {
   Node node = functional.node;
   bool isPure = effects.isPure(node) && node.controlResult().use_empty();
@@ -353,7 +355,7 @@ bool Pruner::prune(Group &group) {
   for (Operation *function : group.functions)
     needed[function] = std::make_unique<Needed>(cast<FuncOp>(function), effects);
 
-  // A variable of a loop that is needed needs others to be computed.
+  // A needed loop variable may need others for its next value.
   for (size_t before = ~size_t(0); before != results.count();) {
     before = results.count();
     for (auto &[function, body] : needed) {
@@ -385,7 +387,7 @@ bool Pruner::prune(Group &group) {
     orderBehind(functional, arguments);
     bool wasOrdered = ordered.contains(functional.node.getOperation());
     Node made = eraseFromNode(functional, arguments, results);
-    ordered.erase(made.getOperation()); // of another node that was there
+    ordered.erase(made.getOperation()); // the argument of another, existing node
     if (wasOrdered)
       ordered.insert(made.getOperation());
   }
@@ -404,7 +406,7 @@ struct PruneArguments : impl::PruneArgumentsBase<PruneArguments> {
     tfg::SoftEdges soft(getOperation());
     PruneArgumentsOptions options{llvm::to_vector(keep), graph, split};
     tfg::Pruner pruner(getOperation(), options);
-    // What one function no longer takes, its callers need not compute: a few rounds find most.
+    // Callers need not compute arguments that were removed: a few rounds find most of them.
     const int maxRounds = split ? 64 : 8;
     for (int round = 0; round < maxRounds && pruner.runOnce(); ++round) {
     }

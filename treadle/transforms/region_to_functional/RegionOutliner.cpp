@@ -15,10 +15,10 @@ namespace treadle::tfg {
 using Captures = RegionOutliner::Captures;
 
 //===----------------------------------------------------------------------===//
-// What regions use
+// Captured values
 //===----------------------------------------------------------------------===//
 
-/// The data value that a name in `_operands` stands for, found by a token of its node.
+/// Returns the data value for a name in `_operands`, found through a token of its node.
 static Value valueBehind(Value token, StringRef name) {
   SmallVector<Value> candidates;
   if (Operation *op = token.getDefiningOp()) {
@@ -54,8 +54,8 @@ Captures RegionOutliner::capture(Node node, ArrayRef<Value> first) {
   return out;
 }
 
-/// The values that functions took, in their order, as far as the op says. Tokens that stood for
-/// values nobody used leave `control`.
+/// Returns the operands that the functional form had, in order, as far as the op records them.
+/// Removes tokens from `control` that stand for unused operands.
 static SmallVector<Value> valuesTakenBefore(Operation *op, SmallVectorImpl<Value> &control) {
   SmallVector<Value> taken, tokens, before(control.begin(), control.end());
   SmallVector<StringRef> names = operandNames(op);
@@ -70,7 +70,7 @@ static SmallVector<Value> valuesTakenBefore(Operation *op, SmallVectorImpl<Value
   for (StringRef name : names) {
     bool isUnused = name.consume_front("^"), wasThere = name.consume_front("^");
     Value value = name.empty() ? Value() : byName.lookup(name);
-    // Its token alone is used, or nothing but the op itself waits for it.
+    // Only its token is used, or it is only a control input of the op.
     for (Value token : isUnused ? ArrayRef<Value>(before) : ArrayRef<Value>(tokens))
       if (!value && !name.empty())
         value = valueBehind(token, name);
@@ -82,7 +82,7 @@ static SmallVector<Value> valuesTakenBefore(Operation *op, SmallVectorImpl<Value
   return taken;
 }
 
-/// Where the functional form asked for no boolean: what it asked for. The ToBool goes.
+/// Returns the original predicate if a ToBool was inserted for it, and erases the ToBool.
 static Value withoutToBool(OpOperand &use) {
   Node node = definingNode(use.get());
   Value value = use.get();
@@ -99,7 +99,7 @@ static InFlightDiagnostic emitError(Node node) {
   return node->emitError() << "node '" << node.name() << "' (" << node.opType() << "): ";
 }
 
-// A While calls its body with what the condition got.
+// Checks that the condition forwards its own arguments, since a While passes these to its body.
 static LogicalResult checkCondition(Node node, RegionForm form) {
   if (form != RegionForm::While)
     return success();
@@ -116,8 +116,8 @@ static LogicalResult checkCondition(Node node, RegionForm form) {
 // Functions
 //===----------------------------------------------------------------------===//
 
-/// A pair for each value of a loop, then for each captured one. Where tokens of those aren't
-/// mapped, nodes don't wait for them: the call did.
+/// Adds a (value, token) pair for each loop variable, then for each captured value. If tokens of
+/// captured values aren't mapped, nodes don't wait for them, since the call waits.
 static IRMapping addArguments(Block &entry, Region &region,
                               const RegionOutliner::Captures &captures, bool mapsTokens) {
   IRMapping mapping;
@@ -138,7 +138,7 @@ static IRMapping addArguments(Block &entry, Region &region,
   return mapping;
 }
 
-/// Tokens from outside that no argument brings are dropped: the op waits for them.
+/// Drops tokens from outside that belong to no argument, because the op waits for them.
 static void moveNodes(Block &from, Block &to, const IRMapping &mapping) {
   to.getOperations().splice(to.end(), from.getOperations());
   for (Operation &op : to) {
@@ -167,7 +167,7 @@ static Attribute nameAttr(FuncOp function, StringRef name) {
       builder.getNamedAttr(dialect->argNameKey, builder.getStringAttr(name)));
 }
 
-/// The last `numCarried` arguments are results too: values that a loop never changes.
+/// The last `numCarried` arguments are loop-invariant variables, so they become results as well.
 static void endFunction(FuncOp function, unsigned numCarried) {
   Operation &end = function.getEntry().back();
   OpBuilder builder(&end);
@@ -193,8 +193,8 @@ static void endFunction(FuncOp function, unsigned numCarried) {
       builder.getFunctionType(function.getEntry().getArgumentTypes(), ValueRange(data).getTypes()));
 }
 
-/// Attributes for `count` arguments or results: those known, then ones that say a name. Each name
-/// is made unique.
+/// Returns attributes for `count` arguments or results: those in `known`, then ones with a name.
+/// Makes each name unique.
 static SmallVector<Attribute> withNames(FuncOp function, unsigned count, ArrayAttr known,
                                         function_ref<std::string(unsigned)> defaultName,
                                         llvm::StringSet<> &taken) {
@@ -213,7 +213,8 @@ static SmallVector<Attribute> withNames(FuncOp function, unsigned count, ArrayAt
   return attrs;
 }
 
-/// Those of the region's own arguments as stated; what is captured now needn't be what was.
+/// Keeps the stated shapes of the region's own arguments only, because the captured values may have
+/// changed.
 static ArrayAttr inputShapes(FuncOp function, ArrayAttr stated, unsigned numOwnArguments) {
   SmallVector<Attribute> shapes(stated.getValue().take_front(numOwnArguments));
   for (unsigned i = shapes.size(), e = function.getNumDataArguments(); i < e; ++i)
@@ -222,7 +223,7 @@ static ArrayAttr inputShapes(FuncOp function, ArrayAttr stated, unsigned numOwnA
   return ArrayAttr::get(function.getContext(), shapes);
 }
 
-/// `named`: values that the arguments behind the region's own are called for.
+/// `named` are the values whose names the arguments after the region's own get.
 static void setAttributes(FuncOp function, RegionAttrsAttr attrs, unsigned numOwnArguments,
                           ArrayRef<Value> named) {
   Builder builder(function.getContext());
@@ -261,8 +262,8 @@ static std::string defaultName(Node node, const RegionAttrKeys &keys, unsigned i
   return name;
 }
 
-/// Whether `value`, which a region gives as result `index`, is what the one call in it gives: a
-/// handle that the callee hands on may go past the call.
+/// Returns whether `value`, the result `index` of a region, is that result of its only call. A
+/// handle that the callee returns unchanged may bypass the call.
 bool RegionOutliner::isResultOf(Node call, unsigned index, Value value) {
   if (value == call.results()[index])
     return true;
@@ -272,7 +273,8 @@ bool RegionOutliner::isResultOf(Node call, unsigned index, Value value) {
          callee.getReturn().getData()[index] == callee.getDataArgument(index);
 }
 
-/// What a region does nothing but call, as its own function would be called.
+/// Returns the callee if the region does nothing but call it with the arguments that its own
+/// function would have.
 tf_type::FuncAttr RegionOutliner::forwardedCall(Region &region, const Captures &captures) {
   Block &body = region.front();
   if (body.getOperations().size() != 2)
@@ -292,7 +294,7 @@ tf_type::FuncAttr RegionOutliner::forwardedCall(Region &region, const Captures &
   return callee;
 }
 
-/// The function for one region, which is left without nodes.
+/// Moves the nodes of a region into a new function.
 FailureOr<FuncOp> RegionOutliner::outlineRegion(Node node, RegionForm form, Region &region,
                                                 const Captures &captures) {
   Block &body = region.front();
@@ -316,7 +318,8 @@ FailureOr<FuncOp> RegionOutliner::outlineRegion(Node node, RegionForm form, Regi
   return settle(function, base, form == RegionForm::If || form == RegionForm::Case);
 }
 
-/// A function of that name that says the same, or this one under a name of its own.
+/// Returns an existing function of that name with the same body, or adds this one with a unique
+/// name.
 FailureOr<FuncOp> RegionOutliner::settle(FuncOp function, StringRef base, bool isConditional) {
   SmallVector<FuncOp> &known = candidates[base];
   for (FuncOp candidate : known) {
@@ -330,7 +333,7 @@ FailureOr<FuncOp> RegionOutliner::settle(FuncOp function, StringRef base, bool i
       return candidate;
     }
   }
-  if (isConditional) // arguments are listed by number
+  if (isConditional) // these list arguments by index
     for (StringRef key : {"resource_arg_unique_ids_keys", "resource_arg_unique_ids_values"})
       function->removeAttr(key);
   std::string name = base.str();
@@ -379,7 +382,7 @@ FailureOr<RegionOutliner::Outlined> RegionOutliner::outline(Node node, const Cap
 // Nodes
 //===----------------------------------------------------------------------===//
 
-/// Attributes that list something for each result follow, where there are more results now.
+/// Extends attributes that list something for each result, if there are more results now.
 static void addShapes(Node node, ArrayRef<Type> results, NamedAttrList &out) {
   if (results.size() == node.numResults())
     return;
@@ -426,7 +429,7 @@ static SmallVector<NamedAttribute> attributes(Node node, RegionForm form, ArrayR
 Node RegionOutliner::replace(Node node, StringRef opType, const Outlined &outlined) {
   RegionForm form = *regionFormOf(node.getOperation());
   OpBuilder builder(node.getOperation());
-  // What a loop never changes is a result as well.
+  // Loop-invariant variables are results as well.
   SmallVector<Type> types(node.results().getTypes());
   if (form == RegionForm::While || form == RegionForm::For)
     for (Value value : ArrayRef(outlined.data).drop_front(firstArgumentOf(form) + types.size()))
@@ -446,7 +449,7 @@ Node RegionOutliner::replace(Node node, StringRef opType, const Outlined &outlin
 }
 
 //===----------------------------------------------------------------------===//
-// All of a module
+// Whole modules
 //===----------------------------------------------------------------------===//
 
 RegionOutliner::RegionOutliner(ModuleOp module, bool isRaised)
@@ -466,7 +469,7 @@ LogicalResult RegionOutliner::convertAll() {
   return success();
 }
 
-/// The graph or a function; inner ops first.
+/// Converts the graph or a function, inner ops first.
 LogicalResult RegionOutliner::convertBody(Operation *op) {
   if (!entered.insert(op).second)
     return success();

@@ -1,4 +1,5 @@
-// Functions made of the regions of control flow, and functional nodes that call them.
+// Outlining of control flow regions into functions, and creation of the functional nodes that call
+// them.
 #pragma once
 
 #include "treadle/rewriting/RegionForms.h"
@@ -9,35 +10,37 @@ namespace treadle::tfg {
 
 class RegionOutliner {
 public:
-  /// `isRaised`: regions were made a moment ago. One that does nothing but call a function becomes
-  /// that function, and arguments have the names of the values that they get.
+  /// `isRaised` means that the regions were just raised from v1 control flow. Then a region that
+  /// only calls a function becomes that function, and arguments are named after their values.
   explicit RegionOutliner(mlir::ModuleOp module, bool isRaised = false);
 
-  /// Of all regions of the graph and of the functions. Where one can't, it says why.
+  /// Converts all regions of the graph and of functions. Emits an error if one can't be converted.
   mlir::LogicalResult convertAll();
 
-  /// What the functions of one op get beside the values that a loop carries anyway.
+  /// The values that the functions of one op need in addition to the loop variables.
   struct Captures {
     llvm::SmallVector<mlir::Value> arguments;
-    llvm::SmallVector<mlir::Value> tokens; // that no argument brings along: the op waits for them
+    llvm::SmallVector<mlir::Value> tokens; // tokens of no argument, for which the op waits
   };
-  /// The values `first`, then what else the regions use, in the order of first uses.
+  /// Returns the values `first`, then the other values that the regions use, in the order of first
+  /// uses.
   static Captures capture(Node node, llvm::ArrayRef<mlir::Value> first);
 
-  /// What the functional node of one op takes. Functions that were there already aren't in `made`.
+  /// The operands and callees of the functional node for one op. `made` contains only new
+  /// functions.
   struct Outlined {
     llvm::SmallVector<mlir::Value> data, control;
     llvm::SmallVector<tf_type::FuncAttr> callees;
     llvm::SmallVector<FuncOp> made;
   };
 
-  /// Moves what stands in the regions of an op into functions; fails where one of the functions
-  /// that it compares them with has regions that can't.
+  /// Moves the contents of the op's regions into functions. Fails if a function that it compares
+  /// them with contains regions that can't be converted.
   mlir::FailureOr<Outlined> outline(Node node, const Captures &captures);
-  /// Puts a node that calls the functions in the place of the op.
+  /// Replaces the op with a node that calls the functions.
   Node replace(Node node, llvm::StringRef opType, const Outlined &outlined);
 
-  /// Null where there is none of this name.
+  /// Returns null if there is no function of this name.
   FuncOp function(llvm::StringRef name) const { return functions.lookup(name); }
 
   unsigned numConverted = 0, numReused = 0;
@@ -55,7 +58,8 @@ private:
   const bool isRaised;
   FunctionMap functions;
   llvm::StringMap<llvm::SmallVector<FuncOp>>
-      candidates; // by the name that a region's attributes say
+      /// By the name in the region's attributes.
+      candidates;
   llvm::StringMap<unsigned> suffixes;
   llvm::DenseSet<mlir::Operation *> entered, done;
 };

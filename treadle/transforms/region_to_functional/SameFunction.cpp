@@ -44,7 +44,7 @@ bool isSameFunction(FuncOp left, FuncOp right) {
   }
   if (a != ours.end() || b != theirs.end())
     return false;
-  // Edges last: a node may use what stands behind it.
+  // Compares edges last, because a node may use later nodes.
   return llvm::all_of(llvm::zip(ours, theirs), [&](auto pair) {
     return llvm::all_of(llvm::zip(std::get<0>(pair).getOperands(), std::get<1>(pair).getOperands()),
                         [&](auto values) {

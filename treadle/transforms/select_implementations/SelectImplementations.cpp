@@ -19,7 +19,8 @@ StringRef textOf(tfg::FuncOp function, StringRef key) {
 
 bool isForCpu(tfg::FuncOp function) { return textOf(function, "tf.api_preferred_device") == "CPU"; }
 
-/// Whether the function computes results or gradients for one: those go in pairs.
+/// Returns whether the function computes gradients or values for gradients, which are chosen in
+/// pairs.
 bool isInPair(tfg::FuncOp function) {
   return function->hasAttr("tf.forward_function_name") ||
          function->hasAttr("tf.backward_function_name");
@@ -31,7 +32,7 @@ bool haveSameTypes(tfg::FuncOp a, tfg::FuncOp b) {
          llvm::equal(a.getResultTypes(), b.getResultTypes(), isSame);
 }
 
-/// The functions of a module by the interfaces that they implement.
+/// The functions of a module by the interface that they implement.
 class Implementations {
 public:
   explicit Implementations(ModuleOp module) {
@@ -46,7 +47,7 @@ public:
 
   bool empty() const { return functions.empty(); }
 
-  /// What a call of `name` runs, if that is another function; else empty.
+  /// Returns the implementation to call instead of `name`; empty if there is none.
   StringRef insteadOf(StringRef name) const {
     tfg::FuncOp function = functions.lookup(name);
     if (!function || isForCpu(function) || isInPair(function))

@@ -1,14 +1,14 @@
-// The ops that call functions, and how their operands become arguments.
+// The ops that call functions, and the mapping of their operands to arguments.
 #pragma once
 
 #include "treadle/rewriting/Rewriting.h"
 
 namespace treadle::tfg {
 
-/// What a node calls. All callees take the same operands.
+/// The callees of a node. All of them take the same operands.
 struct CallInfo {
-  enum Kind { None, Call, Branches, Loop } kind = None; // of a loop: the condition, then the body
-  llvm::SmallVector<FuncOp, 2> callees;                 // null where there is no such function
+  enum Kind { None, Call, Branches, Loop } kind = None; // for loops: the condition, then the body
+  llvm::SmallVector<FuncOp, 2> callees;                 // null if the function doesn't exist
   unsigned firstOperand = 0;
 };
 

@@ -12,16 +12,18 @@ using namespace mlir;
 
 namespace treadle::tfg {
 
-constexpr unsigned mostRounds = 12; // of a loop, before what still changes counts as unknown
+// Rounds over a loop before shapes that still change become unknown.
+constexpr unsigned mostRounds = 12;
 constexpr int deepestCall = 100;
-constexpr size_t mostContexts = 32; // of a function, before they are taken together
+// Calls of a function that are analyzed separately.
+constexpr size_t mostContexts = 32;
 
 ShapeAnalysis::ShapeAnalysis(ModuleOp module)
     : module(module), effects(module), functions(functionsOf(module)) {
   findOpenFunctions();
 }
 
-// A function that some node names otherwise than as what it calls may get anything.
+// A function that a node references other than as its callee may have any arguments.
 void ShapeAnalysis::findOpenFunctions() {
   auto open = [&](StringRef name) {
     if (FuncOp function = functions.lookup(name))
@@ -39,7 +41,7 @@ void ShapeAnalysis::findOpenFunctions() {
             open(op.getName().stripDialect());
           if (!isCall)
             forEachFunctionName(Node(&op), open);
-          // Nodes inside regions are not followed.
+          // Nodes inside regions aren't analyzed.
           for (Region &region : op.getRegions())
             region.walk([&](Operation *inner) { forEachCallee(inner, open); });
         }
@@ -71,7 +73,7 @@ void ShapeAnalysis::run() {
     if (!function.getGeneric() && !function.isExternal() &&
         (called[function].isOpen || !called[function].arguments))
       call(function, declaredArguments(function));
-  // What is common to all calls may be less than any of them knew.
+  // The shape that all calls have in common may be less precise than that of each call.
   for (bool changed = true; changed;) {
     changed = false;
     for (auto &[op, state] : called) {
@@ -109,7 +111,7 @@ std::vector<KnownValue> ShapeAnalysis::call(FuncOp function, std::vector<KnownVa
     if (before == arguments)
       return results;
   if (state.isRunning || depth > deepestCall) {
-    // A function that calls itself: nothing is known of what it gives, or is given.
+    // For a recursive function, arguments and results are unknown.
     state.arguments = declaredArguments(function);
     return unknown;
   }
@@ -135,7 +137,8 @@ ValueShapes ShapeAnalysis::runBody(Block &body, ArrayRef<KnownValue> arguments) 
       values[argument] = value;
     }
   const std::vector<Operation *> &order = orderOf(body);
-  // The first round goes by what enters loops, the next ones also by what comes back.
+  // The first round uses the values that enter loops, the following rounds also those from the
+  // previous iteration.
   bool changed = true;
   for (unsigned round = 0; changed && round <= mostRounds + 1; ++round) {
     changed = false;
@@ -146,7 +149,7 @@ ValueShapes ShapeAnalysis::runBody(Block &body, ArrayRef<KnownValue> arguments) 
   return values;
 }
 
-/// Gives whether a loop has to be gone through again.
+/// Returns whether a loop needs another round.
 bool ShapeAnalysis::visit(Node node, ValueShapes &values, unsigned round) {
   static const KnownValue nothing;
   SmallVector<const KnownValue *> inputs;
@@ -193,7 +196,7 @@ ShapeResults ShapeAnalysis::resultsOf(Node node, ArrayRef<const KnownValue *> in
   return results;
 }
 
-/// What the last round over a body says counts.
+/// The last round over a body determines its conflicts.
 void ShapeAnalysis::note(Node node, std::string conflict) {
   if (conflict.empty())
     conflicts.erase(node.getOperation());
@@ -213,7 +216,7 @@ std::vector<ShapeConflict> ShapeAnalysis::findConflicts() {
   return out;
 }
 
-/// What small constants give is one, and shapes may depend on it.
+/// Nodes with small constant inputs are evaluated, because shapes may depend on their values.
 void ShapeAnalysis::evaluateInto(Node node, ArrayRef<const KnownValue *> inputs,
                                  ShapeResults &results) {
   results.values.resize(node.numResults());
@@ -223,7 +226,7 @@ void ShapeAnalysis::evaluateInto(Node node, ArrayRef<const KnownValue *> inputs,
   std::vector<Tensor> constants;
   for (const KnownValue *input : inputs)
     constants.push_back(input->constant);
-  // A default is what a run has that gives nothing else.
+  // The default of a PlaceholderWithDefault may be fed, so it isn't known.
   if (isPlaceholder(node) || !isNeeded || isLarge || !effects.isPure(node))
     return;
   Expected<std::vector<Tensor>> values = evaluate(node, std::move(constants));

@@ -1,4 +1,4 @@
-// What is known of the shapes of all values of a module.
+// Shape analysis of all values of a module.
 #pragma once
 
 #include "treadle/rewriting/Rewriting.h"
@@ -13,7 +13,7 @@
 
 namespace treadle::tfg {
 
-/// A node whose inputs are of shapes that it can't take.
+/// A node with inputs of incompatible shapes.
 struct ShapeConflict {
   Node node;
   std::string message;
@@ -21,29 +21,30 @@ struct ShapeConflict {
 
 using ValueShapes = llvm::DenseMap<mlir::Value, KnownValue>;
 
-/// Follows shapes through the nodes of bodies and the calls between them, loops until nothing
-/// changes. The arguments of a function are what all calls of it have in common, where all its
-/// calls are known.
+/// Propagates shapes through the nodes of bodies and the calls between them, and through loops
+/// until nothing changes. Arguments of a function get the shape that all of its calls agree on, if
+/// all of them are known.
 class ShapeAnalysis {
 public:
   explicit ShapeAnalysis(mlir::ModuleOp module);
 
-  /// Nothing is known of this value but its type.
+  /// Declares that only the type of this value is known.
   void setFed(mlir::Value value) { fed.insert(value); }
   void run();
 
-  /// After the run: of a graph's or a function's body.
+  /// Returns the shapes in the body of a graph or function. Call it after the run.
   ValueShapes shapesOf(mlir::Block &body);
 
-  /// After the run: nodes that fail whenever they run, in the order of the bodies.
+  /// Returns the nodes that fail whenever they run, in the order of the bodies. Call it after the
+  /// run.
   std::vector<ShapeConflict> findConflicts();
 
 private:
   struct Called {
-    std::optional<std::vector<KnownValue>> arguments; // nothing: it isn't called
+    std::optional<std::vector<KnownValue>> arguments; // nullopt if the function isn't called
     std::vector<std::pair<std::vector<KnownValue>, std::vector<KnownValue>>> known;
     bool isRunning = false;
-    bool isOpen = false; // called from who knows where
+    bool isOpen = false; // may have unknown callers
   };
 
   void findOpenFunctions();

@@ -30,7 +30,7 @@ struct ShapeInference : impl::ShapeInferenceBase<ShapeInference> {
         analysis.setFed(node->getResult(name->output));
     }
     analysis.run();
-    // All are found before one is written: types are what the analysis goes by.
+    // Collects all types before changing any, because the analysis depends on types.
     SmallVector<std::pair<Value, Type>> refined;
     tfg::forEachBody(getOperation(), [&](Block &body) {
       for (auto &[value, known] : analysis.shapesOf(body))

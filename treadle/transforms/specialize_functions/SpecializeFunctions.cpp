@@ -17,7 +17,7 @@ namespace treadle {
 namespace tfg {
 namespace {
 
-/// `T = f32` as part of a name.
+/// Returns the text of an attribute such as `T = f32` as part of a name.
 std::string spelled(Attribute value) {
   std::string text;
   llvm::raw_string_ostream stream(text);
@@ -39,7 +39,7 @@ std::string spelled(Attribute value) {
   return name.substr(0, most);
 }
 
-/// Where generic functions that call each other never end, or a module has very many.
+/// A limit for generic functions that instantiate each other endlessly, and for huge modules.
 constexpr unsigned maxInstances = 100'000;
 
 class Specializer {
@@ -85,7 +85,7 @@ private:
   FunctionMap functions;
   std::optional<graphdef::Instantiator> instantiator;
   SmallVector<Block *> open;
-  // By the function and what its copy is for; null: there can be none.
+  // By the function and the key of the copy; null if the function can't be specialized.
   llvm::DenseMap<std::pair<Operation *, Attribute>, FuncOp> instances;
   llvm::SetVector<Operation *> specialized;
 };
@@ -118,7 +118,7 @@ FuncOp Specializer::instanceOf(FuncOp generic, DictionaryAttr attrs, Operation *
   return *made;
 }
 
-/// Parts `attrs` in those that the function depends on and others.
+/// Splits `attrs` into those that the function depends on and others.
 std::pair<DictionaryAttr, SmallVector<NamedAttribute>> split(FuncOp generic,
                                                              ArrayRef<NamedAttribute> attrs) {
   SmallVector<StringAttr> parameters = graphdef::parametersOf(generic);
@@ -198,7 +198,7 @@ FuncOp Specializer::variantOf(FuncOp function, ArrayRef<Type> types, ArrayRef<No
   return copy;
 }
 
-/// The more precise of two types of one dtype.
+/// Returns the more precise of two types of one dtype.
 Type refined(Type stated, Type given) {
   auto from = dyn_cast<TensorType>(given), to = dyn_cast<TensorType>(stated);
   if (!from || !to || from == to || from.getElementType() != to.getElementType() ||
@@ -217,7 +217,7 @@ bool isPlainConstant(Node node) {
 }
 
 void Specializer::specialize(FunctionalNode functional) {
-  // What a loop's body is given in later iterations may be of another shape.
+  // The arguments of a loop's body may have other shapes in later iterations.
   if (functional.kind == FunctionalKind::While ||
       llvm::any_of(functional.functions, [&](FuncOp f) { return f.getGradientAttr() != nullptr; }))
     return;
@@ -246,7 +246,7 @@ void Specializer::specialize(FunctionalNode functional) {
 // --- walking ------------------------------------------------------------------------------------
 
 void Specializer::visit(Node node) {
-  // Its gradient is that of the generic function.
+  // SymbolicGradient refers to the gradient of the generic function.
   if (node.opType() == "SymbolicGradient")
     return;
   if (FuncOp generic = lookup(node.opType()); generic && generic.getGeneric())

@@ -29,7 +29,7 @@ public:
     llvm::sort(sorted, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
   }
 
-  /// Moves the nodes, but copies those that others need too.
+  /// Moves the nodes, but copies those with uses elsewhere.
   void take(function_ref<bool(Operation *)> isShared) {
     for (Operation *&op : sorted)
       if (isShared(op)) {
@@ -44,12 +44,12 @@ public:
       takeOperands(op);
   }
 
-  /// What a value of the frame is in the region; null for a token of something outside of it.
+  /// Returns the counterpart of a frame's value in the region; null for a token from outside.
   Value inside(Value value) const {
     Operation *op = value.getDefiningOp();
     if (members.contains(op))
       return copies.lookupOrDefault(value);
-    if (isControl(value)) // what carries a variable is over where the region begins
+    if (isControl(value)) // nodes that carry a variable have run when the region starts
       return {};
     if (std::optional<unsigned> index = parts.indexOf(value))
       return body.getArgument(*index);
@@ -64,7 +64,8 @@ public:
     return found;
   }
 
-  /// What must have run when the region is done; in a function that's what has effects.
+  /// Returns the tokens of nodes that must run before the region completes; for a function, those
+  /// with side effects.
   SmallVector<Value> tokens(const LoopFunctions *functions) const {
     if (functions)
       return effectTokens(functions->effects, body);
@@ -103,7 +104,8 @@ StringRef nameOf(const LoopParts::Variable &variable) {
   return variable.merge ? variable.enter.name() : tfg::nameOf(variable.initial());
 }
 
-/// What LoopCond hands on: bool scalars alone, where a While takes anything that isn't empty.
+/// Returns LoopCond's input as a boolean scalar, or adds a check: a While would accept any
+/// non-empty value.
 Value checkedPredicate(OpBuilder builder, Value predicate, Node loopCond) {
   if (isa<RankedTensorType>(predicate.getType()))
     return predicate;
@@ -120,8 +122,8 @@ Value checkedPredicate(OpBuilder builder, Value predicate, Node loopCond) {
       .results()[0];
 }
 
-/// A value for the next iteration, once what its NextIteration waits for is over. One that was
-/// lowered waits for the call of the body, as the While does.
+/// Returns a value for the next iteration that depends on the control inputs of its NextIteration.
+/// If the loop was lowered, the value waits for the call of the body, as in the While.
 Value afterWaits(RegionFiller &body, Value value, Node next) {
   SmallVector<Value> waits = body.inside(next.control());
   if (waits.empty() || isLowered(next))
@@ -138,7 +140,7 @@ Value afterWaits(RegionFiller &body, Value value, Node next) {
       .results()[0];
 }
 
-/// Erases the nodes that keep a lowered call of the body in its frame: a region has none.
+/// Erases the nodes that keep a lowered call of the body in its frame; a region doesn't need them.
 void erasePivots(Block &body) {
   for (Operation &op : llvm::make_early_inc_range(body)) {
     if (!isLowered(Node(&op)) || Node(&op).opType() != "Identity")
@@ -181,7 +183,7 @@ void fillCondition(Region &region, const LoopParts &parts, const LoopFunctions *
   OpBuilder end = condition.atEnd();
   auto goesOn = ConditionOp::create(end, loopCond->getLoc(), predicate, condition.values(),
                                     tokens.getArrayRef());
-  Node(goesOn).setName(loopCond.name()); // whose errors it reports
+  Node(goesOn).setName(loopCond.name()); // the node whose errors it reports
 }
 
 void fillBody(Region &region, const LoopParts &parts, const LoopFunctions *functions) {
@@ -198,7 +200,7 @@ void fillBody(Region &region, const LoopParts &parts, const LoopFunctions *funct
   YieldOp::create(end, parts.condition()->getLoc(), next, tokens);
 }
 
-/// What the functions will be called, and their arguments and results.
+/// Records the names of the future functions, and of their arguments and results.
 void nameFunctions(WhileRegionOp op, const LoopParts &parts, const LoopFunctions &functions) {
   SmallVector<std::string> arguments, results;
   for (const LoopParts::Variable &variable : parts.values()) {

@@ -20,12 +20,12 @@ namespace treadle {
 namespace tfg {
 namespace {
 
-/// What differs between a part of a request and a body of a module.
+/// The differences between a subgraph of a request and a body of a module.
 struct Surroundings {
   function_ref<bool(Node)> isKept, runsUnneeded;
   FunctionLibrary &functions;
-  NameScope *names = nullptr; // null: names are for messages alone
-  bool keepsExits = false;    // of outermost loops, as nodes to be fetched by their names
+  NameScope *names = nullptr; // null if names are only used in messages
+  bool keepsExits = false;    // of outermost loops, for results that are fetched by name
 };
 
 bool mayRepeat(Node node) {
@@ -38,7 +38,7 @@ public:
   Structurer(Block &body, const Surroundings &around)
       : around(around), order(topologicalOrder(body)), loops(findLoops(order)), deadness(order) {}
 
-  /// The loops that stay say why.
+  /// Emits a remark with the reason for each loop that stays.
   const std::vector<std::unique_ptr<Loop>> &run() {
     const LoopRules rules{around.isKept, mayRepeat, around.runsUnneeded};
     for (std::unique_ptr<Loop> &loop : loops) {
@@ -68,9 +68,9 @@ private:
   Deadness deadness;
 };
 
-// --- loops that stay -----------------------------------------------------------------------------
+// --- loops that aren't converted -----------------------------------------------------------------
 
-// Others may be what it waits for; in its frame, iterations go on meanwhile.
+// Other nodes may have to unblock this one; in a frame, iterations continue meanwhile.
 bool Structurer::mayWait(Node node) const {
   bool found = isBlockingOp(node.opType());
   forEachCallee(
@@ -78,7 +78,7 @@ bool Structurer::mayWait(Node node) const {
   return found;
 }
 
-/// References lead to variables; a region takes values.
+/// Returns whether the node forwards references to variables, which regions can't.
 bool passesReferencesOn(Node node) {
   StringRef kind = node.opType();
   bool isForReferences = kind.starts_with("Ref") && kind != "RefIdentity";
@@ -87,7 +87,7 @@ bool passesReferencesOn(Node node) {
          (takesValue && llvm::any_of(node.data(), [](Value value) { return isReference(value); }));
 }
 
-/// What the executor refuses, or is told to do otherwise.
+/// Returns whether the executor rejects the frame or has special instructions for it.
 bool isForTheExecutor(Node enter) {
   return overlaps(enter) || parallelIterations(enter) <= 0 || !frameName(enter);
 }
@@ -106,7 +106,7 @@ bool Structurer::findObstacle(Loop &loop) const {
   return !loop.problem.empty();
 }
 
-/// Whether each node runs as often as in the frame.
+/// Returns whether each node would run as often as in the frame.
 bool Structurer::areApart(Loop &loop, const LoopParts &parts) {
   llvm::DenseSet<Operation *> body(parts.bodyNodes().begin(), parts.bodyNodes().end());
   for (Operation *op : parts.conditionNodes())
@@ -119,11 +119,11 @@ bool Structurer::areApart(Loop &loop, const LoopParts &parts) {
 
 } // namespace
 
-// Most graphs have no loops of v1: they are not copied.
+// Copies the subgraph only if it contains v1 loops, which is rare.
 void structureLoops(NeededPart &part, FunctionLibrary &functions) {
   if (!part.hasNode([](Node node) { return leadsBack(node.getOperation()); }))
     return;
-  auto nothing = [](Node) { return false; }; // who gets results uses them
+  auto nothing = [](Node) { return false; }; // results of the subgraph count as uses
   auto everything = [](Node node) { return !mayRepeat(node); };
   Structurer(part.makeOwn(), {nothing, everything, functions}).run();
 }

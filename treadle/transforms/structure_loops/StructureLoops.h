@@ -1,11 +1,12 @@
-// Loops of v1 control flow made loops with regions, which need no frames to run.
+// Raising of v1 loops to loops with regions, which run without frames.
 #pragma once
 
 #include "treadle/lowering/NeededPart.h"
 
 namespace treadle::tfg {
 
-/// Of all of the part's loops that can, the inner ones first. `functions` says who may block.
+/// Converts all loops of the subgraph that can be converted, innermost first. `functions`
+/// determines which calls may block.
 void structureLoops(NeededPart &part, FunctionLibrary &functions);
 
 } // namespace treadle::tfg

@@ -12,7 +12,7 @@ namespace treadle {
 
 namespace {
 
-/// A call of the function in the place of the node, with its name.
+/// Replaces the node with a call of the function that has its name.
 void replaceByCall(tfg::Node node, tfg::FuncOp gradient) {
   OpBuilder builder(node.getOperation());
   bool isStateful = gradient.getIsStateful();
@@ -39,7 +39,7 @@ struct ExpandSymbolicGradients : impl::ExpandSymbolicGradientsBase<ExpandSymboli
     tfg::SymbolicGradients gradients(
         getOperation(), [&](StringRef name) { return functions.lookup(name); },
         [&](tfg::FuncOp made) { functions[made.getName()] = made; });
-    // Functions that are made meanwhile come last, and may ask for more.
+    // New functions are appended, and may contain further SymbolicGradient nodes.
     for (Operation &op : *getOperation().getBody()) {
       if (auto function = dyn_cast<tfg::FuncOp>(op);
           function && (function.isExternal() || function.getGeneric()))

@@ -9,13 +9,13 @@ using namespace mlir;
 using namespace treadle;
 using namespace treadle::graphdef;
 
-// --- what fits tf_executor ----------------------------------------------------------------------
+// --- nodes that tf_executor can represent ------------------------------------------------------
 
 static bool isTensorOf(Value value, unsigned width) {
   return getElementTypeOrSelf(value.getType()).isSignlessInteger(width);
 }
 
-/// `Enter` gives no reference, `RefEnter` does; both hand on what fits.
+/// Returns whether the types fit: `Enter` returns no reference, `RefEnter` does.
 static bool forwards(tfg::Node node, Value input, Value output) {
   auto isRef = [](Value value) { return tf_type::isReference(getElementTypeOrSelf(value)); };
   return isa<TensorType>(input.getType()) && isa<TensorType>(output.getType()) &&
@@ -78,19 +78,20 @@ StringRef treadle::executorFormOf(tfg::Node node) {
 
 // --- attributes ---------------------------------------------------------------------------------
 
-/// The node's own attributes, and its device.
+/// Returns the node's own attributes and its device.
 static NamedAttrList ownAttrs(tfg::Node node) {
   NamedAttrList attrs;
   for (NamedAttribute attr : node.attrs())
     if (attr.getName() != node.dialect().nameKey && attr.getName() != node.dialect().deviceKey)
       attrs.append(attr);
   Builder builder(node->getContext());
-  // TensorFlow always states a device.
+  // TensorFlow always has a device attribute.
   attrs.set("device", builder.getStringAttr(node.device()));
   return attrs;
 }
 
-/// Lists what follows from the types or has a default in tf_executor, but what the node leaves out.
+/// Lists the attributes that types imply or that have a default in tf_executor, but that the node
+/// omits.
 static void listOmitted(tfg::Node node, const NamedAttrList &derived, ArrayRef<StringRef> others,
                         NamedAttrList &attrs) {
   Builder builder(node->getContext());
@@ -123,7 +124,7 @@ NamedAttrList treadle::executorAttrsOf(tfg::Node node) {
   return attrs;
 }
 
-/// Removes the attributes that a reader derives again, and adds the segment sizes that it needs.
+/// Removes attributes that the importer derives again, and adds the segment sizes that this needs.
 static void dropDerived(const OpDef &def, tfg::Node node, NamedAttrList &attrs) {
   NamedAttrList kept = attrs;
   if (auto sizes = segmentSizes(def.inputs(), attrs, node->getContext()))
@@ -133,7 +134,7 @@ static void dropDerived(const OpDef &def, tfg::Node node, NamedAttrList &attrs) 
   for (NamedAttribute attr : derive(def, node, kept))
     if (attrs.get(attr.getName()) == attr.getValue())
       kept.erase(attr.getName());
-  // What is left has to tell all of it.
+  // The remaining attributes must determine all others.
   NamedAttrList derived = derive(def, node, kept);
   bool isComplete = llvm::all_of(attrs, [&](NamedAttribute attr) {
     return kept.get(attr.getName()) || derived.get(attr.getName()) == attr.getValue();
@@ -143,7 +144,7 @@ static void dropDerived(const OpDef &def, tfg::Node node, NamedAttrList &attrs) 
   listOmitted(node, derived, {}, attrs);
 }
 
-/// #tf_type.func<@f, {}> -> @f, in lists too; the attribute itself where it says more.
+/// Converts #tf_type.func<@f, {}> to @f, in lists too; returns other attributes unchanged.
 static Attribute toSymbol(Attribute attr) {
   if (auto func = dyn_cast<tf_type::FuncAttr>(attr)) {
     auto symbol = dyn_cast<FlatSymbolRefAttr>(func.getName());
@@ -156,7 +157,7 @@ static Attribute toSymbol(Attribute attr) {
   return ArrayAttr::get(attr.getContext(), llvm::map_to_vector(list, toSymbol));
 }
 
-/// {f = #tf_type.func<@f, {x = 1}>} -> {f = @f, f.x = 1}
+/// Converts {f = #tf_type.func<@f, {x = 1}>} to {f = @f, f.x = 1}.
 static void splitFuncs(NamedAttrList &attrs) {
   NamedAttrList result;
   for (NamedAttribute attr : attrs) {

@@ -1,4 +1,4 @@
-// The attributes of nodes as TensorFlow's dialects spell them.
+// The attributes of nodes in the form of TensorFlow's dialects.
 #pragma once
 
 #include "treadle/dialect/Tfg.h"
@@ -7,19 +7,18 @@
 
 namespace treadle {
 
-/// The operation of tf_executor that can hold the node, without its dialect; empty if it is to be
-/// an island. A NextIteration is "NextIteration" although it becomes two operations.
+/// Returns the tf_executor operation that represents the node, without the dialect prefix; empty if
+/// it must be an island. A NextIteration is "NextIteration" although it becomes two operations.
 llvm::StringRef executorFormOf(tfg::Node node);
 
-/// The op and the attributes of the operation in an island; those that follow from the types are
-/// left out.
+/// The op and attributes of the operation in an island, without attributes that types imply.
 struct TfForm {
   std::string op;
   mlir::NamedAttrList attrs;
 };
 TfForm tfFormOf(tfg::Node node, const llvm::StringSet<> &functions);
 
-/// The attributes of an operation of tf_executor.
+/// Returns the attributes of a tf_executor operation.
 mlir::NamedAttrList executorAttrsOf(tfg::Node node);
 
 } // namespace treadle

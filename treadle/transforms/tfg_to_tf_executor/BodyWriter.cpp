@@ -24,7 +24,7 @@ void BodyWriter::mapPlaceholder(tfg::Node node, Value argument) {
 
 // --- values -------------------------------------------------------------------------------------
 
-/// An argument has no token here; an island that hands it on has.
+/// Returns the token of an island that forwards the argument, since arguments have no token.
 Value BodyWriter::tokenOfArgument(Value argument) {
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(&graph.getEntry());
@@ -65,8 +65,8 @@ LogicalResult BodyWriter::checkInputs(tfg::Node node) {
 
 // --- nodes --------------------------------------------------------------------------------------
 
-/// The op and the node, as TensorFlow states them; a name that a location can't hold is an
-/// attribute.
+/// Returns a location with the op and the name, as TensorFlow prints them; a name that a location
+/// can't represent becomes an attribute.
 Location BodyWriter::locationOf(tfg::Node node, NamedAttrList &attrs) {
   if (node.name().empty())
     return builder.getUnknownLoc();
@@ -111,7 +111,7 @@ void BodyWriter::writeIsland(tfg::Node node) {
   mapResults(node, island);
 }
 
-/// The first half of a NextIteration. Its second half states attributes and name as well.
+/// Writes the first half of a NextIteration. The second half has attributes and a name as well.
 void BodyWriter::writeSource(tfg::Node node) {
   NamedAttrList attrs = executorAttrsOf(node);
   Location location = locationOf(node, attrs);
@@ -162,7 +162,7 @@ LogicalResult BodyWriter::writeNodes(Block &source) {
   return success();
 }
 
-/// States the order of the nodes where it had to change.
+/// Records the order of the nodes if it had to change.
 void BodyWriter::writeOrder(Block &source) {
   llvm::DenseMap<Operation *, int64_t> places;
   for (Operation &op : source)

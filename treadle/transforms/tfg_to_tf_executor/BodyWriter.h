@@ -1,4 +1,4 @@
-// The nodes of one graph or function as operations of a tf_executor.graph.
+// Conversion of the nodes of one graph or function to operations of a tf_executor.graph.
 #pragma once
 
 #include "treadle/dialect/TfExecutor.h"
@@ -12,20 +12,21 @@
 
 namespace treadle {
 
-/// Writes the nodes of a block, sorted so that values are defined before they are used.
+/// Writes the nodes of a block in topological order, so that values are defined before they are
+/// used.
 class BodyWriter {
 public:
   /// `function` is empty for the graph. `functions` are the names of the module's functions.
   BodyWriter(tf_executor::GraphOp graph, llvm::StringRef function,
              const llvm::StringSet<> &functions);
 
-  /// Arguments come before everything else.
+  /// Maps an argument; call this for all arguments before writing nodes.
   void mapArgument(mlir::Value source, mlir::Value argument) { values[source] = argument; }
-  /// A node whose result is an argument of @main.
+  /// Maps a placeholder that becomes an argument of @main.
   void mapPlaceholder(tfg::Node node, mlir::Value argument);
 
   llvm::LogicalResult writeNodes(mlir::Block &source);
-  /// Ends the graph.
+  /// Writes the terminator of the graph.
   void writeFetch(mlir::ValueRange data, mlir::ValueRange control);
   mlir::Value lookup(mlir::Value source);
 
@@ -48,7 +49,7 @@ private:
   llvm::DenseMap<mlir::Value, mlir::Value> values;
   llvm::DenseMap<mlir::Operation *, tf_executor::NextIterationSourceOp> sources;
   llvm::SmallPtrSet<mlir::Operation *, 8> placeholders;
-  std::vector<mlir::Operation *> written; // in the order in which they are read again
+  std::vector<mlir::Operation *> written; // in the order in which the importer visits them
 };
 
 } // namespace treadle

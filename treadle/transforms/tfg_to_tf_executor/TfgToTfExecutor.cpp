@@ -15,25 +15,25 @@ namespace treadle {
 
 namespace {
 
-/// What @main takes and gives: placeholders and values of the graph.
+/// The arguments and results of @main: placeholders and values of the graph.
 struct Entry {
   SmallVector<tfg::Node> inputs;
   SmallVector<Value> outputs, controls;
 };
 
-/// Whether an argument says all that the node does.
+/// Returns whether an argument can express everything about the node.
 bool isArgument(tfg::Node node) {
   if (node.opType() != "Placeholder" || node->getNumOperands() != 0 || node.numResults() != 1)
     return false;
   auto type = dyn_cast<TensorType>(node.results().front().getType());
   auto shape = node.attr<tf_type::ShapeAttr>("shape");
   auto dtype = node.attr<TypeAttr>("dtype");
-  // The name, the dtype and the shape.
+  // Only the attributes for name, dtype and shape.
   return type && shape && dtype && node.attrs().size() == 3 &&
          shape.tensorOf(dtype.getValue()) == type;
 }
 
-/// Reads `tf.entry_function`; nothing if it speaks of what isn't there.
+/// Reads `tf.entry_function`; returns nullopt if it refers to nodes that don't exist.
 std::optional<Entry> entryOf(tfg::GraphOp graph) {
   auto attr = graph->getAttrOfType<DictionaryAttr>(entryFunctionKey);
   if (!attr)
@@ -89,13 +89,13 @@ private:
     if (auto graph = dyn_cast<tfg::GraphOp>(op))
       return convertGraph(graph);
     auto func = dyn_cast<tfg::FuncOp>(op);
-    // Values of generic functions have no types.
+    // Generic functions can't be converted, because their values have no types.
     if (!func || func.getGeneric())
       return success();
     return convertFunc(func);
   }
 
-  /// An empty function with a graph that has `results`, and its return.
+  /// Creates a function that contains an empty graph with `results` and a return.
   tfe::GraphOp makeFunction(Operation *source, StringRef name, FunctionType type) {
     OpBuilder builder(source);
     target = func::FuncOp::create(builder, source->getLoc(), name, type);
@@ -144,7 +144,7 @@ private:
     return finish(graph, writer, *graph.getBody(), entry.outputs, entry.controls);
   }
 
-  /// The dictionaries of data arguments; the types of pairs of values and tokens.
+  /// Argument attributes exist for data arguments only, types for (value, token) pairs.
   LogicalResult convertFunc(tfg::FuncOp func) {
     SmallVector<Type> inputs;
     SmallVector<Attribute> argAttrs;
@@ -154,7 +154,7 @@ private:
       DictionaryAttr attrs = func.getArgAttrDict(2 * i);
       argAttrs.push_back(attrs ? attrs : builder.getDictionaryAttr({}));
     }
-    // A function may give a value of a more precise type than it states.
+    // A result may have a more precise type than the function's signature.
     auto type = FunctionType::get(&getContext(), inputs, func.getReturn().getData().getTypes());
     tfe::GraphOp body = makeFunction(func, func.getName(), type);
     target.setPrivate();
@@ -183,7 +183,7 @@ private:
       target->setAttr(controlResultsKey, func.getReturn().getControlRetAttrs());
   }
 
-  /// Whether each control result has the name of its node, and nothing else.
+  /// Returns whether each control result is named like its node and has no other attributes.
   static bool areControlResultsNamedByNodes(tfg::FuncOp func) {
     tfg::ReturnOp end = func.getReturn();
     return llvm::all_of(llvm::zip(end.getControl(), end.getControlRetAttrs()), [&](auto pair) {

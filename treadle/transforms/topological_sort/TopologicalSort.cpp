@@ -19,8 +19,8 @@ namespace treadle {
 
 namespace tfg {
 
-// Kahn's algorithm; of the nodes that are ready the first one in the given order goes first. Where
-// none is ready the first one left is on a cycle, and goes.
+// Kahn's algorithm: visits the ready nodes in the given order. If no node is ready, the first
+// remaining node is on a cycle and is visited next.
 std::vector<Operation *> topologicalOrder(Block &body) {
   std::vector<Operation *> nodes;
   std::vector<bool> endsIteration; // by position
@@ -37,7 +37,7 @@ std::vector<Operation *> topologicalOrder(Block &body) {
     auto from = position.find(value.getDefiningOp());
     return from != position.end() && !endsIteration[from->second];
   };
-  // What the regions of a node use, it uses.
+  // Operands of nodes in regions count as operands of the enclosing node.
   auto countInputs = [&](Operation *op) {
     unsigned count = llvm::count_if(op->getOperands(), isInput);
     for (Region &region : op->getRegions())

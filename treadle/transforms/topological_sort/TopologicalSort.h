@@ -1,4 +1,4 @@
-// The order of nodes, for passes that need inputs before users.
+// Topological order of nodes, for passes that visit inputs before users.
 #pragma once
 
 #include "mlir/IR/Block.h"
@@ -7,12 +7,12 @@
 
 namespace treadle::tfg {
 
-/// The operations of a body but its terminator, each after what it uses; edges from NextIteration
-/// don't count, and a node on another cycle keeps its place among those that are left. Linear but
-/// for a heap: n log n.
+/// Returns the operations of a body without its terminator, each after its operands. Edges from
+/// NextIteration don't count, and a node on any other cycle keeps its position among the remaining
+/// ones. Takes O(n log n), because of a heap.
 std::vector<mlir::Operation *> topologicalOrder(mlir::Block &body);
 
-/// Puts them in that order.
+/// Sorts the operations of a body into that order.
 void sortTopologically(mlir::Block &body);
 
 } // namespace treadle::tfg

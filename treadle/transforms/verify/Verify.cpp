@@ -16,7 +16,7 @@ namespace {
 using graphdef::OpSignature;
 using graphdef::OpSignatures;
 
-/// Holds nodes to what the op table, or the function that an op names, says of them.
+/// Verifies nodes against the op table, or against the function that the op names.
 class Verifier {
 public:
   Verifier(ModuleOp module) : types(module.getContext()), signatures(module.getContext(), types) {
