@@ -1,4 +1,4 @@
-// Products of queries and keys, their softmax, and its product with values, made one node.
+// Fuses products of queries and keys, their softmax, and its product with values into one node.
 #include "treadle/transforms/fuse_kernels/Formula.h"
 
 using namespace mlir;
@@ -6,7 +6,7 @@ using namespace mlir;
 namespace treadle::tfg {
 namespace {
 
-/// Whether the letters of an Einsum are used as those of `form` are.
+/// Returns whether the Einsum has the equation `form`, up to the letters.
 bool hasEquation(Node node, StringRef form) {
   auto equation = node.attr<StringAttr>("equation");
   if (!equation || node.numControl() || equation.getValue().size() != form.size())
@@ -40,7 +40,7 @@ public:
     });
   }
 
-  /// Products whose heads are the third dimension, as Keras has them.
+  /// Fuses products whose heads are the third dimension, as in Keras.
   void fuseHeads() {
     static const Formula formula("Einsum(weights, value)"
                                  "; weights = Softmax(scaled) | Softmax(scaled + mask)"
@@ -61,7 +61,7 @@ public:
   }
 
 private:
-  /// Scores have two dimensions at least: a factor that has no more is a number.
+  /// Scores have at least two dimensions, so a factor with fewer is a scalar.
   void find(const Formula &formula, Formula::Accept accept) {
     auto canFuse = [&](const Formula::Match &match) {
       return fuser.canFuse(last, match.nodes) && accept(match);
@@ -86,7 +86,7 @@ private:
     return transpose(value, {0, 2, 1, 3}, suffix, type);
   }
 
-  /// Keys that a Transpose has given in columns, in rows.
+  /// Returns the keys in rows if a Transpose turned them into columns.
   Value rowsOf(Value columns) {
     Node turn = fuser.scope.producer(columns, "Transpose");
     auto order = turn ? fuser.scope.constants.integersOf(turn->getOperand(1)) : std::nullopt;

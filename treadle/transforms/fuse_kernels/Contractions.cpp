@@ -12,8 +12,8 @@ bool hasRole(Node node, FusionRole role) { return fusionRole(node.opType()) == r
 
 Type elementOf(Value value) { return tf_type::dereference(getElementTypeOrSelf(value.getType())); }
 
-/// Of this many inputs and results, and all of them of one type, as its attribute says too. Nodes
-/// that aren't are left to those who report it.
+/// Returns whether the node has this number of inputs and results, all of the type that its
+/// attribute states. Malformed nodes aren't fused, so that the run reports them.
 bool isOf(Type element, Node node, unsigned numData, unsigned numResults) {
   auto type = node.attr<mlir::TypeAttr>("T");
   return node.numData() == numData && node.numResults() == numResults &&
@@ -51,7 +51,7 @@ Chain followChain(const Fuser &fuser, Node first, StepOf stepOf, const Activatio
   Type element = elementOf(first->getResult(0));
   for (;;) {
     Node last = chain.last();
-    // Our own ops are called as fused_ops has them after a '_', TensorFlow's without.
+    // Our own ops have a leading '_', which fused_ops omits.
     auto form = forms.find(last->getResult(0));
     if (form != forms.end() && fuser.canJoin(form->second.root, last) &&
         llvm::all_of(last->getUsers(),
@@ -114,7 +114,7 @@ Node buildFused(Fuser &fuser, const Chain &chain, StringRef op, ValueRange input
       .build();
 }
 
-// --- those of kernels ----------------------------------------------------------------------------
+// --- fusion for kernels --------------------------------------------------------------------------
 
 namespace {
 
@@ -130,7 +130,8 @@ StringRef stepOf(const Chain &chain, Node node, unsigned input) {
   return isNormalisation(node) && element.isF32() ? "FusedBatchNorm" : "";
 }
 
-/// Whether there was something to take in. Errors are the first node's, and so is the name.
+/// Returns whether anything was fused. The fused node has the first node's name and reports its
+/// errors.
 bool fuseChain(Fuser &fuser, Node first) {
   Chain chain = followChain(fuser, first, stepOf, ActivationForms());
   Epilogue epilogue;
@@ -144,7 +145,7 @@ bool fuseChain(Fuser &fuser, Node first) {
   return true;
 }
 
-/// `node` does itself what is done to this input.
+/// Makes `node` perform the operation on this input itself.
 void absorbInput(Node node, unsigned input) {
   Node before = definingNode(node->getOperand(input));
   for (Value token : before.control())
@@ -154,11 +155,11 @@ void absorbInput(Node node, unsigned input) {
   before->erase();
 }
 
-/// The zeros that a Pad adds around the image, as explicit_paddings has them; empty if it adds
-/// others, or may.
+/// Returns the zeros that a Pad adds around the image, in the form of explicit_paddings; empty if
+/// it adds or may add other values.
 SmallVector<int64_t> marginOf(const FusionScope &scope, Node pad) {
   Tensor value = scope.constants.valueOf(pad->getOperand(1));
-  constexpr int64_t rank = 4; // of images; volumes can't say theirs
+  constexpr int64_t rank = 4; // images only; the attribute can't express margins of volumes
   if (!value || value.rank() != 2 || value.dim(0) != rank || value.dim(1) != 2)
     return {};
   auto margin = scope.constants.integersOf(pad->getOperand(1));
@@ -167,7 +168,7 @@ SmallVector<int64_t> marginOf(const FusionScope &scope, Node pad) {
   return isAround ? *margin : SmallVector<int64_t>();
 }
 
-/// A convolution adds zeros itself.
+/// Removes a Pad before a convolution, which can pad with zeros itself.
 void takeMargin(const Fuser &fuser, Node first) {
   auto padding = first.attr<StringAttr>("padding");
   Node pad = fuser.scope.producer(first->getOperand(0), "Pad");
@@ -184,7 +185,7 @@ void takeMargin(const Fuser &fuser, Node first) {
   absorbInput(first, 0);
 }
 
-// --- filters that lie otherwise ------------------------------------------------------------------
+// --- transposed filters ------------------------------------------------------------------------
 
 bool isTransposeOfFilter(const FusionScope &scope, Node node, ArrayRef<int64_t> order) {
   if (!node || node.opType() != "Transpose" || node.numData() != 2 || scope.isKept(node) ||
@@ -204,8 +205,8 @@ void setOutermostFirst(Node node) {
   node->setDiscardableAttr("filter_format", StringAttr::get(node->getContext(), "OIHW"));
 }
 
-/// The kernel of a convolution reads a filter as well before a Transpose from [out, in, rows,
-/// columns] as after it.
+/// Removes a Transpose of a filter from [out, in, rows, columns], since the convolution kernel can
+/// read that layout too.
 void takeFilter(const FusionScope &scope, Node node) {
   constexpr int64_t windowFirst[] = {2, 3, 1, 0};
   Node turn = definingNode(node->getOperand(1));
@@ -215,7 +216,7 @@ void takeFilter(const FusionScope &scope, Node node) {
   setOutermostFirst(node);
 }
 
-/// And writes a filter's gradient, whose sizes are in the same order, as it lies after one.
+/// Removes such a Transpose of a filter's gradient, since the kernel can write that layout too.
 void giveGradient(Fuser &fuser, Node node) {
   constexpr int64_t outermostFirst[] = {3, 2, 0, 1};
   Node turn = node->hasOneUse() && !node->getResult(0).use_empty() && !fuser.scope.isKept(node)

@@ -1,16 +1,16 @@
-// Convolutions and matrix products, and what happens to their results.
+// Fusion of convolutions and matrix products with their epilogues.
 #pragma once
 
 #include "treadle/transforms/fuse_kernels/Forms.h"
 
 namespace treadle::tfg {
 
-/// Nodes of which each alone sees the one before.
+/// A sequence of nodes, each of which is the only user of the one before.
 struct Chain {
   struct Link {
     Node node;
-    llvm::StringRef op;  // as fused_ops has it
-    unsigned input = 0;  // where the value before comes in
+    llvm::StringRef op;  // the name in fused_ops
+    unsigned input = 0;  // the input that takes the previous value
     NodeSet others = {}; // of an activation that is spelled out
   };
 
@@ -21,26 +21,26 @@ struct Chain {
   llvm::SmallVector<Link> links;
 };
 
-/// What the fused node does with a node that takes the result of a chain as this input; empty where
-/// the chain ends before it.
+/// Returns the name in fused_ops of a node that takes the result of a chain as this input; empty if
+/// it ends the chain.
 using StepOf = llvm::function_ref<llvm::StringRef(const Chain &, Node, unsigned)>;
-/// By the value that they take.
+/// Activations by their inputs.
 using ActivationForms = llvm::DenseMap<mlir::Value, ActivationForm>;
 
-/// The chain after `first`: steps, and then an activation.
+/// Returns the chain that starts at `first`: steps, then possibly an activation.
 Chain followChain(const Fuser &fuser, Node first, StepOf stepOf, const ActivationForms &forms);
 
-/// What a fused node has besides the first one's own inputs and attributes.
+/// The inputs and attributes of a fused node in addition to those of its first node.
 struct Epilogue {
   llvm::SmallVector<mlir::Value> arguments;
   llvm::SmallVector<llvm::StringRef> ops;
   float epsilon = 0.0001F, alpha = 0.2F;
 
-  /// Takes in an activation, or a step with all its inputs.
+  /// Adds an activation, or a step with all of its inputs.
   void add(const Chain::Link &link);
 };
 
-/// Builds the fused node, without a name, where the last one of the chain is.
+/// Builds the fused node, without a name, at the position of the last node of the chain.
 Node buildFused(Fuser &fuser, const Chain &chain, llvm::StringRef op, mlir::ValueRange inputs,
                 const Epilogue &epilogue, mlir::Type type);
 

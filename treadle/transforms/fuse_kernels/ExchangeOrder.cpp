@@ -32,7 +32,7 @@ namespace {
 
 using Edges = std::vector<std::vector<int32_t>>;
 
-/// With the soft edges that don't contradict others.
+/// Returns all edges, including soft edges that don't contradict others.
 Edges edgesOf(const NumberedBody &body) {
   Edges edges = body.before;
   SoftOrder order(body.before);
@@ -51,7 +51,7 @@ Edges reversed(const Edges &edges) {
   return result;
 }
 
-/// For each node the set of exchanges from which edges lead to it.
+/// Returns for each node the set of exchanges that it depends on.
 std::vector<unsigned> exchangesBefore(const Edges &before, const Edges &after,
                                       const std::vector<uint8_t> &isExchange, NumberedSets &sets) {
   std::vector<unsigned> found(before.size());

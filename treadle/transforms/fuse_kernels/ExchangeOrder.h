@@ -1,4 +1,4 @@
-// Which nodes may become one without delaying an exchange.
+// The check of which nodes may be fused without delaying communication.
 #pragma once
 
 #include "treadle/dialect/Tfg.h"
@@ -12,13 +12,13 @@ namespace treadle::tfg {
 
 class WaitingNodes;
 
-/// Sets of numbers, each by a number of its own: 0 is the empty one.
+/// Interned sets of integers, each identified by a number; 0 is the empty set.
 class NumberedSets {
 public:
-  /// Sets of more elements are not compared, but taken for different.
+  /// Larger sets aren't compared, and count as different.
   explicit NumberedSets(size_t largest) : largest(largest) {}
 
-  /// A set with a new element alone.
+  /// Creates a set with one new element.
   unsigned make() { return number({numElements++}); }
   unsigned join(unsigned a, unsigned b);
 
@@ -33,26 +33,26 @@ private:
   std::map<Set, unsigned> numbers = {{{}, 0}};
 };
 
-/// The exchanges with other processes and runs that the nodes of a body come after and before, by
-/// all its edges: soft ones that a run can keep too.
+/// For each node of a body, the exchanges (communication with other processes or runs) that it
+/// depends on and that depend on it, through all edges including soft ones that a run can keep.
 ///
-/// A node that is made of several waits for everything that a part waits for, and what needs a part
-/// waits for all of it. Nodes of one class are between the same exchanges, so that they can become
-/// one: it waits for no exchange that a part didn't wait for, and delays none.
+/// A fused node depends on everything that its parts depend on, and users of a part depend on all
+/// of it. Nodes of one class are between the same exchanges, so fusing them adds no dependency on
+/// an exchange and delays none.
 class ExchangeOrder {
 public:
-  /// Of a body without exchanges.
+  /// Creates the order of a body without exchanges.
   ExchangeOrder() = default;
-  /// `waiting` knows the nodes that exchange something. The body may change afterwards: nodes are
-  /// known by their names.
+  /// `waiting` determines which nodes communicate. The body may change afterwards: nodes are
+  /// identified by name.
   ExchangeOrder(mlir::Block &body, WaitingNodes &waiting);
 
-  /// 0 for nodes that no exchange comes before or after, and for those that are new.
+  /// Returns 0 for nodes without exchanges before or after, and for new nodes.
   unsigned classOf(Node node) const;
   bool areAlike(Node a, Node b) const { return classOf(a) == classOf(b); }
 
 private:
-  llvm::StringMap<unsigned> classes; // by the name of a node
+  llvm::StringMap<unsigned> classes; // by node name
 };
 
 } // namespace treadle::tfg

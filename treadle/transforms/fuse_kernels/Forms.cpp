@@ -1,5 +1,5 @@
-// Activations and layer normalisations that graphs spell out, made one node each, wherever they
-// stand. A convolution or a product before an activation takes it in later.
+// Fuses activations and layer normalizations that graphs spell out into one node each. The
+// contraction before an activation may absorb it later.
 #include "treadle/transforms/fuse_kernels/Forms.h"
 
 using namespace mlir;
@@ -7,7 +7,7 @@ using namespace mlir;
 namespace treadle::tfg {
 
 FormFinder::FormFinder(const Fuser &fuser) : fuser(fuser) {
-  // gelu(x) = x / 2 * (1 + erf(x / sqrt(2))), and its approximation by tanh.
+  // gelu(x) = x / 2 * (1 + erf(x / sqrt(2))), and its approximation with tanh.
   static const std::pair<StringRef, Formula> all[] = {
       {"_GeluExact", "x * 0.5 * (1 + Erf(x * 0.70710678)) | x * 0.5 * Erfc(x * -0.70710678)"},
       {"_GeluApproximate", "x * 0.5 * (1 + Tanh(inner))"
@@ -70,7 +70,7 @@ SmallVector<Node> endsOfForms(Block &body) {
 
 namespace {
 
-/// A node of this op in the place of `root`, without attributes but for its own.
+/// Replaces `root` with a node of this op that has no attributes except its own.
 void replaceForm(Fuser &fuser, Node root, StringRef op, ValueRange inputs, const NodeSet &nodes,
                  ArrayRef<NamedAttribute> attrs) {
   OpBuilder builder(root.getOperation());
@@ -84,7 +84,7 @@ void replaceForm(Fuser &fuser, Node root, StringRef op, ValueRange inputs, const
   fuser.replace(root, fused, nodes);
 }
 
-/// Functions with gradients of their own end in an IdentityN that takes their inputs along.
+/// Functions with custom gradients end in an IdentityN that also takes their inputs; bypasses it.
 void pass(const FusionScope &scope, Node node) {
   if (scope.isKept(node) || node.numControl() || !node.controlResult().use_empty() ||
       node.numData() != node.numResults() || scope.isFunction(node.opType()) ||
@@ -143,7 +143,7 @@ void fuseForms(const FusionScope &scope) {
   {
     Fuser fuser(scope);
     FormFinder finder(fuser);
-    // The last node of a form finds the longest one.
+    // The last node of a form finds the longest one, so these are visited first.
     for (Node node : endsOfForms(scope.body))
       if (!fuser.isTaken(node) && !scope.isKept(node) && !fuseLayerNorm(fuser, finder, node))
         fuseActivation(fuser, finder, node);

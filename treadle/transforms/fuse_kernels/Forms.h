@@ -1,12 +1,12 @@
-// What graphs spell out in several ways, by formulas.
+// Detection of activations and normalizations that graphs spell out in several ways.
 #pragma once
 
 #include "treadle/transforms/fuse_kernels/Formula.h"
 
 namespace treadle::tfg {
 
-/// Several nodes that give what an activation of ours does: _GeluExact, _GeluApproximate, _Swish,
-/// _HardSwish, _HardSigmoid.
+/// Nodes that compute one of our activations: _GeluExact, _GeluApproximate, _Swish, _HardSwish,
+/// _HardSigmoid.
 struct ActivationForm {
   llvm::StringRef op;
   mlir::Value x;
@@ -15,15 +15,15 @@ struct ActivationForm {
 };
 
 /// The parts of (x - mean) / sqrt(variance + epsilon) * scale + offset. `scale` and `offset` are
-/// null where there are none.
+/// null if missing.
 struct LayerNorm {
   mlir::Value x, scale, offset;
   float epsilon = 0;
-  int64_t axis = 0; // the dimension over which the means are
+  int64_t axis = 0; // the reduced dimension
   NodeSet nodes;
 };
 
-/// Finds the forms that end in a node of a body.
+/// Finds the forms that end at a node of a body.
 class FormFinder {
 public:
   explicit FormFinder(const Fuser &fuser);
@@ -32,12 +32,12 @@ public:
 
 private:
   const Fuser &fuser;
-  // Those that the body may have: activations by their ops.
+  // The activations whose ops the body has, so that they may occur.
   llvm::SmallVector<std::pair<llvm::StringRef, const Formula *>> activations;
   const Formula *ofLayerNorm = nullptr;
 };
 
-/// Nodes that may be the last of a form, users first.
+/// Returns the nodes that may be the last of a form, users first.
 llvm::SmallVector<Node> endsOfForms(mlir::Block &body);
 
 } // namespace treadle::tfg

@@ -8,7 +8,7 @@ using namespace mlir;
 
 namespace treadle::tfg {
 
-// --- formulas read -------------------------------------------------------------------------------
+// --- parsing -------------------------------------------------------------------------------------
 
 Formula::Formula(const char *text) : text(text), top(parseEither()) {
   while (take(";")) {
@@ -17,7 +17,7 @@ Formula::Formula(const char *text) : text(text), top(parseEither()) {
     definitions[variable] = parseEither();
   }
   assert(this->text.empty() && "malformed formula");
-  // What says most is looked for first.
+  // Sorts terms so that the most specific are matched first.
   for (Term &term : terms)
     if (term.kind == Term::Product)
       llvm::partition(term.parts, [&](const Term *part) { return !isFree(part); });
@@ -136,7 +136,7 @@ const Formula::Term *Formula::parseOp(StringRef name) {
   return make(std::move(op));
 }
 
-// --- and found -----------------------------------------------------------------------------------
+// --- matching ------------------------------------------------------------------------------------
 
 Value Formula::Match::operator[](StringRef name) const {
   auto variable = formula.variables.find(name);
@@ -153,7 +153,8 @@ double Formula::Match::number(StringRef name, double otherwise) const {
   return otherwise;
 }
 
-/// Each step that matches calls what comes next, and undoes what it noted where that fails.
+/// A backtracking matcher: each step that matches calls the next one, and undoes its bindings if
+/// that fails.
 class Matcher {
 public:
   Matcher(const Formula &formula, const Fuser &fuser, Node root, int maxRank)
@@ -168,7 +169,7 @@ private:
   using Next = function_ref<bool()>;
   using Factors = ArrayRef<const Term *>;
 
-  /// Notes the nodes.
+  /// Records the nodes of the match.
   bool isComplete() {
     match.nodes.clear();
     match.nodes.insert(nodes.begin(), nodes.end());
@@ -231,7 +232,8 @@ private:
     return with(match.numbers, std::pair(term.variable, *number), next);
   }
 
-  /// The node that gives `value` if it is one of this op, of floats, with so many inputs.
+  /// Returns the node that defines `value` if it has this op, float values and this number of
+  /// inputs.
   Node nodeOf(Value value, StringRef op, unsigned numData) const {
     Node node = fuser.producer(value);
     if (!node)
@@ -241,7 +243,7 @@ private:
     return isOfOp && node.numData() == numData && isFloat32(value) ? node : Node();
   }
 
-  // Long chains of numbers are no formula's.
+  // Long chains of constants can't be part of a formula.
   bool take(Node node, Next next) {
     constexpr size_t most = 32;
     return nodes.size() < most && with(nodes, node.getOperation(), next);
@@ -283,7 +285,7 @@ private:
 
   using NextNumber = function_ref<bool(double)>;
 
-  /// Looks for all these factors in `value`, whose other factors are numbers.
+  /// Matches all of these factors in `value`, whose other factors must be constants.
   bool findFactors(Factors factors, Value value, double number, NextNumber next) {
     if (factors.empty()) {
       std::optional<double> factor = fuser.scalar(value, maxRank);
@@ -324,13 +326,13 @@ private:
     });
   }
 
-  /// The factors that stand on each side of a product; numbers may stand alone.
+  /// Distributes the factors over both sides of a product; a side may consist of constants only.
   bool splitFactors(Factors factors, Node node, double number, NextNumber next) {
     for (unsigned set = 0; set < 1U << factors.size(); ++set) {
       SmallVector<const Term *, 3> sides[2];
       for (auto [i, factor] : llvm::enumerate(factors))
         sides[set >> i & 1].push_back(factor);
-      // Numbers, and the factor that says most, are refuted soonest.
+      // Constants and the most specific factor fail soonest, so they are matched first.
       unsigned first = sides[1].empty() || (!sides[0].empty() && (set & 1));
       auto findOther = [&](double sofar) {
         return findFactors(sides[1 - first], node->getOperand(1 - first), sofar, next);

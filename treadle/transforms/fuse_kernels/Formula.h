@@ -1,4 +1,4 @@
-// What nodes compute, written down: fusions look for it in graphs.
+// Patterns of nodes, written as formulas.
 #pragma once
 
 #include "treadle/transforms/fuse_kernels/Fuser.h"
@@ -9,33 +9,33 @@
 
 namespace treadle::tfg {
 
-/// A formula of float32, as gelu's: "x * 0.5 * (1 + Erf(x * 0.70710678))".
+/// A pattern of float32 nodes, such as gelu: "x * 0.5 * (1 + Erf(x * 0.70710678))".
 ///
-///   x               any value; where it stands again, the same one (or an equal list of integers)
-///   Op(a, b){f, !g} a node of this op or of a later version of it, whose attribute f is true, and
-///                   g isn't
+///   x               any value; the same one (or an equal list of integers) at each occurrence
+///   Op(a, b){f, !g} a node of this op, or of a later version of it, whose attribute f is true and
+///                   g is false
 ///   a + b, a - b    a sum in either order, a difference
 ///   a / b           a quotient
-///   a * b * 0.5     a product in any order and grouping; Neg, Square, Pow and quotients by numbers
-///                   count. Numbers that have a point may differ in the last digits.
-///   1, $n           a number; any number, which is n. Of a product, n is what is left of its
-///                   numbers: 1 where it has none.
-///   a | b           one or the other
-///   ...; m = a      below, m is a value that `a` is a formula of
+///   a * b * 0.5     a product in any order and grouping, including Neg, Square, Pow and quotients
+///                   by constants. Numbers with a point may differ in the last digits.
+///   1, $n           this number; any number, bound to n. In a product, n is the remaining constant
+///                   factor, or 1.
+///   a | b           either
+///   ...; m = a      defines m, a value that matches `a`
 class Formula {
 public:
-  /// `text` must live on. Malformed ones are errors of the programmer.
+  /// `text` must outlive the formula and be well-formed.
   Formula(const char *text);
   Formula(const Formula &) = delete;
   Formula &operator=(const Formula &) = delete;
 
   class Match {
   public:
-    /// Null, or 1, where the formula matches without it.
+    /// Returns the value or number of a variable; null or 1 if the match doesn't use it.
     mlir::Value operator[](llvm::StringRef name) const;
     double number(llvm::StringRef name, double otherwise = 1) const;
 
-    NodeSet nodes; // what the formula names, without constants
+    NodeSet nodes; // the nodes of the match without constants
 
   private:
     friend class Formula;
@@ -48,18 +48,19 @@ public:
   };
   using Accept = llvm::function_ref<bool(const Match &)>;
 
-  /// Whether the body has nodes of all ops that the formula needs.
+  /// Returns whether the body contains all ops that the formula needs.
   bool isPossible(const Fuser &fuser) const { return isPossible(fuser, *top); }
-  /// Calls `accept` with each way in which the formula describes what `root` gives, until it
-  /// returns true. No value of a match that has no formula of its own is one of its nodes'.
+  /// Calls `accept` with each match of the formula with the result of `root` until it returns true.
+  /// Variables are never bound to results of nodes of the match, unless they have a formula of
+  /// their own.
   bool match(const Fuser &fuser, Node root, Accept accept, int maxRankOfNumbers = 1) const;
 
 private:
   friend class Matcher;
   struct Term {
     enum Kind : uint8_t { Variable, Number, Op, Sum, Product, Either } kind;
-    llvm::StringRef name = {}; // of the op
-    unsigned variable = none;  // of a variable, or of a number that is any
+    llvm::StringRef name = {}; // the op
+    unsigned variable = none;  // of a variable or `$n`
     double number = 1;
     bool isExact = true;
     llvm::SmallVector<const Term *, 3> parts = {};
@@ -79,11 +80,11 @@ private:
   unsigned variableOf(llvm::StringRef name);
   const Term *make(Term term) { return &terms.emplace_back(std::move(term)); }
 
-  llvm::StringRef text; // what is left of it
+  llvm::StringRef text; // the text that isn't parsed yet
   std::deque<Term> terms;
   llvm::StringMap<unsigned> variables;
-  llvm::SmallVector<const Term *> definitions; // by variable, null for none
-  const Term *top;                             // parsed last
+  llvm::SmallVector<const Term *> definitions; // by variable; null if it has none
+  const Term *top;                             // the last one that was parsed
 };
 
 } // namespace treadle::tfg

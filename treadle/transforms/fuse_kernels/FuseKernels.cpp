@@ -77,7 +77,7 @@ static void fuseForPlan(Block &body, const ModuleIndex &index, bool turns) {
   SoftEdges soft(body);
   Constants constants;
   auto isFunction = [&](StringRef name) { return static_cast<bool>(index.function(name)); };
-  const llvm::StringSet<> nothingKept; // who gets results uses them
+  const llvm::StringSet<> nothingKept; // results of the subgraph count as uses
   if (turns)
     putChannelsLast({body, isFunction, nothingKept, constants, ExchangeOrder()});
   auto functionOf = [&](StringRef name) { return index.function(name); };
@@ -86,7 +86,7 @@ static void fuseForPlan(Block &body, const ModuleIndex &index, bool turns) {
   fuse({body, isFunction, nothingKept, constants, exchanges});
 }
 
-/// Whether something may be fused by this node, or by one in its regions.
+/// Returns whether the node, or a node in its regions, may be fused with others.
 static bool mayFuse(Node node) {
   auto mayInside = [](Region &region) {
     return llvm::any_of(region.front().without_terminator(),
@@ -95,8 +95,8 @@ static bool mayFuse(Node node) {
   return mayBeFused(node) || mayBeSampled(node) || llvm::any_of(node->getRegions(), mayInside);
 }
 
-// Most graphs of many nodes have nothing to fuse: they are not copied. Images in loops stay as they
-// are: turning them anew in each iteration may cost more than it saves.
+// Copies the subgraph only if it has nodes to fuse, which most large graphs don't. Images in loops
+// keep their layout, because transposing in each iteration may cost more than it saves.
 void fuseKernels(NeededPart &part, const ModuleIndex &index) {
   bool turns = part.hasNode(hasChannelsFirst);
   if (!turns && !part.hasNode(mayFuse))

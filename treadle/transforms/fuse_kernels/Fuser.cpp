@@ -46,7 +46,7 @@ Tensor Fuser::constant(Value value) const {
   return isFloat32(value) ? scope.constants.valueOf(value) : Tensor();
 }
 
-// One of more dimensions may give a result more than it had.
+// A constant with more dimensions could increase the rank of a result.
 std::optional<double> Fuser::scalar(Value value, int maxRank) const {
   Tensor tensor = constant(value);
   if (!tensor || tensor.count() != 1 || tensor.rank() > maxRank)
@@ -148,7 +148,7 @@ void Fuser::replace(Node root, Node fused, const NodeSet &nodes, Node named, uns
 void Fuser::eraseTaken() {
   if (target == TensorFlow && !isa<FuncOp>(scope.body.getParentOp()))
     return;
-  // They use one another.
+  // The nodes use one another.
   for (Operation *op : taken)
     op->dropAllReferences();
   for (Operation *op : taken) {

@@ -1,4 +1,4 @@
-// What all fusions share: values looked at, and several nodes replaced by one.
+// The framework of all fusions: inspects values, and replaces several nodes with one.
 #pragma once
 
 #include "treadle/transforms/fuse_kernels/FuseKernels.h"
@@ -9,13 +9,13 @@
 
 namespace treadle::tfg {
 
-/// Nodes that a fused node stands for, its root among them.
+/// The nodes that a fused node replaces, including the root.
 using NodeSet = llvm::SmallSetVector<mlir::Operation *, 8>;
 
 class Fuser {
 public:
-  /// TensorFlow's ops are for nodes of one device, and the nodes that a graph's fused node stands
-  /// for stay, unused, for their names.
+  /// With TensorFlow as the target, nodes must be on one device, and the fused nodes of a graph
+  /// stay, unused, for their names.
   enum Target : uint8_t { Kernels, TensorFlow };
 
   explicit Fuser(const FusionScope &scope, Target target = Kernels)
@@ -24,47 +24,47 @@ public:
   Fuser(const Fuser &) = delete;
   Fuser &operator=(const Fuser &) = delete;
 
-  /// The node that gives `value` as its first result; null where it comes from outside (an
-  /// argument, a feed).
+  /// Returns the node whose first result is `value`; null for arguments and feeds.
   Node producer(mlir::Value value) const;
-  /// The value behind any Identity that waits for nothing.
+  /// Returns the value before any Identity without control inputs.
   mlir::Value source(mlir::Value value) const;
-  /// The elements of a constant of float32; empty for any other value.
+  /// Returns the elements of a float32 constant; empty for any other value.
   Tensor constant(mlir::Value value) const;
-  /// The one element of a constant of at most `maxRank` dimensions.
+  /// Returns the only element of a constant with at most `maxRank` dimensions.
   std::optional<double> scalar(mlir::Value value, int maxRank = 1) const;
 
-  /// Whether the body had a node of this op, or of a later version of it, when first asked.
+  /// Returns whether the body had a node of this op, or of a later version of it, at the first
+  /// call.
   bool hasOp(llvm::StringRef op) const;
 
-  /// Whether `node` can become one with `root` and its name be lost: nobody asks for it or feeds
-  /// it, and it is in the same place, calls no function, and is between the same exchanges.
+  /// Returns whether `node` can be fused with `root`, so that its name is lost: it isn't kept or
+  /// fed, is on the same device, calls no function, and is between the same exchanges.
   bool canJoin(Node root, Node node) const;
-  /// The only one who sees `node`, if it does by its first result; else null.
+  /// Returns the only user of `node` if it uses the first result; else null.
   static Node onlyUser(Node node);
-  /// The same, if both can join `root`.
-  /// TensorFlow's fused nodes have the last one's name, which may be asked for.
+  /// Returns the same if both nodes can be fused with `root`. TensorFlow's fused nodes have the
+  /// name of the last node, so that it may be fetched.
   Node follower(Node root, Node node) const;
-  /// Whether the nodes can become one: but for the results of the root and of `visible`, nobody
-  /// else uses them.
+  /// Returns whether the nodes can be fused: nothing else uses them, except results of the root and
+  /// of `visible`.
   bool canFuse(Node root, const NodeSet &nodes, Node visible = {}) const;
 
-  /// A Const beside `root`. It waits for what the constants that it is made of wait for; one that
-  /// is made of none, for `beside` where frames and branches matter.
+  /// Creates a Const next to `root`. It has the control inputs of the constants `madeOf`; if there
+  /// are none, it waits for `beside` if frames and branches matter.
   mlir::Value makeConstant(Node root, llvm::StringRef suffix, const Tensor &value,
                            mlir::ValueRange madeOf, mlir::Value beside = {});
-  /// A fresh name in the body.
+  /// Returns an unused name in the body.
   std::string uniqueName(Node root, llvm::StringRef suffix);
 
-  /// What `nodes` wait for, beside one another.
+  /// Returns the control inputs of `nodes` from outside the set.
   llvm::SmallVector<mlir::Value> controlOf(const NodeSet &nodes) const;
 
-  /// Puts `fused` in the place of the nodes, of which others see the root's first result, now the
-  /// fused node's result `result`. The root lends it its name, and the attributes that say
-  /// something about a node; or `named` does, its name alone. The other nodes go when the fuser
-  /// does, or stay, unused.
+  /// Replaces the nodes with `fused`. Uses of the root's first result become uses of the fused
+  /// node's result `result`. The fused node gets the root's name and its attributes that describe a
+  /// node; or, with `named`, only the name of that. The other nodes are erased by the destructor,
+  /// or stay unused (see Target).
   void replace(Node root, Node fused, const NodeSet &nodes, Node named = {}, unsigned result = 0);
-  /// Whether another node stands in for it.
+  /// Returns whether the node was replaced by a fused node.
   bool isTaken(Node node) const { return taken.contains(node.getOperation()); }
 
   const FusionScope &scope;
@@ -80,7 +80,7 @@ private:
   llvm::SetVector<mlir::Operation *> taken;
 };
 
-/// The nodes of a body that hold for `test`.
+/// Returns the nodes of a body that satisfy `test`.
 template <typename Test> llvm::SmallVector<Node> nodesOf(mlir::Block &body, Test test) {
   llvm::SmallVector<Node> found;
   for (mlir::Operation &op : body)
@@ -90,13 +90,13 @@ template <typename Test> llvm::SmallVector<Node> nodesOf(mlir::Block &body, Test
 }
 
 bool isFloat32(mlir::Value value);
-/// The type of a value with a rank, null otherwise.
+/// Returns the ranked type of a value; null if the rank is unknown.
 mlir::RankedTensorType rankedTypeOf(mlir::Value value);
-/// The value of an attribute that is a bool, false without one.
+/// Returns the value of a boolean attribute; false if it is missing.
 bool flag(Node node, llvm::StringRef key);
-/// Where a node's channels are; "NHWC" without the attribute.
+/// Returns the data format of a node; "NHWC" if the attribute is missing.
 llvm::StringRef formatOf(Node node);
-/// A one-dimensional tensor.
+/// Creates a vector.
 Tensor vectorOf(llvm::ArrayRef<int32_t> values);
 
 } // namespace treadle::tfg

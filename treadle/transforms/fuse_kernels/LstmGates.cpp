@@ -1,5 +1,5 @@
-// Finds the gates of long short-term memories: c' = f * c + i * g and h = o * tanh(c'), with
-// f, i and o sigmoids and g a hyperbolic tangent of four parts of one tensor.
+// Finds the gates of LSTMs: c' = f * c + i * g and h = o * tanh(c'), where f, i and o are sigmoids
+// and g a tanh of four parts of one tensor.
 #include "treadle/transforms/fuse_kernels/Formula.h"
 
 using namespace mlir;
@@ -9,19 +9,19 @@ namespace {
 
 constexpr unsigned numGates = 4;
 
-/// What was found. `within`: nodes that nobody else may see.
+/// A match. `within` are nodes that must have no other uses.
 struct Gates {
-  Value sums, bias, cell; // perhaps no bias
+  Value sums, bias, cell; // null if there is no bias
   Node nextCell, output;
   int64_t axis = 0;
   float forgetBias = 0;
-  SmallVector<int64_t> part; // of the input, forget, cell and output gate
+  SmallVector<int64_t> part; // parts for the input, forget, cell and output gate
   NodeSet within;
 };
 
 bool isSplit(Node node) { return node.opType() == "Split" && node.numResults() == numGates; }
 
-/// Whether four different results of one Split are the gates' parts, and read by nobody else.
+/// Returns the Split if its four results are the gates' parts and have no other users; else null.
 Node splitOf(ArrayRef<Value> parts, SmallVector<int64_t> &numbers) {
   Node split = definingNode(parts[0]);
   if (!split || !isSplit(split) || !isFloat32(parts[0]) || split.numData() != 2)
@@ -34,7 +34,7 @@ Node splitOf(ArrayRef<Value> parts, SmallVector<int64_t> &numbers) {
   return split;
 }
 
-/// The split itself, and a bias before it.
+/// Adds the split and a bias before it.
 bool takeSums(const Fuser &fuser, Node split, Gates &gates) {
   Tensor axis = fuser.scope.constants.valueOf(split->getOperand(0));
   if (!axis || axis.dtype() != DType::Int32 || !axis.isScalar())
@@ -96,7 +96,7 @@ void fuse(Fuser &fuser, const Gates &gates) {
 void fuseLstmGates(const FusionScope &scope) {
   if (nodesOf(scope.body, isSplit).empty())
     return;
-  // Each ends in a product; what a group takes in is no end of another.
+  // Each match ends in a product; products inside a match aren't visited again.
   Fuser fuser(scope);
   auto isProduct = [&](Node node) { return node.opType() == "Mul" && !scope.isKept(node); };
   for (Node node : nodesOf(scope.body, isProduct))

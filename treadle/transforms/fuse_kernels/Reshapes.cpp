@@ -1,5 +1,5 @@
-// A product whose rows are given more dimensions before a bias and an activation: what happens to
-// columns can as well come first, next to the product, which takes it in.
+// Moves a bias and an activation before a Reshape of a matrix product's rows, so that the product
+// can absorb them.
 #include "treadle/dialect/NodeAttributes.h"
 #include "treadle/ops/OpTable.h"
 #include "treadle/transforms/fuse_kernels/Fuser.h"
@@ -37,7 +37,7 @@ public:
 private:
   bool isFree(Node node) const { return !scope.isKept(node) && !scope.isFunction(node.opType()); }
 
-  /// The only one who sees the node, if it is one of this op that takes it first.
+  /// Returns the only user of the node if it has this op and uses it as its first input.
   Node follower(Node node, StringRef op, unsigned numData) const {
     Node user = scope.isKept(node) ? Node() : Fuser::onlyUser(node);
     bool fits = user && user.opType() == op && user.numData() == numData && isFree(user) &&
@@ -45,7 +45,7 @@ private:
     return fits ? user : Node();
   }
 
-  /// Whether the last of the new dimensions are the product's columns.
+  /// Returns whether the last dimension of the result is the product's columns.
   bool keepsColumns(Node reshape) const {
     std::optional<int64_t> last = lastNumber(reshape->getOperand(1));
     auto dims = scope.declaredDims(product->getOperand(1));
@@ -54,7 +54,7 @@ private:
            (*dims)[flag(product, "transpose_b") ? 0 : 1] == *last;
   }
 
-  /// The last element of a list of dimensions.
+  /// Returns the last element of a list of dimensions.
   std::optional<int64_t> lastNumber(Value list) const {
     if (auto numbers = scope.constants.integersOf(list))
       return numbers->empty() ? std::nullopt : std::optional(numbers->back());

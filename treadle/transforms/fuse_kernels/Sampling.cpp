@@ -20,8 +20,8 @@ bool isIn(StringRef op, std::initializer_list<StringRef> ops) {
   return llvm::is_contained(ops, op);
 }
 
-/// Whether it is a convolution of images whose channels are last, of which other positions may be
-/// wanted.
+/// Returns whether the node is a convolution of channels-last images whose output positions can be
+/// sampled.
 bool isConvolution(Node node) {
   SmallVector<int64_t> strides = integersOf(node, "strides");
   return isIn(node.opType(),
@@ -31,7 +31,7 @@ bool isConvolution(Node node) {
          !node.attr<IntegerAttr>("sampling");
 }
 
-/// The step of a convolution that may be one of points; else 0.
+/// Returns the stride of a convolution that may be 1x1; else 0.
 int64_t stepOf(Node node) {
   auto padding = node.attr<StringAttr>("padding");
   if (!isConvolution(node) || !isIn(node.opType(), {"Conv2D", "_FusedConv2D"}) || !padding ||
@@ -41,7 +41,7 @@ int64_t stepOf(Node node) {
   return strides[1] == strides[2] ? strides[1] : 0;
 }
 
-/// The same if its window is a point, as the graph tells.
+/// Returns the stride if the filter is 1x1 according to the graph.
 int64_t stepOfPoint(const FusionScope &scope, Node node) {
   int64_t step = stepOf(node);
   auto filter = step ? scope.declaredDims(node->getOperand(1)) : std::nullopt;
@@ -63,7 +63,7 @@ class Sampler {
 public:
   explicit Sampler(const FusionScope &scope) : scope(scope) {}
 
-  /// Lets what `user` reads be computed at the positions alone that it looks at.
+  /// Restricts the computation of `user`'s input to the positions that it reads.
   void run(Node user) {
     for (Node from; (from = producerOf(user)); user = from) {
       int64_t step = stepOfPoint(scope, user);
@@ -74,7 +74,7 @@ public:
   }
 
 private:
-  /// The convolution whose result nobody sees but pointwise ones with the step of `user`.
+  /// Returns the convolution whose result only 1x1 convolutions with the stride of `user` use.
   Node producerOf(Node user) {
     int64_t step = stepOfPoint(scope, user);
     Node from = step > 1 ? definingNode(user->getOperand(0)) : Node();
@@ -101,7 +101,7 @@ private:
     image.setType(UnrankedTensorType::get(getElementTypeOrSelf(image.getType())));
   }
 
-  /// What is added to the image or multiplied with it is sampled as well.
+  /// Samples the other operands of elementwise ops on the image as well.
   void sampleArguments(Node node, int64_t step) {
     auto ops = node.attr<ArrayAttr>("fused_ops");
     if (!ops)

@@ -1,5 +1,5 @@
-// Batch normalisations for inference that no convolution takes in: one factor and one offset a
-// channel. What follows them is fused as after a convolution.
+// Fuses batch normalizations for inference that no convolution absorbs: one factor and one offset
+// for each channel. Their epilogues are fused as after a convolution.
 #include "treadle/transforms/fuse_kernels/Formula.h"
 #include "treadle/transforms/outline_clusters/NativeOps.h"
 
@@ -8,7 +8,7 @@ using namespace mlir;
 namespace treadle::tfg {
 namespace {
 
-/// Of x * f + (offset - mean * f) the operand x; null where the sum isn't of this form.
+/// Returns the operand x of x * f + (offset - mean * f); null if the sum doesn't have this form.
 OpOperand *scaledOf(const Fuser &fuser, Node sum) {
   static const Formula formula("(offset - mean * f) + product; product = x * f");
   OpOperand *found = nullptr;
@@ -26,7 +26,7 @@ OpOperand *scaledOf(const Fuser &fuser, Node sum) {
   return found;
 }
 
-/// A node that gives its input, from which fusing begins.
+/// Inserts a node that returns its input, as the start of a fusion.
 Node begin(OpOperand &x) {
   Node user(x.getOwner());
   OpBuilder builder(user.getOperation());

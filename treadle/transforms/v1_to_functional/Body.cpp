@@ -21,7 +21,7 @@ Body::Body(Conversion &conversion, Block &block)
   order.resize(sorted.size() + 1);
   for (auto [index, op] : llvm::enumerate(sorted))
     place(op, index + 1);
-  // Enough for all conditionals of most graphs, and a few seconds for one of a million nodes.
+  // Enough for all conditionals of most graphs; takes a few seconds for a million nodes.
   looksLeft = 16 * order.size() + (size_t{1} << 22);
   findNeeded();
 }
@@ -59,9 +59,9 @@ bool Body::mayLookAt(unsigned positions) {
   return true;
 }
 
-/// What has to run: nodes outside of all branches, and what they need. In a branch of a graph other
-/// nodes run only if someone fetches them, which `keep` would say. Of a conditional that has to run
-/// all Merges do: what uses them may stay, if the conditional around it does.
+/// Finds the nodes that must run: nodes outside of branches, and their dependencies. In a branch of
+/// a graph, other nodes run only if they are fetched, which `keep` would state. All Merges of a
+/// needed conditional are needed, because their users may stay if the enclosing conditional does.
 void Body::findNeeded() {
   SmallVector<Operation *> pending;
   auto push = [&](Operation *op) {

@@ -1,4 +1,4 @@
-// A body while its conditionals are converted, innermost first.
+// A body during the conversion of its conditionals, innermost first.
 #pragma once
 
 #include "treadle/transforms/v1_to_functional/Branches.h"
@@ -9,30 +9,31 @@
 
 namespace treadle::tfg {
 
-/// What conditionals consisted of is erased at the end: until then it has no uses, and is not live.
+/// The nodes of a converted conditional are erased at the end; until then they have no uses and
+/// aren't live.
 ///
-/// Nodes have positions: what a node uses stands before it. They are found once; what takes the
-/// place of others gets one of theirs. Nodes that hand on results of one that was made have none of
-/// their own.
+/// Nodes have positions in topological order. Positions are computed once; a replacement gets a
+/// position of the nodes that it replaces. Nodes that forward results of a new node have no
+/// position.
 class Body {
 public:
   Body(Conversion &conversion, mlir::Block &block);
 
-  /// Whether a node has to run, and wasn't converted.
+  /// Returns whether a node must run and wasn't converted.
   bool isLive(mlir::Operation *op) const { return needed.contains(op) && !dead.contains(op); }
-  /// 0 for what is no node of the body.
+  /// Returns 0 if the operation is no node of the body.
   unsigned positionOf(mlir::Operation *op) const { return position.lookup(op); }
-  /// Null where nothing stands any more.
+  /// Returns null if the node at this position is gone.
   mlir::Operation *at(unsigned position) const { return order[position]; }
   void place(mlir::Operation *op, unsigned slot) {
     order[slot] = op;
     position[op] = slot;
   }
-  /// Whether a node is in a loop that stays because what enters it depends on what leaves it: there
-  /// one node can't have the inputs of several.
+  /// Returns whether a node is in a loop that can't be converted because its inputs depend on its
+  /// own results. In such a loop, nodes can't be merged into one.
   bool isInFeedback(mlir::Operation *op) const { return inFeedback.contains(op); }
   void clear(unsigned slot) { order[slot] = nullptr; }
-  /// The node that gives a value, or the one whose result that hands on; null for arguments.
+  /// Returns the node that defines a value, or whose result that node forwards; null for arguments.
   mlir::Operation *sourceOf(mlir::Value value) const {
     mlir::Operation *op = value.getDefiningOp(), *source = handedOn.lookup(op);
     return source ? source : op;
@@ -40,20 +41,21 @@ public:
 
   void add(mlir::Operation *op, Branch *branch);
   void addHandingOn(mlir::Operation *op, mlir::Operation *source);
-  /// Of a node that stands in a branch of another one from now on.
+  /// Marks a node that was moved into a branch of another node.
   void moved(mlir::Operation *op) { dead.insert(op); }
   void kill(mlir::Operation *op);
   void eraseDead();
 
-  /// Whether so many more positions may be looked at: all looking there is stays in proportion to
-  /// the size of the body.
+  /// Returns whether the search may visit this number of additional positions. The total is limited
+  /// in proportion to the size of the body.
   bool mayLookAt(unsigned positions);
 
   Conversion &conversion;
   mlir::Block &block;
   Branches branches;
   NameScope names;
-  /// Where the body has loops that stay: in them more than branches is dead at times.
+  /// Set if the body has loops that stay, because values in them may be dead for other reasons than
+  /// branches.
   std::optional<Deadness> deadness;
 
 private:

@@ -77,7 +77,7 @@ void Branches::place(Node node) {
         return kindOf(value.getDefiningOp()) == "NextIteration";
       }))
     return placeMerge(node);
-  // It runs even though what it waits for doesn't.
+  // A ControlTrigger runs even if its inputs are dead.
   if (kind == "ControlTrigger")
     return add(op, nullptr);
   Branch *branch = nullptr;
@@ -91,7 +91,7 @@ bool Branches::innermost(Node node, Branch *&result) {
   for (Value input : node->getOperands()) {
     Operation *op = input.getDefiningOp();
     if (!op || !nodes.contains(op))
-      continue; // an argument, or an edge back
+      continue; // an argument, or a back edge
     if (isUnstructured(op))
       return false;
     Branch *branch = branchOf(input);
@@ -109,7 +109,7 @@ void Branches::placeSwitch(Node node) {
     return markUnstructured(node.getOperation());
   add(node.getOperation(), branch);
   Value predicate = rootOf(node.data()[1]);
-  // The Switch of a loop, if the loop is still there, is a node like others.
+  // The Switch of a loop that wasn't converted is an ordinary node.
   if (kindOf(predicate.getDefiningOp()) == "LoopCond")
     return;
   for (Branch *outer = branch; outer; outer = outer->conditional->parent)
@@ -144,7 +144,7 @@ void Branches::placeMerge(Node node) {
   add(node.getOperation(), conditional->parent);
 }
 
-/// The conditional that a Switch belongs to.
+/// Returns the conditional that a Switch belongs to.
 Conditional *Branches::conditionalAt(Branch *parent, Value predicate, Node node) {
   Conditional *&conditional = byPredicate[{parent, predicate, loweredFrom(node)}];
   if (conditional)
@@ -165,7 +165,7 @@ Conditional *Branches::conditionalAt(Branch *parent, Value predicate, Node node)
   return conditional;
 }
 
-// The conditionals that it depends on can't be told apart from what it does.
+// Marks the conditionals that the node depends on as unstructured.
 void Branches::markUnstructured(Operation *op) {
   nodes.try_emplace(op, nullptr);
   unstructured.insert(op);

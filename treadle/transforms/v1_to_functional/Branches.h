@@ -1,5 +1,5 @@
-// The conditionals of v1 control flow in one body: which nodes run for which outcome of which
-// predicates.
+// The conditionals of v1 control flow in one body: the outcomes of predicates for which each node
+// runs.
 #pragma once
 
 #include "treadle/dialect/Tfg.h"
@@ -15,19 +15,21 @@ namespace treadle::tfg {
 
 struct Conditional;
 
-/// What runs if a predicate has one outcome, in a conditional that may stand in a branch itself.
+/// The nodes that run for one outcome of a predicate, in a conditional that may itself be in a
+/// branch.
 struct Branch {
   Conditional *conditional = nullptr;
   unsigned side = 0;
   std::vector<mlir::Operation *> nodes;
-  std::vector<Conditional *> conditionals; // those that stand in it
+  std::vector<Conditional *> conditionals; // the conditionals in it
 };
 
-/// Switch and Merge nodes of one predicate, in one place.
+/// The Switch and Merge nodes of one predicate on one device.
 struct Conditional {
-  Branch *parent = nullptr; // null: not in a branch
-  mlir::Value predicate;    // what Identity and Switch nodes hand on
-  mlir::Attribute origin;   // the If or Case that it was made of, if any: two stay two
+  Branch *parent = nullptr; // null if it isn't in a branch
+  mlir::Value predicate;    // the value that Identity and Switch nodes forward
+  /// The If or Case that it was lowered from, if any, so that two of them aren't merged.
+  mlir::Attribute origin;
   unsigned depth = 0;
   std::vector<Branch *> branches;
   std::vector<mlir::Operation *> switches, merges;
@@ -41,25 +43,25 @@ struct Conditional {
   }
 };
 
-/// All branches of a body, and the branch of each node: the innermost one, null for nodes that
-/// always run. A node may depend on branches that don't stand in each other, or on both outcomes of
-/// one predicate: that is no conditional, and `isUnstructured` says so.
+/// All branches of a body, and the innermost branch of each node; null for nodes that always run.
+/// If a node depends on branches that aren't nested, or on both outcomes of one predicate,
+/// `isUnstructured` returns true.
 class Branches {
 public:
   explicit Branches(mlir::Block &body);
 
-  /// Those that stand in others come first.
+  /// Returns all conditionals, inner ones before those that contain them.
   std::vector<Conditional *> innermostFirst() const;
 
   Branch *branchOf(mlir::Operation *op) const { return nodes.lookup(op); }
   Branch *branchOf(mlir::Value value) const;
   bool isUnstructured(mlir::Operation *op) const { return unstructured.contains(op); }
-  /// The conditional that a Switch belongs to, null for other nodes.
+  /// Returns the conditional that a Switch belongs to; null for other nodes.
   Conditional *conditionalOf(mlir::Operation *op) const { return switches.lookup(op); }
   static bool isWithin(const Branch *inner, const Branch *outer);
   static mlir::Value rootOf(mlir::Value predicate);
 
-  /// A new node.
+  /// Adds a new node.
   void add(mlir::Operation *op, Branch *branch) {
     nodes[op] = branch;
     if (branch)
@@ -70,7 +72,8 @@ private:
   void place(Node node);
   void placeSwitch(Node node);
   void placeMerge(Node node);
-  /// The innermost branch of the inputs; false if there is none.
+  /// Sets `result` to the innermost branch of the inputs; returns false if the branches aren't
+  /// nested.
   bool innermost(Node node, Branch *&result);
   Conditional *conditionalAt(Branch *parent, mlir::Value predicate, Node node);
   void markUnstructured(mlir::Operation *op);

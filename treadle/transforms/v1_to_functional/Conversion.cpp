@@ -29,10 +29,10 @@ bool mayBePredicate(Value value) {
 
 Node Conversion::outline(Node node, ArrayRef<Value> first, function_ref<void()> beforeItGoes) {
   OpKind kind = opKind(regionNamesOfRegion(node.opType()).functional);
-  RegionOutliner::Captures captures; // of a raised loop: all that it uses are values of its own
+  RegionOutliner::Captures captures; // of a raised loop, which uses no outer values
   if (kind != OpKind::While)
     captures = RegionOutliner::capture(node, first);
-  auto outlined = *outliner.outline(node, captures); // no function has their names yet
+  auto outlined = *outliner.outline(node, captures); // names that aren't taken by functions yet
   for (FuncOp function : outlined.made) {
     if (kind == OpKind::While)
       convertConditionals(*this, function.getEntry());
@@ -47,7 +47,7 @@ Node Conversion::outline(Node node, ArrayRef<Value> first, function_ref<void()> 
   return outliner.replace(node, functionalOp(kind, !isPure), outlined);
 }
 
-// What it makes of a For's frame takes functions away that were made before.
+// Restoring a For removes functions that were created before.
 void Conversion::restoreFunctions() {
   for (FuncOp function : made)
     restoreLowered(function.getEntry());

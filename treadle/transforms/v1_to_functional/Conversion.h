@@ -1,4 +1,4 @@
-// What the parts of the conversion of v1 control flow share: the module as it changes.
+// The state that the parts of the conversion of v1 control flow share.
 #pragma once
 
 #include "treadle/rewriting/Outline.h"
@@ -7,7 +7,7 @@
 
 namespace treadle::tfg {
 
-/// How much was found, and how much of it became structured.
+/// The number of loops and conditionals found, and of those converted.
 struct ConversionCounts {
   unsigned loops = 0, convertedLoops = 0;
   unsigned conditionals = 0, convertedConditionals = 0;
@@ -18,19 +18,19 @@ public:
   Conversion(mlir::ModuleOp module, const llvm::StringSet<> &kept)
       : kept(kept), functions(module), effects(module), outliner(module, /*isRaised=*/true) {}
 
-  /// Whether the node must stay where it is: it is one of the graph, and called so.
+  /// Returns whether the node must stay, because it is a kept node of the graph.
   bool isKept(Node node) const {
     return kept.contains(node.name()) && mlir::isa<GraphOp>(node->getParentOp());
   }
-  /// Null where there is none of this name.
+  /// Returns null if there is no function of this name.
   FuncOp function(llvm::StringRef name) const { return outliner.function(name); }
 
-  /// Makes a functional node, and functions, of a node with regions. These take `first`, then what
-  /// else they use. Those that are nothing but a call keep their nodes: `beforeItGoes` may take
-  /// them back.
+  /// Converts a node with regions to a functional node with functions. Their arguments are `first`,
+  /// then the other values that the regions use. Nodes of regions that only call a function stay in
+  /// them: `beforeItGoes` may move them back.
   Node outline(Node node, llvm::ArrayRef<mlir::Value> first = {},
                llvm::function_ref<void()> beforeItGoes = nullptr);
-  /// To be called at the end.
+  /// Restores functions at the end of the conversion.
   void restoreFunctions();
 
   const llvm::StringSet<> &kept;
@@ -43,25 +43,25 @@ private:
   llvm::SmallVector<FuncOp> made;
 };
 
-/// Whether nodes run because they are there (in a function), or because something that is fetched
-/// needs them (in the graph).
+/// Returns whether unneeded nodes run too, as in a function, or only nodes that a fetched node
+/// needs, as in the graph.
 inline bool runsUnneeded(mlir::Block &body) { return mlir::isa<FuncOp>(body.getParentOp()); }
 
-/// The nodes of a block that aren't pure, and whose results no other one uses: what a function that
-/// is made of them must return tokens of.
+/// Returns the control tokens of impure nodes of a block whose results have no uses: a function
+/// created from the block must return them.
 llvm::SmallVector<mlir::Value> effectTokens(Effects &effects, mlir::Block &block);
 
-/// Whether a value is a reference to a variable's tensor, which no function can take.
+/// Returns whether a value is a reference to a variable's tensor, which a function can't take.
 bool isReference(mlir::Value value);
 
-/// Whether a value is a bool scalar as far as its type tells. Switch takes no other predicate, but
-/// If and While take any value for true or false.
+/// Returns whether a value may be a boolean scalar according to its type. Switch requires one; If
+/// and While accept any value.
 bool mayBePredicate(mlir::Value value);
 
-/// Makes While nodes of the loops of a body, and functions of their conditions and bodies.
+/// Converts the loops of a body to While nodes with functions for condition and body.
 void convertLoops(Conversion &conversion, mlir::Block &body);
 
-/// Makes If and Case nodes of the Switch and Merge nodes of a body, and functions of their
+/// Converts the Switch and Merge nodes of a body to If and Case nodes with functions for their
 /// branches.
 void convertConditionals(Conversion &conversion, mlir::Block &body);
 

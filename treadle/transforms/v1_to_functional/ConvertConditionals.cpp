@@ -1,5 +1,5 @@
-// Switch and Merge nodes of one predicate made If nodes, or Case nodes where the predicate has more
-// outcomes than two.
+// Converts the Switch and Merge nodes of one predicate to If nodes, or to Case nodes if there are
+// more than two outcomes.
 #include "treadle/transforms/functional_to_v1/Lowered.h"
 #include "treadle/transforms/v1_to_functional/Loops.h"
 #include "treadle/transforms/v1_to_functional/StageBuilder.h"
@@ -15,14 +15,14 @@ public:
       : body(body), conversion(body.conversion), conditional(conditional),
         stages(body, conditional) {}
 
-  /// Whether any of it has to run. If not, it goes with the branch that it stands in, or stays with
-  /// it.
+  /// Returns whether any node of the conditional must run. If not, it is removed or kept together
+  /// with the branch that contains it.
   bool isNeeded() const {
     return !conditional.parent || !stages.members.empty() ||
            llvm::any_of(conditional.merges, [&](Operation *op) { return body.isLive(op); });
   }
 
-  /// False, with the reason in the conditional; then nothing has changed.
+  /// Returns false, with the reason in the conditional, if nothing was changed.
   bool convert() {
     if (conditional.merges.empty() && stages.members.empty())
       return refuse(nullptr, "no Merge joins its branches");
@@ -111,8 +111,8 @@ bool ConditionalConverter::check() {
   return true;
 }
 
-// An If runs with all its inputs or not at all. In a loop that stays, some may be dead where the
-// loop ends: what hangs on others would be lost.
+// An If runs with all of its inputs or not at all. In a loop that isn't converted, some inputs may
+// be dead when the loop ends; users of the others would be lost.
 bool ConditionalConverter::checkDeadness() {
   if (!body.deadness)
     return true;
@@ -138,8 +138,8 @@ bool ConditionalConverter::checkDeadness() {
   return true;
 }
 
-/// The predicate where the conditional stands, or one that is known before and what says that the
-/// conditional is reached.
+/// Finds the predicate as a value outside the conditional, or an equal value that is available
+/// earlier together with a token that the conditional is reached.
 bool ConditionalConverter::findPredicate() {
   for (Operation *op : conditional.switches) {
     Value value = Node(op).data()[1];
@@ -162,15 +162,16 @@ bool ConditionalConverter::findPredicate() {
          refuse(conditional.switches.front(), "its predicate comes from outside of its branch");
 }
 
-/// `Identity(Switch(p, p))`, which TensorFlow makes for others to wait on.
+/// Returns whether the node is `Identity(Switch(p, p))`, which TensorFlow creates as a source of
+/// control edges.
 bool ConditionalConverter::isPivot(Operation *op) const {
   Operation *from = op->getNumOperands() ? op->getOperand(0).getDefiningOp() : nullptr;
   return v1Kind(Node(op)) == "Identity" && stages.isOwnSwitch(from) &&
          Branches::rootOf(from->getOperand(0)) == conditional.predicate;
 }
 
-// Pivots whose value nobody uses go: what waits for them waits for what they wait for. So do the
-// ends, which branches without results have.
+// Finds pivots without uses of their values, which are removed: their control users wait for the
+// pivots' control inputs instead. The same holds for the Merges that end branches without results.
 void ConditionalConverter::findPivots() {
   auto isForEnd = [&](Operation *op) {
     return isLowered(Node(op)) && v1Kind(Node(op)) == "Identity" &&
@@ -206,7 +207,8 @@ void ConditionalConverter::noteInputs() {
   }
 }
 
-/// Members use what Switches let through, and wait for what they and pivots wait for.
+/// Replaces uses of Switches in branches with the Switches' inputs, and moves control inputs of
+/// Switches and pivots to their users.
 void ConditionalConverter::dissolve() {
   auto isOurs = [&](Operation *user) { return stages.isInside(user) || stages.isOwnSwitch(user); };
   for (Operation *op : llvm::reverse(stages.members))
@@ -224,8 +226,8 @@ void ConditionalConverter::dissolve() {
       value.replaceAllUsesWith(op->getOperand(0));
 }
 
-// ControlTrigger nodes and the function's return wait for the If; what waited for a Switch, or for
-// a pivot that went, waits for what that waited for.
+// ControlTrigger nodes and the function's return wait for the If. Control users of a Switch, or of
+// a removed pivot, wait for its control inputs.
 void ConditionalConverter::finish() {
   conditional.isConverted = true;
   for (ArrayRef<Operation *> list :

@@ -1,4 +1,4 @@
-// Loops of v1 control flow made While nodes.
+// Converts loops of v1 control flow to While nodes.
 #include "treadle/dialect/NodeAttributes.h"
 #include "treadle/rewriting/Frames.h"
 #include "treadle/transforms/functional_to_v1/Lowered.h"
@@ -15,7 +15,7 @@ static std::string loopName(StringRef frameName) {
   return last.empty() ? frameName.str() : scope.str();
 }
 
-// The results of a loop can be fetched by their names: in a graph these stay.
+// In a graph, results of a loop keep their names, so that they can be fetched.
 static void convertLoop(Conversion &conversion, NameScope &names, bool isGraph, Loop &loop,
                         LoopParts &parts) {
   std::string base = loopName(loop.frameName.getValue());

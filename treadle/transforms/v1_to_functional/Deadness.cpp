@@ -44,7 +44,7 @@ Deadness::Set Deadness::without(Set a, Condition condition) {
 
 static bool isSwitch(Node node) { return v1Kind(node) == "Switch" || node.opType() == "_SwitchN"; }
 
-// Copies of a predicate are the same predicate.
+// Copies of a predicate count as the same predicate.
 static const void *predicateOf(Node switchNode) {
   Value value = switchNode->getOperand(1);
   for (Node from(value.getDefiningOp()); from && from.opType() == "Identity" && from.numData() != 0;
@@ -53,7 +53,7 @@ static const void *predicateOf(Node switchNode) {
   return value.getAsOpaquePointer();
 }
 
-/// What it gives is there in a loop's first iteration alone.
+/// Returns whether the node's result is available only in the first iteration of a loop.
 static bool isFirstOnly(Node node) { return v1Kind(node) == "Enter" && !isConstantEnter(node); }
 
 Deadness::Set Deadness::of(Value value) {
@@ -69,9 +69,9 @@ Deadness::Set Deadness::of(Value value) {
   return join(set, intern({{predicateOf(node), side}}));
 }
 
-/// What is left to hold where all sides of one predicate meet again, if they do.
+/// Returns the common condition if the inputs cover all outcomes of one predicate.
 std::optional<Deadness::Set> Deadness::whereSidesMeet(ArrayRef<Set> inputs) {
-  const std::vector<Condition> first = sets[inputs[0]]; // new sets move those there are
+  const std::vector<Condition> first = sets[inputs[0]]; // creating sets invalidates references
   for (Condition c : first) {
     if (c.second < 0 || numSides.lookup(c.first) != inputs.size())
       continue;
@@ -88,7 +88,8 @@ std::optional<Deadness::Set> Deadness::whereSidesMeet(ArrayRef<Set> inputs) {
   return std::nullopt;
 }
 
-// A loop's Merge starts as its Enter. What else all inputs need, a Merge needs.
+// A loop's Merge starts alive if its Enter is. Any other Merge requires what all of its inputs
+// require.
 Deadness::Set Deadness::ofMerge(Node node) {
   SmallVector<Set> inputs;
   for (Value input : node.data())
@@ -106,7 +107,7 @@ Deadness::Set Deadness::ofMerge(Node node) {
   return join(aliveItself(node), intern(std::move(common)));
 }
 
-// What leaves a loop has waited for its condition to be false, in some iteration.
+// The result of a loop is available once its condition was false in some iteration.
 Deadness::Set Deadness::ofExit(Node node) {
   Value value = node->getOperand(0);
   Node from(value.getDefiningOp());
@@ -132,8 +133,8 @@ Deadness::Set Deadness::find(Node node) {
   return set;
 }
 
-/// Whether it has the inputs and outputs that everybody relies on. The importer of GraphDefs makes
-/// no others, but MLIR text can have them.
+/// Returns whether a v1 control flow node has the inputs and outputs of its op. The GraphDef
+/// importer guarantees that, but MLIR text doesn't.
 static bool hasRightForm(Node node) {
   struct Least {
     unsigned inputs, outputs;
@@ -148,7 +149,7 @@ static bool hasRightForm(Node node) {
   return node.numData() >= least.inputs && node.numResults() >= least.outputs;
 }
 
-/// Whether the node stands behind its inputs. Edges back to a Merge count for no order.
+/// Returns whether the node comes after its inputs in the order, except for back edges to a Merge.
 bool Deadness::mayFollow(Node node) const {
   bool isMerge = v1Kind(node) == "Merge";
   return llvm::all_of(node->getOperands(), [&](Value input) {

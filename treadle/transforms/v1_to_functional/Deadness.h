@@ -1,5 +1,5 @@
-// Under which predicates the values of a body are alive. For who makes structured loops of v1
-// loops.
+// Deadness analysis: the predicates under which the values of a body are alive. It serves the
+// conversion of v1 loops to structured loops.
 #pragma once
 
 #include "treadle/dialect/Tfg.h"
@@ -12,33 +12,34 @@
 
 namespace treadle::tfg {
 
-/// Finds for each node a set of conditions that must all hold for it to be alive: outcomes of
-/// predicates, and "this Merge is alive" where nothing better is known. In a loop it speaks of the
-/// first iteration. Equal sets mean that both are alive or both are dead; different sets mean
-/// nothing.
+/// Computes for each node a set of conditions that must all hold for it to be alive: outcomes of
+/// predicates, and "this Merge is alive" if nothing more precise is known. In a loop, it describes
+/// the first iteration. Nodes with equal sets are always alive or dead together; different sets
+/// have no meaning.
 ///
-/// It speaks of the body as it was, and of nodes made later that it is told of.
+/// The analysis describes the body at construction, and new nodes that are added to it.
 class Deadness {
 public:
-  /// Conditions that must all hold; 0: none, always alive.
+  /// A conjunction of conditions; 0: always alive.
   using Set = uint32_t;
 
-  /// `order`: the body's, as topologicalOrder() gives it.
+  /// `order` is the result of topologicalOrder() for the body.
   explicit Deadness(llvm::ArrayRef<mlir::Operation *> order);
 
-  /// False if nothing can be said, or done, with the body: a node of v1 control flow lacks inputs
-  /// or outputs that its op has, or there is a cycle outside of loops.
+  /// Returns false if the body can't be analyzed: a node of v1 control flow lacks inputs or outputs
+  /// of its op, or there is a cycle outside of loops.
   bool isKnown() const { return isRightForm; }
   Set of(mlir::Value value);
-  /// A Switch: of either side.
+  /// Returns the conditions of a node; for a Switch, those of both outputs.
   Set of(mlir::Operation *op) const { return ofNode.lookup(op); }
   Set join(Set a, Set b);
-  /// Whether `a` is among the conditions of `b`: then what has `b` is dead whenever `a` is.
+  /// Returns whether the conditions of `b` include `a`, so that a node with `b` is dead whenever
+  /// one with `a` is.
   bool includes(Set b, Set a) { return join(a, b) == b; }
   void set(mlir::Operation *made, Set set) { ofNode[made] = set; }
 
 private:
-  /// That a predicate has an outcome, or that a Merge or an Exit is alive (-1).
+  /// A predicate with an outcome, or a Merge or Exit that is alive (outcome -1).
   using Condition = std::pair<const void *, int32_t>;
 
   bool mayFollow(Node node) const;

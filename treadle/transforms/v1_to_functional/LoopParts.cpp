@@ -45,7 +45,7 @@ SmallVector<Value> LoopParts::tokens() const {
   return tokens;
 }
 
-// --- what it consists of -------------------------------------------------------------------------
+// --- the parts -----------------------------------------------------------------------------------
 
 void LoopParts::findMembers() {
   own.insert(loop.nodes.begin(), loop.nodes.end());
@@ -53,7 +53,7 @@ void LoopParts::findMembers() {
   loop.forEachNode([&](Operation *op) { members.insert(op); });
 }
 
-// What goes into a frame but through Enter, and out but through Exit, has no meaning there.
+// Edges into a frame that bypass Enter, or out of it that bypass Exit, have no defined meaning.
 bool LoopParts::checkMembers() {
   llvm::DenseSet<Operation *> exits(loop.exits.begin(), loop.exits.end());
   llvm::DenseSet<Operation *> enters(loop.enters.begin(), loop.enters.end());
@@ -123,7 +123,7 @@ bool LoopParts::findVariables() {
   return true;
 }
 
-// What comes in twice is one value, unless a While had it twice.
+// A value that enters twice is one loop variable, unless the original While had it twice.
 bool LoopParts::addInvariants() {
   llvm::DenseMap<std::pair<Value, Attribute>, unsigned> known;
   for (Operation *op : loop.enters) {
@@ -144,7 +144,7 @@ bool LoopParts::addInvariants() {
   return true;
 }
 
-/// A loop that was a While has its values in the order of that.
+/// The variables of a loop that was lowered from a While get the order of its operands.
 void LoopParts::orderAsBefore() {
   auto inputOf = [](const Variable &variable) { return loweredInput(variable.enter); };
   if (!llvm::all_of(variables, inputOf))
@@ -201,9 +201,9 @@ bool LoopParts::checkExits() {
   return true;
 }
 
-// A While runs with all its inputs or not at all, and goes on with all its values. So must the
-// loop: where an Enter, the condition or a NextIteration is dead alone, the rest of the frame lives
-// on.
+// A While runs with all of its inputs or not at all, and continues with all of its values. So must
+// the loop: if a single Enter, the condition or a NextIteration is dead, the rest of the frame
+// stays alive.
 bool LoopParts::checkDeadness() {
   Deadness::Set entered = 0;
   for (Operation *enter : loop.enters) {
@@ -228,7 +228,7 @@ Deadness::Set LoopParts::whereItGoesOn() {
   return whereItRuns(); // which no NextIteration should have
 }
 
-// Nodes with effects must be dead wherever the part that they become one of doesn't run.
+// Nodes with side effects must be dead whenever their part of the structured loop doesn't run.
 bool LoopParts::checkEffects() {
   auto runsElsewhere = [&](Operation *op, Deadness::Set where) {
     return !isV1ControlFlow(Node(op)) && !rules.mayRepeat(Node(op)) &&
@@ -244,7 +244,8 @@ bool LoopParts::checkEffects() {
   return true;
 }
 
-/// What runs in whole iterations alone: all that comes from a Switch where the loop goes on.
+/// Marks nodes that run only in complete iterations: all that depend on a Switch that continues the
+/// loop.
 void LoopParts::markBody() {
   SmallVector<Operation *> pending;
   auto push = [&](Operation *op) {
@@ -284,7 +285,7 @@ bool LoopParts::collect() {
   return true;
 }
 
-// A node of the condition that the body needs the value of is computed in both, if it may be.
+// A node of the condition whose value the body needs is copied to the body, if it may run twice.
 bool LoopParts::collectBody(SmallVector<Operation *> pending, SmallVector<Operation *> &condition) {
   llvm::DenseSet<Operation *> passed;
   while (!pending.empty()) {
@@ -308,8 +309,8 @@ bool LoopParts::collectBody(SmallVector<Operation *> pending, SmallVector<Operat
   return true;
 }
 
-// What is done before the body begins is added to the condition: through what may repeat, and would
-// be dropped, as well.
+// Adds nodes that must run before the body to the condition, also those that are reached through
+// repeatable nodes, which would be dropped.
 void LoopParts::collectWaits(Node node, SmallVector<Operation *> &body,
                              SmallVector<Operation *> &condition,
                              llvm::DenseSet<Operation *> &passed) {
@@ -341,7 +342,7 @@ bool LoopParts::collectCondition(SmallVector<Operation *> pending) {
   return true;
 }
 
-// --- what takes its place ------------------------------------------------------------------------
+// --- replacement -------------------------------------------------------------------------------
 
 void LoopParts::replaceExits(Node structured, function_ref<bool(Node)> staysByName) {
   runs = whereItRuns();

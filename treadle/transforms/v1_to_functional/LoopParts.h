@@ -1,4 +1,4 @@
-// What loops of v1 control flow consist of, where they have the form that TensorFlow gives them:
+// The parts of a loop of v1 control flow that has the form that TensorFlow generates:
 //
 //   Enter -> Merge -> Switch -> (1) body -> NextIteration -> back to Merge
 //              |        |-----> (0) Exit
@@ -13,22 +13,23 @@
 
 namespace treadle::tfg {
 
-/// What those who make structured loops of frames differ in.
+/// The properties in which the passes that create structured loops differ.
 struct LoopRules {
-  /// Whether a node must stay where it is.
+  /// Returns whether a node must stay.
   llvm::function_ref<bool(Node)> isKept;
-  /// Whether a node may run oftener than in the frame: in the condition and in the body, or in the
-  /// body though no Switch holds it back.
+  /// Returns whether a node may run more often than in the frame: in both condition and body, or in
+  /// the body although no Switch guards it.
   llvm::function_ref<bool(Node)> mayRepeat;
-  /// Whether a node runs that nothing needs which stays; v1 control flow isn't asked for.
+  /// Returns whether a node runs although no remaining node needs it. It isn't called for v1
+  /// control flow nodes.
   llvm::function_ref<bool(Node)> runsUnneeded;
 };
 
-/// A loop taken apart. It only looks.
+/// The decomposition of a loop. Analysis doesn't change the loop.
 class LoopParts {
 public:
-  /// A value of the loop: one that changes from iteration to iteration, or one that a constant
-  /// Enter brings in (then `merge` and `next` are null).
+  /// A loop variable, or a value that a constant Enter passes in (then `merge` and `next` are
+  /// null).
   struct Variable {
     Node enter, merge, next;
 
@@ -39,28 +40,29 @@ public:
   LoopParts(Loop &loop, const LoopRules &rules, Deadness &deadness)
       : loop(loop), rules(rules), deadness(deadness) {}
 
-  /// False, with the reason in the loop, where it has another form; then ask for nothing else.
+  /// Returns false, with the reason in the loop, if the loop has another form. Then only the reason
+  /// is valid.
   bool find();
 
   llvm::ArrayRef<Variable> values() const { return variables; }
   Node condition() const { return loopCond; }
-  /// What the condition and the body consist of, in the order of the loop's nodes. Nodes may be in
-  /// both, and some in neither.
+  /// Return the nodes of the condition and of the body, in the order of the loop's nodes. A node
+  /// may be in both or in neither.
   llvm::ArrayRef<mlir::Operation *> conditionNodes() const { return inCondition; }
   llvm::ArrayRef<mlir::Operation *> bodyNodes() const { return inBody; }
-  /// What the inputs of a structured loop wait for.
+  /// Returns the control tokens that the inputs of a structured loop wait for.
   llvm::SmallVector<mlir::Value> tokens() const;
 
-  /// Which of the loop's values this is: what a Merge or a constant Enter of the loop gives, or a
-  /// Switch that lets it through.
+  /// Returns the index of the loop variable of a value: the result of a Merge or a constant Enter
+  /// of the loop, or of a Switch that forwards it.
   std::optional<unsigned> indexOf(mlir::Value value) const;
-  /// Whether it is a Switch that decides whether the loop goes on.
+  /// Returns whether the node is a Switch that decides whether the loop continues.
   bool isLoopSwitch(mlir::Operation *op) const;
 
-  /// Puts the results of a node with the loop's values in the place of the Exits, and takes away
-  /// what still stands in the frame. `staysByName`: whether an Identity takes the place of an Exit.
+  /// Replaces the Exits with the results of a node, and erases the nodes that remain in the frame.
+  /// `staysByName` returns whether an Identity must replace an Exit to keep its name.
   void replaceExits(Node structured, llvm::function_ref<bool(Node exit)> staysByName);
-  /// Tells the loop around, and who asks where nodes run, of the node that the loop became.
+  /// Registers the new node with the enclosing loop and the deadness analysis.
   void setInPlace(Node structured);
 
 private:
@@ -73,7 +75,8 @@ private:
   }
 
   bool isMember(mlir::Operation *op) const { return op && members.contains(op); }
-  /// Nodes that vanish: their values are those that come from outside or from another iteration.
+  /// Returns whether the node is erased because its value comes from outside or from another
+  /// iteration.
   bool isFrameNode(mlir::Operation *op) const {
     return indices.contains(op) || op == loopCond.getOperation() || isLoopSwitch(op);
   }
@@ -89,7 +92,7 @@ private:
   bool checkExits();
   bool checkDeadness();
   bool checkEffects();
-  /// Where the loop runs at all, and where another iteration follows.
+  /// Return the conditions under which the loop runs, and under which another iteration follows.
   Deadness::Set whereItRuns() { return deadness.of(loopCond.getOperation()); }
   Deadness::Set whereItGoesOn();
   void markBody();
@@ -104,14 +107,14 @@ private:
   Loop &loop;
   const LoopRules &rules;
   Deadness &deadness;
-  llvm::DenseSet<mlir::Operation *> members; // Exit nodes of the loop left out
-  llvm::DenseSet<mlir::Operation *> own;     // nodes of the frame itself
+  llvm::DenseSet<mlir::Operation *> members; // including removed Exit nodes of the loop
+  llvm::DenseSet<mlir::Operation *> own;     // nodes that make up the frame
   llvm::SmallVector<Variable> variables;
   llvm::DenseMap<mlir::Operation *, unsigned> indices;
   Node loopCond;
   llvm::DenseSet<mlir::Operation *> bodySide, bodySet, conditionSet;
   llvm::SmallVector<mlir::Operation *> inBody, inCondition;
-  Deadness::Set runs = 0; // where the loop does, once it is gone
+  Deadness::Set runs = 0; // the position of the loop's replacement
 };
 
 } // namespace treadle::tfg

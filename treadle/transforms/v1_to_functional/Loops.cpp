@@ -97,11 +97,11 @@ private:
 
   FrameTree tree;
   std::vector<std::unique_ptr<Loop>> loops;             // by frame, from 1 on
-  llvm::DenseMap<Operation *, FrameTree::Index> frames; // of what nodes give
+  llvm::DenseMap<Operation *, FrameTree::Index> frames; // of results
 };
 
-/// A node, or a loop as the one node that it would become, and what uses it within one iteration
-/// of the frame around it.
+/// A node, or a loop as the single node that it would become, with its users within one iteration
+/// of the enclosing frame.
 struct Unit {
   Loop *loop = nullptr;
   std::vector<Unit *> users;
@@ -121,7 +121,7 @@ template <> struct llvm::GraphTraits<treadle::tfg::Unit *> {
 namespace treadle::tfg {
 namespace {
 
-/// Finds loops that, as one node each, would wait for themselves: in v1 control flow a value may
+/// Finds loops that, as single nodes, would depend on themselves: in v1 control flow, a value may
 /// leave a frame before another one enters it.
 class FeedbackFinder {
 public:
@@ -143,7 +143,7 @@ public:
 private:
   struct Place {
     Unit *unit = nullptr;
-    const Loop *frame = nullptr; // that the unit is in
+    const Loop *frame = nullptr; // the frame that contains the unit
   };
 
   void addLoop(Loop &loop) {
@@ -170,7 +170,7 @@ private:
 
   void addEdges(Operation *user) {
     Place to = placeOf(user);
-    user->walk([&](Operation *op) { // what its regions use, it uses
+    user->walk([&](Operation *op) { // values that regions use count as operands
       for (Value operand : op->getOperands())
         if (Operation *from = operand.getDefiningOp(); from && from->getBlock() == user->getBlock())
           addEdge(from, to);

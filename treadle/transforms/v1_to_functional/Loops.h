@@ -1,4 +1,4 @@
-// The loops of v1 control flow in one body: which nodes run in which frame.
+// The loops of v1 control flow in one body, and the frame of each node.
 #pragma once
 
 #include "treadle/dialect/Tfg.h"
@@ -11,33 +11,33 @@
 
 namespace treadle::tfg {
 
-/// One frame. Its Enter nodes bring values in, its Exit nodes take them out; both stand between two
-/// frames, and are in neither list of nodes.
+/// One frame. Its Enter nodes pass values in, its Exit nodes pass them out. Both are between two
+/// frames, so neither frame's list of nodes contains them.
 struct Loop {
   mlir::StringAttr frameName;
   Loop *parent = nullptr;
-  std::vector<Loop *> children; // those that are still loops
+  std::vector<Loop *> children; // the ones that weren't converted
   std::vector<mlir::Operation *> enters, exits, nodes;
-  /// Why it can't be understood, and the node that shows it.
+  /// The reason why the loop can't be converted, and the offending node.
   std::string problem;
   mlir::Operation *culprit = nullptr;
-  /// What enters it may depend on what leaves it.
+  /// Whether an input of the loop may depend on one of its results.
   bool hasFeedback = false;
 
   void refuse(mlir::Operation *op, std::string why) {
     if (problem.empty())
       problem = std::move(why), culprit = op;
   }
-  /// Calls `visit` for the nodes of this loop and of the loops in it, Enter and Exit nodes of those
-  /// included.
+  /// Calls `visit` for the nodes of this loop and of nested loops, including their Enter and Exit
+  /// nodes.
   void forEachNode(llvm::function_ref<void(mlir::Operation *)> visit) const;
 };
 
-/// The op without "Ref" in front: what it does to control flow.
+/// Returns the op without a leading "Ref".
 llvm::StringRef v1Kind(Node node);
 
-/// The loops of a body, given in the order of its edges, each after those that stand in it. A loop
-/// that can't be one node has its problem.
+/// Finds the loops of a body whose nodes are given in topological order; inner loops come first. A
+/// loop that can't become a single node has its `problem` set.
 std::vector<std::unique_ptr<Loop>> findLoops(llvm::ArrayRef<mlir::Operation *> order);
 
 } // namespace treadle::tfg

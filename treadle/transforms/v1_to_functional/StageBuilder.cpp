@@ -48,8 +48,8 @@ void StageBuilder::findNodes() {
       (isEnd(op) && !conversion.isKept(Node(op)) ? ends : merges).push_back(op);
 }
 
-// Switch nodes stand in the order of the values that they let through, which may be an order that
-// someone chose; those of an If or a Case have its order, and its values that it had twice.
+// Switch nodes are in the order of the values that they forward. If they were lowered from an If or
+// Case, the inputs get its order, including duplicates.
 SmallVector<Value> StageBuilder::inputs() {
   SmallVector<std::pair<int64_t, unsigned>> order;
   ArrayRef<Operation *> switches = shared.switches[stage];
@@ -110,7 +110,7 @@ std::string StageBuilder::baseName() const {
   return body.names.unique(last.empty() ? (scope + "/If").str() : scope.str());
 }
 
-/// An If's first region is the one for true, which is the second output of a Switch.
+/// The first region of an If is for true, which is the second output of a Switch.
 Node StageBuilder::raise(StringRef base) {
   OpBuilder builder(!merges.empty() ? merges.front() : members.back());
   OperationState state(conditional.switches.front()->getLoc(),
@@ -157,7 +157,7 @@ void StageBuilder::nameFunctions(Node raised, StringRef base) {
   raised->setAttr("then_region_attrs", attrs[1]);
 }
 
-/// Something of a value's type, which nobody reads.
+/// Creates a value of the given value's type, which is never read.
 static Value placeholder(OpBuilder &builder, Value like) {
   return NodeBuilder(builder, "FakeParam")
       .name(NameScope(*builder.getBlock()).unique("not_taken"))
@@ -179,7 +179,7 @@ static Value indexConst(OpBuilder &builder, Node merge, unsigned index) {
       .results()[0];
 }
 
-// Others than the branch itself wait for the conditional instead of its nodes.
+// Control users outside the branch wait for the conditional instead of its nodes.
 void StageBuilder::moveNodes(Block &block, const Branch &branch) {
   Value over = Node(block.getParentOp()).controlResult();
   llvm::SetVector<Operation *> nodes;
@@ -212,7 +212,8 @@ void StageBuilder::fillBranch(Region &region, const Branch &branch) {
   YieldOp::create(end, region.getLoc(), results, effects);
 }
 
-/// The nodes of branches that only call a function, to be erased with the rest of the conditional.
+/// Takes back the nodes of branches that only call a function, to be erased with the rest of the
+/// conditional.
 void StageBuilder::takeBack(Node raised) {
   for (Region &region : raised->getRegions())
     for (Operation &op : llvm::make_early_inc_range(region.front()))
@@ -224,7 +225,7 @@ void StageBuilder::takeBack(Node raised) {
 // The node
 //===----------------------------------------------------------------------===//
 
-/// In a graph the results of a conditional can be fetched: their names stay.
+/// In a graph, results of a conditional keep their names, so that they can be fetched.
 Node StageBuilder::handOn(Node merge, Value result, Value index) {
   OpBuilder builder(merge.getOperation());
   NodeBuilder named(builder, index ? "IdentityN" : "Identity");

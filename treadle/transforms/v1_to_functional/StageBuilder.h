@@ -1,5 +1,5 @@
-// One stage of a conditional made an If or a Case: first with regions, then with a function for
-// each branch.
+// Conversion of one stage of a conditional to an If or Case: first with regions, then with a
+// function for each branch.
 #pragma once
 
 #include "treadle/transforms/v1_to_functional/Stages.h"
@@ -8,19 +8,19 @@
 
 namespace treadle::tfg {
 
-/// What the stages of a conditional have in common.
+/// The facts that the stages of a conditional share.
 struct StagedConditional {
   mlir::Value predicate;
-  Deadness::Set inputs = 0; // where all that it takes is alive
+  Deadness::Set inputs = 0; // the conditions under which all of its inputs are alive
   llvm::SmallVector<mlir::Value> predicateTokens;
-  llvm::DenseSet<mlir::Operation *> pivots; // members that nobody asks for a value
-  /// By stage: the Switches whose values it uses.
+  llvm::DenseSet<mlir::Operation *> pivots; // nodes without uses of their values
+  /// For each stage, the Switches whose values it uses.
   std::vector<llvm::SmallVector<mlir::Operation *>> switches;
-  /// Of a Merge, by side: which input comes from there.
+  /// For a Merge, the index of its input from each branch.
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<unsigned>> mergeInputs;
 };
 
-/// Whether it is the Merge that says that an If or a Case without results is over.
+/// Returns whether the node is the Merge that signals the end of an If or Case without results.
 bool isEnd(mlir::Operation *op);
 
 class StageBuilder {
@@ -30,7 +30,7 @@ public:
       : body(body), conversion(body.conversion), conditional(conditional), stages(stages),
         shared(shared), stage(stage) {}
 
-  /// Null where the stage is empty.
+  /// Returns null if the stage is empty.
   Node build();
 
 private:

@@ -28,8 +28,8 @@ void Stages::collect(Branch *branch, unsigned side) {
         collect(innerBranch, side);
 }
 
-// The way by positions is cheap, and right; but what stands behind a result in the order need not
-// depend on it, so that it may cut too often.
+// Cutting by position is cheap and correct. But nodes that follow a result in the order need not
+// depend on it, so it may cut too often.
 void Stages::find() {
   findByPosition();
   if (numStages > 1 && body.mayLookAt(high - low + 1)) {
@@ -63,13 +63,13 @@ bool Stages::givesOutside(Operation *op) const {
          });
 }
 
-/// One more than the last stage that gives something before an input from outside.
+/// Returns one more than the last stage with a result before an input from outside.
 unsigned Stages::stageByPosition(Operation *op) {
   unsigned stage = 0;
   for (Value input : op->getOperands()) {
     Operation *from = body.sourceOf(input);
     if (!from || body.positionOf(from) > body.positionOf(op))
-      continue; // an argument, or an edge back
+      continue; // an argument, or a back edge
     if (isInside(from) || isOwnSwitch(from))
       stage = std::max(stage, stageOf(from) + (isMerge(from) || (isInside(from) && !isInside(op))));
     else
@@ -132,7 +132,7 @@ void Stages::findByPaths() {
   }
 }
 
-// To the first stage that needs them, so that fewer values go from stage to stage.
+// Moves pure nodes to the first stage that needs them, so that fewer values pass between stages.
 void Stages::sinkPureNodes() {
   for (Operation *op : llvm::reverse(members)) {
     if (!body.conversion.effects.isPure(Node(op)))
@@ -150,7 +150,7 @@ void Stages::sinkPureNodes() {
 // Positions of what was made
 //===----------------------------------------------------------------------===//
 
-// By paths: what is outside keeps its order, but what depends on a stage moves behind it.
+// Nodes outside keep their order, but nodes that depend on a stage move after it.
 void Stages::placeByPaths(ArrayRef<Operation *> replacements) {
   std::vector<std::vector<Operation *>> outside(numStages + 1);
   for (unsigned slot = low; slot <= high; ++slot) {

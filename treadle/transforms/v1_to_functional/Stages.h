@@ -1,6 +1,5 @@
-// One conditional and what it consists of, cut into stages: nodes of the branches may depend on
-// what the conditional gives, by a way outside of it (as those of a gradient do); then it is more
-// than one If.
+// The stages of a conditional. Nodes of its branches may depend on its results through paths
+// outside of it, as in gradients; then it becomes several Ifs.
 #pragma once
 
 #include "treadle/transforms/v1_to_functional/Body.h"
@@ -20,12 +19,12 @@ public:
   bool isOwnSwitch(mlir::Operation *op) const {
     return op && body.branches.conditionalOf(op) == &conditional;
   }
-  /// Whether a value needs, or might need, what the conditional gives.
+  /// Returns whether a value depends, or may depend, on results of the conditional.
   bool mayDependOnIt(mlir::Value value) const;
 
-  /// Cuts, once `members` are known.
+  /// Computes the stages. `members` must be set.
   void find();
-  /// Gives the nodes that stand for stages (null where one has none) their positions.
+  /// Assigns positions to the nodes that replace the stages (null for empty stages).
   void place(llvm::ArrayRef<mlir::Operation *> replacements);
 
   llvm::SmallVector<mlir::Operation *> members; // live nodes of the branches, in order
@@ -48,9 +47,9 @@ private:
   unsigned numStages = 1;
   unsigned low = UINT_MAX, high = 0; // positions of the first and the last node
   bool isByPaths = false;
-  /// The position of the first node of each stage that others outside use, or of the last one of
-  /// all in the last stage: there all that the stage needs is known, and nothing that it gives is
-  /// used yet.
+  /// For each stage, the position of the first of its nodes with outside users; for the last stage,
+  /// of the last node of all. There, all inputs of the stage are available, and none of its results
+  /// is used yet.
   std::vector<unsigned> places;
 };
 

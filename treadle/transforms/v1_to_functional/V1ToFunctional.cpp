@@ -12,7 +12,8 @@ namespace treadle {
 
 namespace {
 
-/// A body with both isn't looked into: what regions use from a branch or a frame belongs to it.
+/// Returns whether the body has both regions and v1 control flow. It isn't converted: values that
+/// regions use from a branch or frame would belong to it.
 bool hasRegionsBesideV1(Block &body) {
   Operation *withRegions = nullptr;
   bool hasV1 = false;
@@ -37,7 +38,7 @@ struct V1ToFunctional : impl::V1ToFunctionalBase<V1ToFunctional> {
     llvm::StringSet<> kept;
     for (const std::string &name : keep)
       kept.insert(name);
-    // Functions that are made on the way are finished by then.
+    // Functions that the conversion creates are complete already.
     SmallVector<Block *> bodies;
     tfg::forEachBody(getOperation(), [&](Block &body) {
       if (!hasRegionsBesideV1(body))
