@@ -43,7 +43,7 @@ bool BatchNumbers::padsNoBatch(Node node) const {
   return sizes && sizes->size() > 1 && (*sizes)[0] == 0 && (*sizes)[1] == 0;
 }
 
-/// Some operands may be the same for the whole batch.
+/// Operands that are broadcast along the batch don't count.
 unsigned BatchNumbers::numberOfElements(Node node) {
   RankedTensorType result = rankedTypeOf(node->getResult(0));
   std::optional<unsigned> number;

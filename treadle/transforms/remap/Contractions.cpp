@@ -1,5 +1,5 @@
-// Chains of a convolution or a matrix product as TensorFlow can run them: one value a channel, a
-// summand, an activation.
+// Fuses a convolution or matrix product with its epilogue into ops that TensorFlow can run: one
+// value for each channel, an addition, an activation.
 #include "treadle/ops/OpTable.h"
 #include "treadle/transforms/remap/Remap.h"
 
@@ -37,7 +37,7 @@ int64_t einsumChannels(Node node) { return filterDim(node, 2, 1); }
 
 struct ContractionOp {
   StringLiteral op, fusedOp;
-  int64_t (*channels)(Node node); // of the result, negative where they aren't known
+  int64_t (*channels)(Node node); // of the result; negative if unknown
 };
 constexpr ContractionOp contractions[] = {
     {"MatMul", "_FusedMatMul", productChannels},
@@ -46,11 +46,11 @@ constexpr ContractionOp contractions[] = {
     {"DepthwiseConv2dNative", "_FusedDepthwiseConv2dNative", depthwiseChannels},
 };
 
-/// Activations after a bias (or a batch norm) and, or not, a summand.
+/// The activations that are supported after a bias (or a batch norm), with or without an addition.
 struct FusedForm {
   StringLiteral fusedOp;
   bool hasSummand, needsOneDnn;
-  StringLiteral activations; // between spaces
+  StringLiteral activations; // separated by spaces
 };
 constexpr FusedForm forms[] = {
     {"_FusedConv2D", false, false, " - Relu Relu6 Elu LeakyRelu "},
@@ -61,8 +61,8 @@ constexpr FusedForm forms[] = {
     {"_FusedMatMul", true, true, " - "},
 };
 
-/// "abc,cd->abd", whatever the letters: rows times a matrix of a known size. They are brought into
-/// a matrix and back.
+/// Returns whether the equation is "abc,cd->abd", up to the letters: rows times a matrix of known
+/// size. The operands are reshaped to a matrix and back.
 bool isProductOfRows(Node node) {
   auto equation = node.attr<StringAttr>("equation");
   if (!equation || node.numData() != 2)
@@ -97,19 +97,19 @@ bool isAffine(const Chain::Link &link) {
   return llvm::is_contained({"BiasAdd", "FusedBatchNorm", "Add", "Sub", "Mul"}, link.op);
 }
 
-/// Finds chains, and makes them one node each.
+/// Finds chains, and fuses each into one node.
 class ContractionRemapper {
 public:
   ContractionRemapper(Fuser &fuser, bool withOneDnn)
       : fuser(fuser), withOneDnn(withOneDnn), batches(fuser) {
-    // The others hide what can be run: relu6(x + 3) / 6 is a bias and Relu6.
+    // Other forms would hide fusions that TensorFlow can run: relu6(x + 3) / 6 is a bias and Relu6.
     FormFinder finder(fuser);
     for (Node node : endsOfForms(fuser.scope.body))
       if (auto form = finder.activation(node); form && form->op.starts_with("_Gelu"))
         activations[form->x] = *form;
   }
 
-  /// The longest chain that can be run.
+  /// Fuses the longest chain that TensorFlow can run.
   void remap(Node first);
 
 private:
@@ -123,8 +123,8 @@ private:
   ActivationForms activations;
 };
 
-/// Whether an elementwise op of both is one of equal shapes. Images of an unknown number have one
-/// where their first dimension comes from the same place.
+/// Returns whether both values have the same shape. The unknown batch sizes of images are equal if
+/// their first dimensions come from the same value.
 bool ContractionRemapper::haveOneShape(Value a, Value b) {
   RankedTensorType x = rankedTypeOf(a), y = rankedTypeOf(b);
   if (!x || !y || x.getShape() != y.getShape() || x.getRank() == 0)
@@ -165,7 +165,7 @@ bool ContractionRemapper::isKnown(StringRef fusedOp, bool hasSummand, StringRef 
 
 // --- arguments -----------------------------------------------------------------------------------
 
-/// A factor and an offset a channel, as constants.
+/// A factor and an offset for each channel, as constants.
 struct Affine {
   std::vector<double> factor, offset;
   SmallVector<Value> madeOf;
@@ -175,7 +175,7 @@ struct Affine {
   }
 };
 
-/// Builds the node that stands for a chain.
+/// Builds the fused node for a chain.
 class ContractionBuilder {
 public:
   ContractionBuilder(Fuser &fuser, const Chain &chain, const ContractionOp &row)
@@ -192,7 +192,7 @@ public:
     return at < chain.links.size() ? chain.links[at].op : "";
   }
 
-  /// Gelu is fused only after a bias, other activations only after what was there.
+  /// Gelu is only fused after a bias, other activations only after at least one other op.
   bool isWorthIt() const {
     return !affine.empty() || (!hasSummand() && activation().starts_with("Gelu"));
   }
@@ -237,7 +237,7 @@ private:
     return folded && addConstants(*folded);
   }
 
-  /// One op whose side is a vector already. A constant filter takes a factor in.
+  /// Adds one op whose other operand is a vector. A constant filter absorbs a factor.
   bool addGiven(const Chain::Link &link) {
     if (link.op == "FusedBatchNorm") {
       if (!takesBatchNorm() || fuser.constant(filter))
@@ -256,8 +256,8 @@ private:
 
   static Value sideOf(const Chain::Link &link) { return link.node->getOperand(1 - link.input); }
 
-  /// The elements of a constant, one a channel, as it is broadcast along the result; empty where it
-  /// isn't a constant or differs along other dimensions.
+  /// Returns the elements of a constant that is broadcast along the result, one for each channel;
+  /// empty if it isn't constant or varies along other dimensions.
   std::vector<double> channelValues(Value value, bool isVector) const {
     Tensor given = fuser.constant(value);
     int rank = isVector ? 1 : static_cast<int>(this->rank());
@@ -274,7 +274,7 @@ private:
     return values;
   }
 
-  /// All ops of the chain as one, if all are constant.
+  /// Combines all ops of the chain into one, if all of their operands are constant.
   std::optional<Affine> foldAffine() {
     if (channels <= 0)
       return std::nullopt;
@@ -317,8 +317,8 @@ private:
     return true;
   }
 
-  /// The factor goes into a constant filter; else both are arguments of a batch norm of mean 0 and
-  /// variance 1.
+  /// Multiplies a constant filter by the factor; otherwise both are arguments of a batch norm with
+  /// mean 0 and variance 1.
   bool addConstants(const Affine &affine) {
     Tensor constant = affine.scales() ? fuser.constant(filter) : Tensor();
     if (constant && !(filter = scaledFilter(constant, affine)))
@@ -336,7 +336,7 @@ private:
     Expected<Tensor> scaled = Tensor::make(DType::Float32, constant.dims());
     if (!scaled)
       return {};
-    // Element i belongs to this channel: i / inner % channels.
+    // The channel of element i is i / inner % channels.
     int64_t inner = flag(node, "transpose_b") ? constant.dim(1) : 1;
     for (int64_t i = 0; i < constant.count(); ++i)
       scaled->data<float>()[i] = static_cast<float>(
@@ -361,7 +361,7 @@ private:
     return buildFused(fuser, chain, row.fusedOp, {input, filter}, epilogue, type);
   }
 
-  /// A node of small integers or of rows, with its dtypes.
+  /// Creates a node on lists of integers or on rows, with its dtypes.
   Node made(StringRef op, StringRef suffix, ValueRange inputs, ArrayRef<StringRef> typeKeys,
             Type type) {
     OpBuilder builder(root.getOperation());
@@ -396,7 +396,7 @@ private:
                 root->getResult(0).getType());
   }
 
-  /// The shape of x with as many columns as there are channels.
+  /// Returns the shape of x with the number of channels as the last dimension.
   Value shapeLike(Value x, RankedTensorType type) {
     SmallVector<int32_t> dims;
     for (int64_t dim : type.getShape().drop_back())
@@ -426,7 +426,7 @@ private:
   const ContractionOp &row;
   Node node, root;
   int64_t channels;
-  ArrayRef<Chain::Link> affine; // ops with a value a channel
+  ArrayRef<Chain::Link> affine; // ops with one value for each channel
   Value filter;
   Epilogue epilogue;
 };

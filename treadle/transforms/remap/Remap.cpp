@@ -19,8 +19,8 @@ int64_t lastDim(Value value) {
   return type && type.getRank() > 0 ? type.getShape().back() : ShapedType::kDynamic;
 }
 
-/// A scale or an offset (or none) as a vector, one element a column of x: as it is, or a constant.
-/// Null if it can't be one.
+/// Returns a scale or an offset (or the default if there is none) as a vector with one element for
+/// each column of x; null if that is impossible.
 Value columnsOf(Fuser &fuser, Node root, StringRef suffix, Value value, float otherwise, Value x) {
   int64_t n = lastDim(x);
   RankedTensorType type = value ? rankedTypeOf(value) : RankedTensorType();
@@ -40,7 +40,7 @@ Value columnsOf(Fuser &fuser, Node root, StringRef suffix, Value value, float ot
 
 void remapLayerNorm(Fuser &fuser, const FormFinder &finder, Node root) {
   std::optional<LayerNorm> norm = finder.layerNorm(root);
-  // TensorFlow's kernel knows two and three dimensions, and normalises over the last one.
+  // TensorFlow's kernel supports two and three dimensions and normalizes the last one.
   RankedTensorType type = norm ? rankedTypeOf(norm->x) : RankedTensorType();
   if (!type || type.getRank() < 2 || type.getRank() > 3 || lastDim(norm->x) <= 0 ||
       (norm->axis != -1 && norm->axis != type.getRank() - 1))

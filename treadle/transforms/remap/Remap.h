@@ -1,15 +1,15 @@
-// What becomes of nodes that TensorFlow has a fused op for.
+// Fusion into ops that TensorFlow supports.
 #pragma once
 
 #include "treadle/transforms/fuse_kernels/Contractions.h"
 
 namespace treadle::tfg {
 
-/// Convolutions and matrix products with what follows them. `withOneDnn`: also forms that
-/// TensorFlow runs only with oneDNN.
+/// Fuses convolutions and matrix products with their epilogues. With `withOneDnn`, also creates ops
+/// that TensorFlow only runs with oneDNN.
 void remapContractions(const FusionScope &scope, bool withOneDnn);
 
-/// Whether the first dimension of values comes unchanged from one place.
+/// The origin of the first dimension of values, to decide whether batch sizes are equal.
 class BatchNumbers {
 public:
   explicit BatchNumbers(const Fuser &fuser) : fuser(fuser) {}
@@ -26,7 +26,7 @@ private:
   unsigned next = 0;
 };
 
-/// A constant vector beside `root`; see Fuser::makeConstant.
+/// Creates a constant vector next to `root`; see Fuser::makeConstant.
 mlir::Value makeVector(Fuser &fuser, Node root, llvm::StringRef suffix,
                        llvm::ArrayRef<double> values, mlir::ValueRange madeOf, mlir::Value beside);
 

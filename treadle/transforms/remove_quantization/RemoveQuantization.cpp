@@ -30,7 +30,7 @@ struct RemoveQuantization : impl::RemoveQuantizationBase<RemoveQuantization> {
   }
 
 private:
-  /// What the first result would be without quantization, null where that can't be told.
+  /// Returns the value of the first result without quantization; null if it is unknown.
   static Value exactValue(tfg::Node node, const tfg::Constants &constants) {
     if (node.numResults() != 1 || node.numData() == 0)
       return {};
@@ -49,7 +49,7 @@ private:
                : Value();
   }
 
-  /// What an op made `value` of, past nodes that only hand it on.
+  /// Returns the input of the op that produced `value`, looking through forwarding nodes.
   static Value undone(Value value, StringRef op, const tfg::Constants &constants) {
     tfg::Node node;
     while (!constants.isFed(value) && (node = tfg::definingNode(value)) &&

@@ -14,7 +14,7 @@ using namespace mlir;
 namespace treadle::tfg {
 namespace {
 
-/// How often the latency counts, and how many times the bytes of the input go over the link.
+/// The multiples of the latency, and of the time that the bytes of the input take on the link.
 struct Pattern {
   double latencies;
   double (*share)(double ranks);
@@ -56,7 +56,8 @@ double median(SmallVector<double> &values) {
 
 void takeTrace(const llvm::json::Array &events, CostModel &model) {
   constexpr double microseconds = 1e-6;
-  // An exchange is as long as it was under way, not as its node held a thread.
+  // The duration of a collective is the time that it was in flight, not the time that its node
+  // occupied a thread.
   llvm::StringMap<SmallVector<double>> durations, exchanges;
   for (const llvm::json::Value &value : events)
     if (const auto *event = value.getAsObject())
@@ -103,7 +104,7 @@ Expected<void> takeNumber(const llvm::json::Object &object, StringRef key, bool 
   return {};
 }
 
-/// What is written otherwise than it should be isn't passed over.
+/// Rejects unknown keys, so that misspelled ones aren't ignored.
 Expected<void> checkKeys(const llvm::json::Object &object, ArrayRef<StringRef> known) {
   for (const auto &[key, value] : object)
     if (StringRef name = key; !llvm::is_contained(known, name))
@@ -124,7 +125,8 @@ Expected<void> takeLink(const llvm::json::Object &object, CostModel &model) {
       .and_then([&] { return takeNumber(*link, "bytes_per_second", false, model.bytesPerSecond); });
 }
 
-/// Whether brackets are nested deeper than any table of costs: LLVM's reader calls itself for each.
+/// Returns whether brackets are nested deeper than in any cost table, because LLVM's parser is
+/// recursive.
 bool isTooDeep(StringRef json) {
   constexpr int deepest = 64;
   int depth = 0;
@@ -151,7 +153,7 @@ Expected<CostModel> CostModel::parse(StringRef json) {
 Expected<void> CostModel::take(StringRef json) {
   if (isTooDeep(json))
     return Unexpected(invalidArgument("costs: brackets are nested too deep"));
-  PlainLocale locale; // for the numbers that LLVM reads
+  PlainLocale locale; // for the numbers that LLVM's parser returns
   llvm::Expected<llvm::json::Value> value = llvm::json::parse(json);
   if (!value)
     return Unexpected(invalidArgument("costs: ", llvm::toString(value.takeError())));

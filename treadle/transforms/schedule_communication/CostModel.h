@@ -1,4 +1,4 @@
-// What nodes cost, as far as somebody said or measured it.
+// The cost model of nodes, from tables or traces.
 #pragma once
 
 #include "treadle/dialect/Tfg.h"
@@ -11,19 +11,19 @@
 
 namespace treadle::tfg {
 
-/// Seconds of nodes, and a link between ranks.
+/// The costs of nodes in seconds, and the properties of the link between ranks.
 ///
-/// A model is JSON, all of it optional:
+/// A model is a JSON object, in which every key is optional:
 ///
 ///     {"nodes": {"mm": 0.002}, "ops": {"MatMul": 0.001}, "default": 1e-6,
 ///      "link": {"latency": 1e-5, "bytes_per_second": 1e10}}
 ///
 /// or a trace in Chrome's format ({"traceEvents": [{"name": "mm", "ph": "X", "dur": 2000}, ...]},
-/// microseconds): a node costs the median of its events; an exchange that of the times that it was
-/// under way, where the trace has these. Traces know nothing of links.
+/// microseconds). The cost of a node is the median of its events; that of a collective the median
+/// of the times that it was in flight, if the trace has these. Traces contain no link properties.
 ///
-/// A collective over n ranks takes (docs/scheduling.md has the assumptions), for b bytes of its
-/// input, a latency L and B bytes a second:
+/// A collective over n ranks with b bytes of input, on a link with a latency of L seconds and B
+/// bytes a second, takes (docs/scheduling.md has the assumptions):
 ///
 ///     all-reduce       2 L + 2 (n - 1) / n b / B
 ///     reduce-scatter     L +   (n - 1) / n b / B
@@ -38,26 +38,27 @@ struct CostModel {
   double latency = 1e-5;
   double bytesPerSecond = 1e10;
 
-  /// InvalidArgument for what is no such JSON.
+  /// Parses a cost model. Returns InvalidArgument for malformed JSON.
   static Expected<CostModel> parse(llvm::StringRef json);
-  /// Of files, by names with commas between: of what several say, the last one counts. NotFound
-  /// where one isn't there.
+  /// Reads comma-separated files; later files override earlier ones. Returns NotFound if a file
+  /// doesn't exist.
   static Expected<CostModel> read(llvm::StringRef paths);
 
-  /// Adds what is said there to what is known.
+  /// Adds the costs in the JSON, which override existing ones.
   Expected<void> take(llvm::StringRef json);
 
-  /// Seconds of a node that computes.
+  /// Returns the seconds that a node computes.
   double compute(Node node) const;
-  /// Seconds of a collective among `ranks`; of one whose size nobody knows, the latency alone.
+  /// Returns the seconds of a collective among `ranks`; only the latency if the size of its input
+  /// is unknown.
   double communicate(Node node, int64_t ranks) const;
 };
 
-/// Whether the node exchanges values with other ranks.
+/// Returns whether the node communicates with other ranks.
 bool isCommunication(Node node);
-/// Bytes of its input; nothing where the shape isn't known.
+/// Returns the size of a value in bytes; nullopt if its shape is unknown.
 std::optional<int64_t> bytesOf(mlir::Value value);
-/// How many ranks take part, as far as constants tell: else `fallback`.
+/// Returns the number of ranks in a collective if it is constant; otherwise `fallback`.
 int64_t ranksOf(Node node, int64_t fallback);
 
 } // namespace treadle::tfg

@@ -1,4 +1,4 @@
-// Buckets: small all-reduces as one, since each costs a latency of its own.
+// Bucketing: merges small all-reduces, since each costs a latency.
 #include "treadle/dialect/NodeAttributes.h"
 #include "treadle/transforms/schedule_communication/ScheduleCommunication.h"
 
@@ -15,20 +15,20 @@ using namespace mlir;
 namespace treadle::tfg {
 namespace {
 
-/// The value of a constant, so that equal ones count as one.
+/// Returns the value of a constant, so that equal constants compare equal.
 Attribute constantOf(Value value) {
   Node source = definingNode(value);
   return source && source.opType() == "Const" ? source.attr("value") : Attribute();
 }
 
-/// An input that says which group: by its value where a constant gives it.
+/// An input that identifies a group, by its value if it is constant.
 using Key = std::pair<Value, Attribute>;
 Key keyOf(Value value) {
   Attribute constant = constantOf(value);
   return constant ? Key(Value(), constant) : Key(value, Attribute());
 }
 
-/// An all-reduce: where its group stands among inputs and attributes.
+/// An all-reduce op, and the inputs and attributes that identify its group.
 struct Reduction {
   ExchangeKeys keys;
   unsigned inputs;
@@ -41,7 +41,7 @@ constexpr StringRef byAttributes[] = {"group_size", "group_key", "merge_op", "fi
 const Reduction reductions[] = {
     {ExchangeKeys::Attributes, 1, {}, byAttributes},
     {ExchangeKeys::AfterValue, 4, sizeAndKey, byInputs},
-    {ExchangeKeys::Communicator, 3, sizeAndKey, byCommunicator}, // the communicator and its rows
+    {ExchangeKeys::Communicator, 3, sizeAndKey, byCommunicator}, // the communicator and its groups
 };
 
 const Reduction *reductionOf(Node node) {
@@ -61,7 +61,8 @@ bool isJoinable(Node node, const ScheduleOptions &options) {
   return bytes && *bytes < options.bucketBytes;
 }
 
-/// All-reduces that may be one have the same: op, dtype, device, group and attributes.
+/// The properties that all-reduces must share to be merged: op, dtype, device, group and
+/// attributes.
 struct Kind {
   StringRef op;
   Type element;
@@ -81,7 +82,7 @@ Kind kindOf(Node node) {
   return kind;
 }
 
-/// Puts one exchange of all values, one behind the other, in the place of the members'.
+/// Replaces all-reduces with one all-reduce of their concatenated values.
 class Joining {
 public:
   Joining(ArrayRef<Node> members, NameScope &names)
@@ -176,7 +177,7 @@ private:
         .build();
   }
 
-  // What gives the member's value then has its name.
+  // The node that returns a member's part takes over its name.
   void replace(Node member, Value part) {
     auto type = cast<ShapedType>(member.data()[0].getType());
     std::string name = member.name().str();
@@ -195,7 +196,8 @@ private:
   SmallVector<int32_t> counts;
 };
 
-/// Whether a path leads from one to the other: only what is between them in the order can be on it.
+/// Returns whether a path leads from one node to the other; only nodes between them in the order
+/// can be on it.
 bool isBefore(Node from, Node to, const llvm::DenseMap<Operation *, unsigned> &position) {
   unsigned first = position.lookup(from.getOperation());
   SmallVector<Operation *> pending = {to.getOperation()};
@@ -217,7 +219,7 @@ bool isBefore(Node from, Node to, const llvm::DenseMap<Operation *, unsigned> &p
 } // namespace
 
 int64_t joinSmallReductions(Block &body, const ScheduleOptions &options) {
-  std::vector<std::pair<Kind, SmallVector<SmallVector<Node>>>> buckets; // few kinds
+  std::vector<std::pair<Kind, SmallVector<SmallVector<Node>>>> buckets; // there are few kinds
   llvm::DenseMap<Operation *, unsigned> position;
   std::vector<Operation *> order = topologicalOrder(body);
   for (auto [i, op] : llvm::enumerate(order))

@@ -1,4 +1,4 @@
-// The tasks of a run: nodes as they are once kernels are fused and clusters outlined.
+// The tasks of a run: nodes after kernel fusion and outlining of clusters.
 #include "treadle/transforms/schedule_communication/ScheduleCommunication.h"
 
 #include "treadle/dialect/Diagnostics.h"
@@ -13,7 +13,7 @@ using namespace mlir;
 namespace treadle::tfg {
 namespace {
 
-/// The same body in a copy of the module.
+/// Returns the corresponding body in a copy of the module.
 Block *copyOf(Block &body, ModuleOp copy) {
   if (auto function = dyn_cast<FuncOp>(body.getParentOp()))
     return &copy.lookupSymbol<FuncOp>(function.getName()).getEntry();
@@ -21,8 +21,8 @@ Block *copyOf(Block &body, ModuleOp copy) {
   return &(*graphs.begin()).getNodes().front();
 }
 
-/// A node for each one that computes something, which should follow it and waits for nothing else:
-/// once the body was rewritten, its soft edge says what has become of the other.
+/// Adds a NoOp with a soft edge from each computing node, and no other inputs. After rewriting, the
+/// soft edge names the node that replaced the original one.
 class Followers {
 public:
   explicit Followers(Block &body) : body(body) {
@@ -37,14 +37,15 @@ public:
     }
   }
 
-  /// By the name of a node that is there now: those whose work it does.
+  /// Removes the NoOps, and returns for each remaining node the names of the nodes that it
+  /// replaced.
   llvm::StringMap<SmallVector<std::string, 1>> remove() {
     llvm::StringMap<SmallVector<std::string, 1>> parts;
     for (Operation &op : llvm::make_early_inc_range(body)) {
       auto known = Node::isNode(&op) ? followed.find(Node(&op).name()) : followed.end();
       if (known == followed.end())
         continue;
-      // A node that stands in for what another gives comes first.
+      // If there are several, nodes that only forward values come first.
       if (SmallVector<StringRef> now = softInputs(Node(&op)); !now.empty())
         parts[now.back()].push_back(known->second);
       op.erase();
@@ -54,10 +55,10 @@ public:
 
 private:
   Block &body;
-  llvm::StringMap<std::string> followed; // by the follower's name
+  llvm::StringMap<std::string> followed; // by the name of the NoOp
 };
 
-/// Rewrites as a run does that is asked for everything that nobody uses.
+/// Rewrites the body as for a run that fetches all nodes without users.
 void rewriteForRun(ModuleOp module, Block &body) {
   OutlineClustersOptions clusters;
   if (isa<GraphOp>(body.getParentOp()))
@@ -69,7 +70,7 @@ void rewriteForRun(ModuleOp module, Block &body) {
   passes.addPass(createOutlineClusters(clusters));
   passes.addPass(createChannelsLast());
   passes.addPass(createFuseKernels());
-  // Whatever can't be rewritten runs as it is.
+  // If rewriting fails, the original nodes are scheduled.
   (void)passes.run(module);
 }
 

@@ -24,7 +24,7 @@ namespace treadle {
 namespace tfg {
 namespace {
 
-/// A body with all its edges, soft ones that can be kept among them.
+/// A body with all of its edges, including soft edges that can be kept.
 struct Ordered {
   explicit Ordered(Block &block) : body(block), order(body.before) {
     before = body.before;
@@ -38,9 +38,9 @@ struct Ordered {
   std::vector<std::vector<int32_t>> before;
 };
 
-/// Chooses, whenever the thread is free, the node from which the longest way leads to the end: what
-/// leads to exchanges before what doesn't, and what uses exchanged values when nothing else is
-/// left.
+/// A list scheduler. Whenever the thread is free, it chooses the ready node with the longest
+/// remaining path: nodes that lead to communication before others, and users of communicated values
+/// last.
 class ListScheduler {
 public:
   ListScheduler(const Ordered &graph, const std::vector<Task> &tasks, int64_t memoryLimit)
@@ -57,7 +57,7 @@ public:
     findUrgency();
   }
 
-  /// The nodes that compute, in order.
+  /// Returns the computing nodes in scheduled order.
   std::vector<int32_t> run() {
     for (size_t i = 0; i < tasks.size(); ++i)
       if (waiting[i] == 0)
@@ -73,7 +73,7 @@ public:
   }
 
 private:
-  // Of equal urgency the first in the graph; what takes no time needn't wait.
+  // Equal priorities are ordered as in the graph; nodes without cost run immediately.
   using Key = std::pair<double, int32_t>;
   Key keyOf(int32_t task) const {
     bool isFree = tasks[task].seconds == 0 && !tasks[task].isCommunication;
@@ -106,13 +106,13 @@ private:
     for (int32_t next : after[task])
       if (--waiting[next] == 0)
         becomeReady(next);
-    // The last user of what an exchange gave lets go of it.
+    // Releases the memory of a communicated value after its last user.
     for (int32_t source : tasks[task].before)
       if (held[source] > 0 && --users[source] == 0)
         bytes -= held[source];
   }
 
-  // An exchange that doesn't fit begins all the same where nothing else would make room.
+  // Starts communication that exceeds the memory limit anyway if nothing else can release memory.
   void beginExchanges() {
     while (!exchanges.empty()) {
       int32_t task = exchanges.begin()->second;
@@ -130,7 +130,7 @@ private:
   }
 
   void compute() {
-    // What has come by now may be more urgent.
+    // Communication that completed in the meantime may make more urgent nodes ready.
     while (!underWay.empty() && underWay.begin()->first <= clock)
       endExchange();
     int32_t task = ready.begin()->second;
@@ -151,8 +151,8 @@ private:
   const int64_t memoryLimit;
   std::vector<std::vector<int32_t>> after;
   std::vector<size_t> waiting;
-  std::vector<double> urgency; // seconds of the longest way to the end
-  std::vector<int64_t> held;   // bytes of what an exchange gives
+  std::vector<double> urgency; // seconds of the longest path to the end
+  std::vector<int64_t> held;   // bytes of communicated results
   std::map<int32_t, size_t> users;
   std::set<Key> ready, exchanges;
   std::set<std::pair<double, int32_t>> underWay;
@@ -161,8 +161,9 @@ private:
   int64_t bytes = 0;
 };
 
-/// An edge from what each exchange waited for last to what was chosen after it, up to the next such
-/// node: the exchange begins then, since who is ready first goes first.
+/// Adds an edge from the last dependency of each communication node to the nodes that are scheduled
+/// after it, up to the next such node. So the communication starts at that time, because the
+/// executor runs the node that has been ready for longest first.
 std::vector<SoftEdge> edgesFor(const std::vector<int32_t> &chosen, const std::vector<Task> &tasks,
                                SoftOrder &order) {
   std::vector<int32_t> position(tasks.size(), -1);
@@ -223,7 +224,7 @@ std::string Schedule::text() const {
          << milliseconds(after.communication) << " ms of communication, of which "
          << milliseconds(after.hidden) << " ms are hidden ("
          << llvm::format("%.0f", 100 * hiddenShare()) << "% of what could be)\n";
-  stream << edges << " soft edges added, " << buckets << " exchanges made of several\n";
+  stream << edges << " soft edges added, " << buckets << " merged all-reduces\n";
   for (const std::string &name : unknownSizes)
     stream << "'" << name << "' counts as empty: the shape of its input isn't known\n";
   for (const Line &line : lines)
@@ -233,7 +234,7 @@ std::string Schedule::text() const {
   return out;
 }
 
-/// Adds the edges, or takes them away again.
+/// Adds the edges, or removes them again.
 static void setEdges(const Ordered &graph, ArrayRef<SoftEdge> edges, bool areThere) {
   for (SoftEdge edge : edges) {
     Node to = graph.body.nodes[edge.to];

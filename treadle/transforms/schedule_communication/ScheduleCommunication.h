@@ -1,4 +1,4 @@
-// Communication behind computation: which order of the nodes hides most of it, as soft edges.
+// Scheduling that overlaps communication with computation, by adding soft edges.
 #pragma once
 
 #include "treadle/transforms/schedule_communication/CostModel.h"
@@ -11,13 +11,13 @@ namespace treadle::tfg {
 
 struct ScheduleOptions {
   CostModel costs;
-  int64_t ranks = 2;       // of collectives whose group is no constant
-  int64_t memoryLimit = 0; // bytes that exchanges under way may hold; 0: any number
-  int64_t bucketBytes = 0; // all-reduces of fewer bytes become one of up to so many; 0: none do
-  double jitter = 0;       // for the simulation, as simulate() takes it
+  int64_t ranks = 2;       // for collectives whose group size isn't constant
+  int64_t memoryLimit = 0; // limit in bytes for results of pending communication; 0: none
+  int64_t bucketBytes = 0; // maximum bytes of a merged all-reduce; 0: don't merge
+  double jitter = 0;       // see simulate()
 };
 
-/// What was found, by the cost model.
+/// The schedule and its estimated times.
 struct Schedule {
   struct Line {
     std::string name, op;
@@ -25,38 +25,39 @@ struct Schedule {
     double begin = 0, end = 0; // seconds
   };
   Simulation before, after;
-  std::vector<Line> lines;               // by their beginning; nodes that take no time are left out
-  int64_t buckets = 0;                   // exchanges that were made of several
-  int64_t edges = 0;                     // soft edges that were added
-  std::vector<std::string> unknownSizes; // collectives that count as empty, by name
+  std::vector<Line> lines;               // ordered by start; without nodes that take no time
+  int64_t buckets = 0;                   // merged all-reduces
+  int64_t edges = 0;                     // soft edges added
+  std::vector<std::string> unknownSizes; // names of collectives that count as empty
 
-  /// The share of communication that ran while the rank computed, of what could have: no more than
-  /// it computes. 1 where there was nothing to hide.
+  /// Returns the fraction of communication time that overlaps with computation, relative to the
+  /// most that could: the smaller of both times. 1 if there is nothing to overlap.
   double hiddenShare() const;
-  /// As `treadle explain` prints it.
+  /// Returns the text that `treadle explain` prints.
   std::string text() const;
 };
 
-/// Joins small all-reduces, and adds soft edges that let what exchanges wait for come first. A node
-/// that an exchange needs last comes before what the schedule does after it; what uses an exchanged
-/// value comes when it is there. Edges that are there stay, soft ones too, and no node goes or
-/// changes its name. Where the simulation says that this gains nothing, no edge is added. The same
-/// graph and options give the same schedule.
+/// Merges small all-reduces and adds soft edges, so that dependencies of communication run first.
+/// The last dependency of a communication node runs before the nodes that the schedule has after
+/// it; users of communicated values run once these are available. Existing edges stay, soft ones
+/// too, and no node is removed or renamed. If the simulation shows no gain, no edge is added. The
+/// result is deterministic.
 Schedule scheduleCommunication(mlir::Block &body, const ScheduleOptions &options);
 
-/// The tasks of a body's nodes, in their order.
+/// Returns the tasks of a body's nodes, in order.
 std::vector<Task> tasksOf(mlir::Block &body, const ScheduleOptions &options);
 
-/// What a run makes of a body: groups of nodes that one kernel computes, or that are compiled as
-/// one, are one task, which takes what its nodes take, unless the costs have its own op or name.
+/// The tasks of a run of a body: a group of nodes that one kernel computes, or that is compiled
+/// together, is one task. Its cost is the sum of its nodes' costs, unless the cost model has an
+/// entry for its own op or name.
 struct PlannedStep {
   std::vector<Task> tasks;
   std::vector<std::pair<std::string, std::string>> nodes; // names and ops of the tasks
 };
 PlannedStep plannedStep(mlir::Block &body, const ScheduleOptions &options);
 
-/// Joins all-reduces of one group, dtype and reduction that no path connects, as long as they are
-/// small; returns how many there are of several then.
+/// Merges small all-reduces with the same group, dtype and reduction that no path connects. Returns
+/// the number of merged all-reduces.
 int64_t joinSmallReductions(mlir::Block &body, const ScheduleOptions &options);
 
 } // namespace treadle::tfg

@@ -12,9 +12,9 @@ namespace {
 constexpr double never = std::numeric_limits<double>::infinity();
 
 template <typename T> using Earliest = std::priority_queue<T, std::vector<T>, std::greater<>>;
-using Timed = std::pair<double, int32_t>; // when, and what
+using Timed = std::pair<double, int32_t>; // a time and an index
 
-/// All ranks and the link, event by event.
+/// An event-driven simulation of all ranks and the link.
 class Machine {
 public:
   Machine(const std::vector<Task> &tasks, size_t count, double jitter)
@@ -36,7 +36,7 @@ public:
     }
   }
 
-  // Of what may happen next the earliest does: a rank takes a task, an exchange begins, or ends.
+  // Processes the earliest event: a rank starts a task, or a communication starts or ends.
   void run() {
     while (true) {
       double computes = nextComputing(), begins = nextBeginning();
@@ -60,7 +60,7 @@ private:
     double clock = 0;
     Earliest<Timed> ready;
     std::vector<size_t> waiting;
-    std::vector<Interval> intervals; // of rank 0 alone
+    std::vector<Interval> intervals; // for rank 0 only
     std::minstd_rand random;
   };
 
@@ -84,7 +84,7 @@ private:
 
   double startOf(const Rank &rank) const { return std::max(rank.clock, rank.ready.top().first); }
 
-  // Entries of `working` may be older than what their rank did since.
+  // Entries of `working` may be outdated by later tasks of their rank.
   double nextComputing() {
     while (!working.empty()) {
       const Rank &rank = ranks[static_cast<size_t>(working.top().second)];
@@ -134,16 +134,16 @@ private:
   std::vector<std::vector<int32_t>> after;
   const double jitter;
   std::vector<Rank> ranks;
-  std::vector<size_t> arrivals;    // by task: ranks that have come to it
+  std::vector<size_t> arrivals;    // by task: the number of ranks that reached it
   std::vector<double> lastArrival; // by task
-  Earliest<Timed> working;         // ranks with work, by when they take it up
-  Earliest<Timed> exchanges;       // that all ranks have come to
-  Earliest<Timed> under;           // that have begun, by their end
+  Earliest<Timed> working;         // ranks with work, by the time at which they start it
+  Earliest<Timed> exchanges;       // reached by all ranks
+  Earliest<Timed> under;           // started, by end time
   double linkFree = 0;
 };
 
 double overlapOf(const std::vector<Task> &tasks, const std::vector<Interval> &intervals) {
-  // The computing intervals of one thread are disjoint.
+  // Computing intervals of one thread are disjoint.
   std::vector<Interval> busy;
   for (size_t i = 0; i < tasks.size(); ++i)
     if (!tasks[i].isCommunication && intervals[i].end > intervals[i].begin)
@@ -164,7 +164,7 @@ double overlapOf(const std::vector<Task> &tasks, const std::vector<Interval> &in
 } // namespace
 
 Simulation simulate(const std::vector<Task> &tasks, int64_t ranks, double jitter) {
-  // Without jitter all ranks are alike.
+  // Without jitter, all ranks behave the same.
   Machine machine(tasks, jitter > 0 ? static_cast<size_t>(std::max<int64_t>(ranks, 1)) : 1, jitter);
   machine.run();
   Simulation result;

@@ -1,4 +1,4 @@
-// Runs on a clock of their own, against what can be worked out by hand.
+// Simulations, compared with results that were computed by hand.
 #include "treadle/transforms/schedule_communication/Simulation.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ TEST(Simulation, ComputesOneAfterTheOther) {
 }
 
 TEST(Simulation, ExchangesRunBesideComputing) {
-  // grad, its exchange, other work, and what needs both.
+  // A gradient, its all-reduce, other work, and a user of both.
   Simulation s = simulate({{1, false, {}}, {4, true, {0}}, {3, false, {}}, {1, false, {1, 2}}});
   EXPECT_DOUBLE_EQ(s.tasks[1].begin, 1);
   EXPECT_DOUBLE_EQ(s.tasks[1].end, 5);
