@@ -1,4 +1,4 @@
-// What the tests of analyses share: modules written as text, and their nodes by name.
+// Shared by the tests of analyses: modules parsed from text, and their nodes by name.
 #pragma once
 
 #include "treadle/dialect/Tfg.h"
@@ -25,7 +25,7 @@ protected:
     });
   }
 
-  /// The nodes as those of a graph.
+  /// Parses the nodes as the body of a graph.
   void parseGraph(const std::string &body, const std::string &functions = "") {
     parse("tfg.graph #tf_type.version<producer = 1482, min_consumer = 0> {\n" + body + "}\n" +
           functions);
@@ -38,7 +38,7 @@ protected:
   llvm::StringMap<Node> nodes;
 };
 
-/// A variable's handle, and writes and reads of it, as lines of a graph.
+/// Return the lines of a graph for a variable's handle, and for writes and reads of it.
 inline std::string variable(const std::string &name) {
   return "%" + name + ", %" + name + "c = VarHandleOp name(\"" + name + "\") {shared_name = \"" +
          name + "\", container = \"\", dtype = f32} : () -> (tensor<!tf_type.resource>)\n";

@@ -1,5 +1,5 @@
-// What of a graph is compiled: the graph is brought into the form that plans are made from, and
-// looked at.
+// Explains which parts of a graph are compiled, by bringing it into the form that plans are made
+// from.
 #include "treadle/explain/ClusterExplanation.h"
 #include "treadle/explain/LoopExplanation.h"
 #include "treadle/ops/OpTable.h"
@@ -25,7 +25,7 @@ namespace {
 
 using tfg::Node;
 
-/// Why a node that could be compiled isn't.
+/// Returns why a node that could be compiled isn't.
 std::string reasonToInterpret(Node node, bool hasLoop, bool isTooLarge) {
   if (hasLoop)
     return "nothing that a run asks for needs it";
@@ -41,14 +41,15 @@ std::string reasonToInterpret(Node node, bool hasLoop, bool isTooLarge) {
              " and more connected operations on elements");
 }
 
-/// What no kernel runs, or only hands on: nobody wonders why it isn't compiled.
+/// Returns whether the node deserves an explanation: it has a kernel and doesn't only forward
+/// values.
 bool isWorthAWord(Node node) {
   const OpDef *def = lookupOp(node.opType());
   return !(def && def->isFormal()) && !tfg::isLoopCondition(node);
 }
 
-/// The class of what a call is given, as far as the graph tells; unknown ranks are `rank`, or stay
-/// unknown. Handles are scalars.
+/// Returns the argument class of a call's operand, as far as the graph determines it; an unknown
+/// rank becomes `rank`, or stays unknown. Handles are scalars.
 codegen::ArgumentClass classOf(Type type, std::optional<int64_t> rank) {
   Type element = getElementTypeOrSelf(type);
   codegen::ArgumentClass made{valueTypeOf(element).dtype, true, {}};
@@ -91,8 +92,7 @@ private:
     tfg::forEachCallee(node, look);
   }
 
-  /// The nodes of a body, in their order, and those of functions that are reached from it outside
-  /// of clusters.
+  /// Adds the nodes of a body in order, and those of functions that are called outside of clusters.
   void addBody(Block &block, StringRef where) {
     const bool isTooLarge = block.getOperations().size() > tfg::mostOfGraph;
     for (Operation &op : block) {
@@ -117,13 +117,13 @@ private:
     forEachCalled(node, [&](tfg::FuncOp) { hasBody = true; });
     std::string why = compilable.obstacle(node);
     if (hasBody && (why.empty() || !compilable.hasLoop(node)))
-      return; // its nodes have words of their own
+      return; // its nodes are explained separately
     if (why.empty())
       why = reasonToInterpret(node, compilable.hasLoop(node), isTooLarge);
     remaining[why].push_back(LoopExplainer::describe(node));
   }
 
-  /// The dtype of the variable whose handle a value is, as what is done to it says.
+  /// Returns the dtype of the variable that a handle refers to, from the nodes that use it.
   DType dtypeBehind(Value handle, llvm::SmallPtrSetImpl<Value> &seen) {
     if (!seen.insert(handle).second)
       return DType::Invalid;
@@ -135,7 +135,7 @@ private:
       for (StringRef key : {"dtype", "T"})
         if (auto type = node.attr<mlir::TypeAttr>(key); type && found == DType::Invalid)
           found = valueTypeOf(type.getValue()).dtype;
-      if (found == DType::Resource) // an Identity hands it on
+      if (found == DType::Resource) // an Identity forwards it
         found = node.numResults() == 1 ? dtypeBehind(node->getResult(0), seen) : DType::Invalid;
       if (found == DType::Invalid)
         found = dtypeInCalls(use, seen);
@@ -145,7 +145,7 @@ private:
     return DType::Invalid;
   }
 
-  /// The same of the argument that functions are given by a use.
+  /// Returns the dtype for the argument that a use passes the handle to.
   DType dtypeInCalls(OpOperand &use, llvm::SmallPtrSetImpl<Value> &seen) {
     Node node(use.getOwner());
     const OpDef *def = lookupOp(node.opType());
@@ -165,7 +165,7 @@ private:
     return dtypeBehind(handle, seen);
   }
 
-  /// The sizes that the values of a variable have, as the node tells that makes its handle.
+  /// Returns the shape of a variable's value, from the node that creates its handle.
   static std::optional<std::vector<int64_t>> sizesOfVariable(Value handle) {
     Node node = tfg::definingNode(handle);
     auto shape = node ? node.attr<tf_type::ShapeAttr>("shape") : tf_type::ShapeAttr();
@@ -177,8 +177,8 @@ private:
     return sizes;
   }
 
-  /// What a call may be given, as far as the graph tells: values of variables of which it doesn't
-  /// are taken for scalars, or of `rank`.
+  /// Returns the argument classes of a call, as far as the graph determines them. Values of
+  /// variables of unknown rank count as scalars, or get `rank`.
   SmallVector<codegen::ArgumentClass> classesOf(Node call, tfg::FuncOp function,
                                                 std::optional<int64_t> rank) {
     SmallVector<codegen::ArgumentClass> classes;
@@ -193,8 +193,8 @@ private:
     return classes;
   }
 
-  /// Why no code comes of a cluster; empty where it does, or would for scalars or vectors in the
-  /// place of inputs whose ranks the graph doesn't tell.
+  /// Returns why a cluster can't be compiled; empty if it can be, or could be for scalars or
+  /// vectors in place of inputs of unknown rank.
   std::string obstacle(Node call, tfg::FuncOp function) {
     auto find = [&](StringRef name) { return functions.lookup(name); };
     std::string why;
@@ -209,7 +209,7 @@ private:
         why = program.error().message;
       if (!rank &&
           llvm::all_of(classes, [](const auto &one) { return one.isRanked && !one.variable; }))
-        break; // nothing is left open
+        break; // no rank is unknown
     }
     return why;
   }

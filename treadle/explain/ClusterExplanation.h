@@ -1,15 +1,15 @@
-// Internal: what of a graph is compiled, explained.
+// Internal: explanation of which parts of a graph are compiled.
 #pragma once
 
 #include "treadle/graph/GraphImpl.h"
 
 namespace treadle {
 
-/// Adds to `out` the parts of a graph that become machine code, and for the rest of what runs why
-/// it doesn't. `graph` has no regions.
+/// Adds to `out` the parts of a graph that are compiled to machine code, and the reasons why other
+/// nodes that run aren't. `graph` must have no regions.
 Expected<void> explainClusters(const Graph &graph, const ExplainRequest &request, Explanation &out);
 
-/// `float32[?,16]`.
+/// Returns `float32[?,16]`.
 std::string typeText(mlir::Type tensor);
 
 } // namespace treadle

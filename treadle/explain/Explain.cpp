@@ -1,4 +1,4 @@
-// The loops of a graph and of its functions, one by one.
+// Explains the loops of a graph and of its functions.
 #include "treadle/analysis/starvation/Starvation.h"
 #include "treadle/explain/ClusterExplanation.h"
 #include "treadle/explain/LoopExplanation.h"
@@ -18,7 +18,7 @@ namespace {
 
 using Kinds = llvm::StringMap<std::string>;
 
-/// By name, the ops of loops that are regions, which the graph to look at has as functions.
+/// Returns the ops of region loops by name; the analyzed graph has functional ones instead.
 Kinds kindsOfRegions(ModuleOp module) {
   Kinds kinds;
   module.walk([&](Operation *op) {
@@ -28,7 +28,7 @@ Kinds kindsOfRegions(ModuleOp module) {
   return kinds;
 }
 
-/// As Summary counts them.
+/// Returns whether Summary counts the node as a loop.
 bool isLoop(tfg::Node node) {
   StringRef op = node.opType();
   op.consume_back("Region");
@@ -46,7 +46,7 @@ public:
         noteUses(function.getEntry());
   }
 
-  /// `needed`: of the graph's nodes those that count, and what they call; null: all.
+  /// `needed` are the graph's nodes to explain, with the functions that they call; null for all.
   void run(const std::set<Operation *> *needed, Explanation &out) {
     llvm::StringSet<> reached;
     for (tfg::GraphOp graph : module.getOps<tfg::GraphOp>())
@@ -110,7 +110,7 @@ private:
                Explanation &out) {
     Explanation::Body body{function, {}, {}};
     bool isGeneric = !function.empty() && functions.lookup(function).getGeneric();
-    std::vector<std::pair<Operation *, Explanation::Loop>> found; // and where they begin
+    std::vector<std::pair<Operation *, Explanation::Loop>> found; // and their order
     for (Operation &op : block)
       if (tfg::Node::isNode(&op) && isLoop(tfg::Node(&op)) && (!needed || needed->contains(&op))) {
         found.push_back({&op, loops.explain(tfg::Node(&op))});
@@ -133,7 +133,7 @@ private:
       return addGenericFrames(block, found);
     tfg::FrameGraph graph(block);
     std::vector<tfg::StarvedNode> starved = tfg::findStarvedNodes(graph);
-    // No program has loops deeper in each other; all of what is in a loop is looked at.
+    // More deeply nested loops don't occur in practice. All nodes of a loop are analyzed.
     constexpr unsigned deepest = 50;
     for (tfg::FrameGraph::Index frame = 0; frame < graph.frames().size(); ++frame) {
       if (graph.frames()[frame].depth > deepest)
@@ -149,7 +149,7 @@ private:
     }
   }
 
-  /// Values of generic functions have no types, and edges no form that tells more.
+  /// Values of generic functions have no types, and their edges can't be analyzed.
   void addGenericFrames(Block &block,
                         std::vector<std::pair<Operation *, Explanation::Loop>> &found) {
     llvm::StringSet<> seen;

@@ -1,4 +1,4 @@
-// What Graph::explain found, as people read it.
+// The text of an explanation.
 #include "treadle/explain/LoopExplanation.h"
 
 #include <map>
@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::string_view indent = "    ";
 
-/// A line, with what it is about in a column of its own.
+/// Returns a line with its title in a column of its own.
 std::string row(std::string_view title, std::string_view text) {
   constexpr size_t width = 13;
   std::string padding(width - std::min(width, title.size()), ' ');
@@ -22,7 +22,7 @@ std::vector<Explanation::Op> opsOf(const Explanation::Order &order) {
   return ops;
 }
 
-/// Of what `it` stands for: `'a' (Op) and 'b' (Op) read it, 'c' (Op) writes it`.
+/// Returns `'a' (Op) and 'b' (Op) read it, 'c' (Op) writes it`, with `it` as the object.
 std::string accessText(const Explanation::Order &order, std::string_view it) {
   std::string text;
   for (bool writes : {false, true}) {
@@ -37,7 +37,7 @@ std::string accessText(const Explanation::Order &order, std::string_view it) {
   return text;
 }
 
-/// `a, b and 3 more`.
+/// Returns `a, b and 3 more`.
 std::string listText(const std::vector<std::string> &names) {
   constexpr size_t mostShown = 4;
   size_t shown = names.size() <= mostShown + 1 ? names.size() : mostShown;
@@ -47,7 +47,7 @@ std::string listText(const std::vector<std::string> &names) {
   return shown == names.size() ? text : str(text, " and ", names.size() - shown, " more");
 }
 
-/// A text for what is accessed in the same way.
+/// Returns one text for all resources that are accessed in the same way.
 std::vector<std::string> resourceTexts(const Explanation::Loop &loop, bool isRace) {
   struct Group {
     const Explanation::Order *order;
@@ -71,7 +71,7 @@ std::vector<std::string> resourceTexts(const Explanation::Loop &loop, bool isRac
   return texts;
 }
 
-/// Rows of which the first has the title.
+/// Returns rows of which the first one has the title.
 std::string rows(std::string_view title, const std::vector<std::string> &texts) {
   std::string out;
   for (const std::string &text : texts)

@@ -1,4 +1,4 @@
-// The schedules of a run, by the reference machine.
+// Explores the schedules of a run with the reference machine.
 #include "treadle/explain/RunExperiment.h"
 
 namespace treadle {
@@ -15,7 +15,7 @@ Expected<Exploration> explore(const Graph &graph, const ExploreRequest &request)
   reference::Findings found = reference::explore(*experiment, request.limit);
   if (experiment->error)
     return Unexpected(std::move(*experiment->error));
-  if (experiment->lastFailure && found.isComplete && found.difference.empty()) // all of them fail
+  if (experiment->lastFailure && found.isComplete && found.difference.empty()) // all schedules fail
     return Unexpected(std::move(*experiment->lastFailure));
   Exploration out{found.schedules,  found.isComplete, found.isAmbiguous, found.isRandom, {},
                   experiment->notes};

@@ -1,4 +1,4 @@
-// The explorer on graphs whose schedules can be counted by hand.
+// Tests the explorer on graphs whose schedules can be counted by hand.
 #include "treadle/graph/NodeText.h"
 #include "treadle/treadle.h"
 
@@ -63,7 +63,8 @@ TEST(Explore, EdgesAndReadsLeaveOneSchedule) {
 }
 
 TEST(Explore, CountsOneScheduleOfAClass) {
-  // A read may come before, between or after two ordered writes; of v and of w: three times three.
+  // A read may run before, between or after two ordered writes. For v and w together, that is three
+  // times three.
   auto block = [](std::string v) {
     return assign("a" + v, v, "one") + assign("b" + v, v, "two", {"^a" + v}) + read("r" + v, v);
   };
@@ -82,7 +83,7 @@ TEST(Explore, SumsMayComeInAnyOrder) {
   EXPECT_TRUE(found.difference.empty());
 }
 
-/// Counts i from 0 to 3; each iteration assigns i to v, which nothing orders but the frame.
+/// Counts i from 0 to 3; each iteration assigns i to v. Only the frame orders the iterations.
 std::string loop(int64_t parallelIterations) {
   std::string enter =
       " attr { key: 'frame_name' value { s: 'loop' } }" +
@@ -128,7 +129,7 @@ TEST(Explore, SaysWhatIsNotDecidedBySchedules) {
 }
 
 TEST(Explore, OneOrderFails) {
-  // v is not initialized: a read before the write fails.
+  // v isn't initialized: a read before the write fails.
   Exploration found =
       explore(two + assign("a", "v", "one") + read("r", "v"), {{"r"}, {"a"}, {}, {}, 100});
   ASSERT_EQ(found.difference.size(), 2u);

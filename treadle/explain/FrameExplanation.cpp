@@ -1,4 +1,4 @@
-// Explains v1 loops, whose order is what their edges say.
+// Explains v1 loops, whose order follows from their edges.
 #include "treadle/explain/LoopExplanation.h"
 
 #include "treadle/dialect/SourceLocation.h"

@@ -1,4 +1,4 @@
-// What would let more of a loop's iterations overlap.
+// Suggests changes that would let more iterations of a loop overlap.
 #include "treadle/dialect/NodeAttributes.h"
 #include "treadle/explain/LoopExplanation.h"
 
@@ -23,12 +23,12 @@ void LoopExplainer::findWriters(tfg::Node node, ArrayRef<unsigned> ids, llvm::St
       if (tfg::Node::isNode(&op) && writesOne(tfg::Node(&op)))
         findWriters(tfg::Node(&op), ids, seen, out);
   });
-  // What a function does by its arguments has other names inside.
+  // Inside a function, resources of its arguments have other ids.
   if (out.size() == before)
     out.push_back(node);
 }
 
-/// Why an op's order against all others of the outside world matters, for people.
+/// Returns why an op must be ordered with all others that access the outside world.
 std::string LoopExplainer::causeInWorld(tfg::Node node) const {
   std::string who = opText(describe(node));
   StringRef op = node.opType();
@@ -62,7 +62,7 @@ std::string LoopExplainer::causeOf(const tfg::LoopResource &resource) {
                                     : text;
 }
 
-/// What else would overlap; where nobody knows what an op does, the op itself as well.
+/// Returns the other ops that would overlap; if the op is unknown, the op itself as well.
 static std::vector<Explanation::Op> freedBy(const Explanation::Order &order,
                                             const tfg::LoopResource &resource) {
   std::vector<Explanation::Op> freed = order.wouldBeFree;
@@ -93,7 +93,7 @@ void LoopExplainer::advise(const tfg::LoopOrder &order, const tfg::Iterations &i
   }
   if (helps)
     return;
-  // Each of several may be enough to hold the others.
+  // Each of several causes may suffice to order the other ops.
   tfg::Iterations::Cycles cycles = iterations.cycles();
   tfg::Iterations::Cycles without = iterations.cycles([](unsigned) { return true; });
   std::vector<Explanation::Op> freed =

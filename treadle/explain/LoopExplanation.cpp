@@ -23,7 +23,7 @@ std::string opText(const Op &op, bool withFunction) {
 }
 
 std::string opList(const std::vector<Op> &ops, size_t mostShown) {
-  // One more fits as well as the words that say that there is one more.
+  // Shows one more op if the text "and 1 more" would take as much space.
   size_t shown = ops.size() <= mostShown + 1 ? ops.size() : mostShown;
   std::string out;
   auto isClear = [&](const Op &op) {
@@ -105,7 +105,7 @@ LoopExplainer::LoopExplainer(ModuleOp module)
 
 std::string LoopExplainer::resourceText(unsigned id) const {
   const tfg::Resource *resource = &effects.resource(id);
-  // What the only caller gives, as long as there is one.
+  // Follows arguments to the caller as long as there is exactly one.
   for (llvm::SmallSet<unsigned, 4> seen; resource->kind == tfg::Resource::Argument;) {
     auto found = callers.find(resource->origin);
     if (!seen.insert(id).second || found == callers.end() || found->second.size() != 1)
@@ -215,7 +215,7 @@ void LoopExplainer::addResources(const tfg::LoopOrder &order, const tfg::Iterati
   }
 }
 
-/// Says which modes let it overlap.
+/// Determines the modes in which the loop overlaps.
 void LoopExplainer::judge(const tfg::LoopOrder &order, const tfg::Iterations &iterations,
                           Loop &loop) {
   std::string unfit = tfg::frameObstacle(order.loop, purity, functions);

@@ -1,4 +1,4 @@
-// One run by the reference machine, written down.
+// Records one run of the reference machine.
 #include "treadle/explain/RunExperiment.h"
 
 #include "treadle/kernels/text/TensorText.h"
@@ -7,7 +7,7 @@
 namespace treadle {
 namespace {
 
-/// As short as a label on an edge can be.
+/// Returns a text that is short enough to label an edge.
 std::string shortText(const Tensor &value) {
   constexpr int64_t elementsShown = 3;
   if (!value)
@@ -71,7 +71,7 @@ Expected<Recording> record(const Graph &graph, const ExploreRequest &request) {
   reference::Machine &machine = experiment->begin();
   size_t firings = 0;
   while (experiment->goesOn(firings) && !machine.ready().empty() && !out.isCut) {
-    // A copy: what has fired is ready no more.
+    // Copies the instance, because firing removes it from the ready set.
     machine.fire(reference::Instance(machine.ready().begin()->first));
     ++firings;
   }

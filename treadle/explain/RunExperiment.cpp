@@ -32,7 +32,7 @@ Conflicts::Conflicts(const ModuleIndex &index, mlir::ModuleOp module, const Grap
     bool isNode = source && node.op != "_Arg";
     effects.push_back(isNode ? analysis.of(source) : llvm::ArrayRef<tfg::Effect>());
   }
-  // What conflicts with nothing can take place any time.
+  // Nodes without conflicts may run at any time.
   auto size = static_cast<int32_t>(graph.nodes.size());
   for (int32_t a = 0; a < size; ++a) {
     bool matters = false;
@@ -67,7 +67,7 @@ RunExperiment::RunExperiment(Graph flatGraph, GraphSpec graph, GraphSpec setup,
   noteRepeatedSetup();
 }
 
-/// Where a run writes again what its setup wrote, every run begins anew.
+/// If a run writes what its setup wrote, each run repeats the setup.
 void RunExperiment::noteRepeatedSetup() {
   llvm::StringSet<> prepared;
   for (const NodeSpec &node : setup.nodes)
@@ -100,7 +100,7 @@ RunExperiment::of(const Graph &whole, const ExploreRequest &request, std::option
   std::unique_ptr<RunExperiment> experiment(
       new RunExperiment(std::move(flat), std::move(graph), std::move(setup), std::move(args),
                         std::move(model), filesFor(whole, {}), request.timeout));
-  // The machine takes frames as they should be: a plan is made of no others.
+  // The machine assumes valid frames; building a plan checks them.
   TREADLE_TRY(buildPlan(experiment->graph, {&builtinKernels(), &experiment->functions}));
   return experiment;
 }
@@ -116,7 +116,7 @@ Expected<std::unique_ptr<RunExperiment>> RunExperiment::of(const Graph &graph,
   SessionOptions options;
   options.threads = 1;
   return Model::create(graph, options).and_then([&](const Model &model) {
-    Graph chosen = model.session().graph(); // of several meta graphs
+    Graph chosen = model.session().graph(); // if there are several meta graphs
     return of(chosen, request, chosen);
   });
 }
@@ -137,7 +137,7 @@ reference::Machine &RunExperiment::begin() {
   return *machine;
 }
 
-/// Those of a model are as it is loaded.
+/// Each run starts with the resources of the loaded model.
 void RunExperiment::makeResources() {
   if (!model) {
     own = std::make_unique<ResourceManager>();
@@ -147,7 +147,7 @@ void RunExperiment::makeResources() {
   SessionOptions options;
   options.threads = 1;
   Expected<Model> loaded = Model::create(*model, options);
-  if (!loaded) { // as it could be loaded before, so that files changed
+  if (!loaded) { // it could be loaded before, so files must have changed
     error = std::move(loaded.error());
     own = std::make_unique<ResourceManager>();
     resources = own.get();
@@ -195,7 +195,7 @@ std::vector<std::pair<std::string, std::string>> RunExperiment::results() const 
 }
 
 std::string RunExperiment::outcome() {
-  if (!machine->failures().empty()) { // others may or may not have run
+  if (!machine->failures().empty()) { // other nodes may or may not have run
     lastFailure = machine->failures().front().second;
     return "the run fails";
   }

@@ -1,4 +1,4 @@
-// Internal: runs of one request by the reference machine, each from the same state.
+// Internal: runs of one request on the reference machine, each from the same state.
 #pragma once
 
 #include "treadle/Explore.h"
@@ -12,13 +12,13 @@
 
 namespace treadle {
 
-/// Which pairs of a graph's nodes conflict.
+/// The pairs of a graph's nodes that conflict.
 class Conflicts {
 public:
   Conflicts(const ModuleIndex &index, mlir::ModuleOp module, const GraphSpec &graph);
 
   bool of(int32_t a, int32_t b) const;
-  /// By node: whether its order to some other matters.
+  /// Returns for each node whether its order relative to another one matters.
   const std::vector<bool> &ordered() const { return isOrdered; }
   bool writes(size_t node) const;
 
@@ -28,11 +28,11 @@ private:
   std::vector<bool> isOrdered;
 };
 
-/// Runs of one request, each from the same state. Calls, conditionals and loops are taken apart
-/// first, so that what could take place at once is there to see.
+/// Runs of one request, each from the same state. Calls, conditionals and loops are expanded first,
+/// to expose all possible parallelism.
 class RunExperiment final : public reference::Experiment {
 public:
-  /// Errors: InvalidArgument where nothing is asked for; those of a run's request.
+  /// Returns InvalidArgument if the request is empty, and the errors of a run's request.
   static Expected<std::unique_ptr<RunExperiment>> of(const Graph &graph,
                                                      const ExploreRequest &request);
 
@@ -40,27 +40,27 @@ public:
   bool conflict(int32_t a, int32_t b) const override { return conflicts.of(a, b); }
   bool goesOn(size_t firings) override;
   std::string outcome() override;
-  /// The first that came.
+  /// Returns the first failure.
   std::string failure() override;
 
-  /// By result: its name, and its values.
+  /// Returns the name and values of each result.
   std::vector<std::pair<std::string, std::string>> results() const;
   const GraphSpec &spec() const { return graph; }
   const Graph &flatGraph() const { return flat; }
 
-  /// What to know of the request: that the run does the setup's work again.
+  /// Notes about the request, for instance that the run repeats the setup.
   std::vector<std::string> notes;
-  /// Looks on at the runs that begin from now on; may be null.
+  /// Observes runs that start from now on; may be null.
   reference::Observer *observer = nullptr;
-  /// Of the setup, where it failed, or of a run that takes too long.
+  /// The error of the setup, or of a run that exceeds its time limit.
   std::optional<Error> error;
-  /// Of a run that failed.
+  /// The error of the last run that failed.
   std::optional<Error> lastFailure;
 
 private:
   RunExperiment(Graph flat, GraphSpec graph, GraphSpec setup, std::vector<Tensor> args,
                 std::optional<Graph> model, FileAccess files, double timeout);
-  /// `model`: the graph, if it is a model's, whose state each run begins with.
+  /// `model` is the graph if it is a model's, whose state each run starts with.
   static Expected<std::unique_ptr<RunExperiment>>
   of(const Graph &whole, const ExploreRequest &request, std::optional<Graph> model);
   void makeResources();
@@ -82,7 +82,7 @@ private:
   std::unique_ptr<ResourceManager> own;
   std::optional<Session> session; // of the model
   ResourceManager *resources = nullptr;
-  const double timeout; // s, of one run
+  const double timeout; // seconds, for one run
   std::unique_ptr<RunState> run;
   std::optional<Deadline> deadline; // of `run`
   int64_t stepsLeft = 0;
@@ -90,7 +90,7 @@ private:
   std::string printed;
 };
 
-/// `int32[2] = [1 2]`; of values with very many elements their hash.
+/// Returns `int32[2] = [1 2]`; for very large values, a hash.
 std::string shownValue(const Tensor &value);
 
 } // namespace treadle

@@ -16,7 +16,7 @@ static void add(Things &things, std::string thing) {
     things.push_back(std::move(thing));
 }
 
-/// Loops that are interpreted, and what is in their way.
+/// Adds loops that are interpreted, with the obstacles to compilation.
 static void addInterpretedLoops(const Explanation &explanation, Things &things) {
   for (const Explanation::Interpreted &part : explanation.interpreted)
     for (const Explanation::Op &op : part.nodes)
@@ -24,8 +24,8 @@ static void addInterpretedLoops(const Explanation &explanation, Things &things) 
         add(things, str("compile loop ", opText(op), ": ", part.why));
 }
 
-/// Loops that wait for something, one iteration after the other. Where overlapping saves no time,
-/// auto leaves them in order although they needn't be.
+/// Adds loops with blocking nodes whose iterations run one after the other. If overlapping saves no
+/// time, `auto` keeps the order even though it isn't required.
 static void addWaitingLoops(const Explanation &explanation, Things &things) {
   for (const Explanation::Body &body : explanation.bodies)
     for (const Explanation::Loop &loop : body.loops)
@@ -33,7 +33,7 @@ static void addWaitingLoops(const Explanation &explanation, Things &things) {
         add(things, str("let iterations of loop '", loop.name, "' overlap: ", loop.advice.front()));
 }
 
-/// What would be compiled but for one thing.
+/// Adds ops that would be compiled if a single obstacle were removed.
 static void addInterpreted(const Explanation &explanation, Things &things) {
   std::vector<const Explanation::Interpreted *> parts;
   for (const Explanation::Interpreted &part : explanation.interpreted)

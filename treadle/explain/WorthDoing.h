@@ -1,12 +1,13 @@
-// Internal to explain and those who print it: what of all that it tells comes first.
+// Internal: the most important recommendations of an explanation.
 #pragma once
 
 #include "treadle/Explain.h"
 
 namespace treadle {
 
-/// At most three things that would make a graph faster, for people: what frees iterations that wait
-/// for each other, then what keeps the most ops from being compiled. Empty where there is nothing.
+/// Returns at most three recommendations that would make a graph faster: first those that let
+/// iterations overlap, then the one that keeps most ops from being compiled. Empty if there are
+/// none.
 std::vector<std::string> worthDoing(const Explanation &explanation);
 
 } // namespace treadle

@@ -25,7 +25,7 @@ void renameColocations(Node node, const llvm::StringMap<std::string> &renamed) {
   node->setDiscardableAttr(classKey, builder.getArrayAttr(llvm::map_to_vector(classes, rename)));
 }
 
-/// Calls `visit` with each node of a body that has the attribute, and its elements that name
+/// Calls `visit` for each node of a body with the attribute, and with its elements that name
 /// missing nodes.
 static void forEachStale(Block &body,
                          function_ref<void(Node, ArrayAttr, ArrayRef<Attribute>)> visit) {

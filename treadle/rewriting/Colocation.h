@@ -1,4 +1,4 @@
-// Names of nodes in `_class = ["loc:@x"]`: a node that is to be on the device of node x.
+// Colocation constraints: `_class = ["loc:@x"]` places a node on the device of node x.
 #pragma once
 
 #include "treadle/dialect/NodeAttributes.h"
@@ -9,19 +9,19 @@
 
 namespace treadle::tfg {
 
-/// The node that an element of `_class` names; empty if it names none.
+/// Returns the name of the node in an element of `_class`; empty if there is none.
 llvm::StringRef colocatedWith(mlir::Attribute element);
-/// Follows new names of nodes.
+/// Updates the names of nodes that were renamed.
 void renameColocations(Node node, const llvm::StringMap<std::string> &renamed);
 
-/// What a module's nodes say of nodes that aren't there. TensorFlow refuses such graphs, and passes
-/// that erase, merge or outline nodes leave them behind.
+/// Colocation constraints of a module that refer to missing nodes. TensorFlow rejects such graphs,
+/// and passes that erase, merge or outline nodes leave them behind.
 class StaleColocations {
 public:
-  /// Those of a module before passes change it: they stay.
+  /// Records the ones that exist before passes change the module; they stay.
   explicit StaleColocations(mlir::ModuleOp module);
 
-  /// Drops the others.
+  /// Removes all others.
   void drop(mlir::ModuleOp module) const;
 
 private:

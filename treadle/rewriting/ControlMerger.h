@@ -1,4 +1,4 @@
-// Control edges moved from many nodes: each node that waits is tidied once, at the end.
+// Replacement of control tokens of many nodes at once.
 #pragma once
 
 #include "treadle/rewriting/Rewriting.h"
@@ -9,9 +9,9 @@
 
 namespace treadle::tfg {
 
-/// What waits for a token waits for others instead, as with replaceControl; but a node that waits
-/// for many tokens (a barrier) costs nothing more for each. Until finish() nodes may have a control
-/// input twice.
+/// Replaces uses of a token with other tokens, like replaceControl, but at constant cost per token
+/// for a node with many control inputs (a barrier). Until finish(), nodes may have duplicate
+/// control inputs.
 class ControlMerger {
 public:
   void replace(mlir::Value token, mlir::ValueRange replacements) {
@@ -22,13 +22,13 @@ public:
     llvm::SmallVector<mlir::Operation *> users(token.getUsers());
     token.replaceAllUsesWith(replacements.front());
     for (mlir::Operation *user : users) {
-      // Nothing moves where there is room at the end.
+      // Inserting at the end moves no operands.
       user->insertOperands(user->getNumOperands(), replacements.drop_front());
       touched.insert(user);
       gone.erase(user);
     }
   }
-  /// The node goes, and need not be tidied.
+  /// Call this for a node that is going to be erased.
   void forget(mlir::Operation *op) { gone.insert(op); }
 
   void finish() {

@@ -1,5 +1,5 @@
-// Nodes that TensorFlow replaces by the nodes of their functions before it prunes a graph to what a
-// request needs. Of their functions, only that runs which a used result, or the token, needs.
+// Functional nodes that TensorFlow inlines before it prunes a graph to the needs of a request. Of
+// their functions, only nodes run that a used result, or the control token, depends on.
 #pragma once
 
 #include "treadle/dialect/NodeAttributes.h"

@@ -1,4 +1,4 @@
-// Loops of v1 control flow: frames, which an Enter leads into.
+// Frames: loops of v1 control flow, which start at Enter nodes.
 #pragma once
 
 #include "treadle/dialect/Tfg.h"
@@ -7,31 +7,33 @@
 
 namespace treadle::tfg {
 
-/// Whether a body has a loop of v1, other than in functions and regions.
+/// Returns whether a body has a v1 loop, not counting functions and regions.
 bool hasFrames(mlir::Block &body);
-/// Whether the graph or a function has one.
+/// Returns whether the graph or a function has one.
 bool hasFrames(mlir::ModuleOp module);
 
-/// Whether nodes of a body may stay dead, or run more than once: where it has control flow of v1.
+/// Returns whether nodes of a body may be dead or run more than once, because it has v1 control
+/// flow.
 bool mayBeDead(mlir::Block &body);
 
-/// Whether an edge leads from one iteration to the next. Both may be null or no nodes.
+/// Returns whether an edge leads from one iteration to the next. Both may be null or operations
+/// that aren't nodes.
 bool isBackEdge(mlir::Operation *from, mlir::Operation *to);
-/// Whether a node gives to the next iteration what it is given.
+/// Returns whether a node passes its input to the next iteration.
 bool leadsBack(mlir::Operation *op);
 
-/// Whether a node leads into a frame: an Enter.
+/// Returns whether a node is an Enter.
 bool entersFrame(mlir::Operation *op);
-/// Takes `value` to where `enter` takes its own.
+/// Passes `value` into the frame of `enter`, with the same attributes.
 Node enterLike(mlir::OpBuilder &builder, Node enter, mlir::Value value, llvm::StringRef name);
 
-/// The name of the frame that an Enter leads into; null if it has none.
+/// Returns the name of the frame of an Enter; null if it is missing.
 mlir::StringAttr frameName(Node enter);
 
-/// Whether what an Enter gives is there in every iteration, not only in the first.
+/// Returns whether the value of an Enter is available in every iteration, not only in the first.
 bool isConstantEnter(Node enter);
 
-/// How many iterations of a loop may run at a time: of an Enter's frame, or of a While.
+/// Returns the number of iterations that may run in parallel, for an Enter's frame or for a While.
 int64_t parallelIterations(Node node);
 
 } // namespace treadle::tfg

@@ -109,7 +109,7 @@ void eraseArguments(FuncOp function, const llvm::BitVector &arguments) {
   llvm::BitVector pairs(2 * arguments.size());
   for (unsigned i : arguments.set_bits())
     pairs.set(2 * i, 2 * i + 2);
-  // The ids of resource arguments are listed by number.
+  // The unique ids of resource arguments are listed by index.
   if (pairs.any()) {
     function.removeResourceArgUniqueIdsKeysAttr();
     function.removeResourceArgUniqueIdsValuesAttr();

@@ -49,7 +49,7 @@ void appendResult(FuncOp function, std::string name, Value value) {
       builder.getDictionaryAttr(builder.getNamedAttr(argNameKeyword, builder.getStringAttr(name))));
 }
 
-/// The attributes of the loop as they are with variables of these types more.
+/// Returns the attributes of the loop, extended by variables of these types.
 static SmallVector<NamedAttribute> attrsWith(Node loop, TypeRange more) {
   SmallVector<Attribute> dtypes, shapes;
   for (Type type : more) {

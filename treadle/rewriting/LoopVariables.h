@@ -1,18 +1,18 @@
-// Variables that passes give a While loop beside its own.
+// Adding loop variables to While nodes.
 #pragma once
 
 #include "treadle/dialect/Tfg.h"
 
 namespace treadle::tfg {
 
-/// Adds a data argument, and its token, after the others. `name` is in use by nobody.
+/// Appends a data argument and its token. `name` must be unused.
 mlir::BlockArgument appendArgument(FuncOp function, llvm::StringRef name, mlir::Type type);
 
-/// Adds a data result after the others; where its name is taken it gets underscores.
+/// Appends a data result; appends underscores to its name if that is taken.
 void appendResult(FuncOp function, std::string name, mlir::Value value);
 
-/// Another node in the place of this While, with more variables after the others. What used its
-/// results uses the new ones'; attributes that list types and shapes follow.
+/// Replaces this While with one that has additional variables after the others. Uses of its results
+/// are updated, and so are attributes that list types and shapes.
 Node withVariables(Node loop, mlir::ValueRange values);
 
 } // namespace treadle::tfg

@@ -114,7 +114,7 @@ FuncOp Outline::finish(ValueRange results, ArrayRef<std::string> resultNames, Va
   for (Value token : control)
     tokens.insert(lookup(token));
 
-  // The token of a result is named for its node.
+  // The token of a result is named after its node.
   SmallVector<std::string> tokenNames;
   llvm::StringSet<> takenTokens, takenResults;
   for (Value token : tokens) {

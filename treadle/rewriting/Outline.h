@@ -1,5 +1,5 @@
-// New functions out of nodes that stand elsewhere: the cond, body and branch functions that passes
-// make of loops and conditionals.
+// Outlining: creation of functions from existing nodes, such as the condition, body and branch
+// functions of loops and conditionals.
 #pragma once
 
 #include "treadle/rewriting/Rewriting.h"
@@ -13,8 +13,8 @@ class FunctionNames {
 public:
   explicit FunctionNames(mlir::ModuleOp module);
 
-  /// `base` as a function may be called (characters that it may not have become '_'), with a suffix
-  /// where that is taken; taken from then on.
+  /// Returns a valid function name based on `base` (invalid characters become '_'), with a suffix
+  /// if it is taken, and reserves it.
   std::string unique(llvm::StringRef base);
 
 private:
@@ -22,14 +22,14 @@ private:
   llvm::StringMap<unsigned> next;
 };
 
-/// Letters, digits and '_', the first one a lower-case letter: what arguments may be called.
+/// Returns a valid argument name: letters, digits and '_', starting with a lower-case letter.
 std::string argumentName(llvm::StringRef nodeName);
 
-/// What a value is called: its node's name, or its argument's.
+/// Returns the name of the node or argument that defines a value.
 llvm::StringRef nameOf(mlir::Value value);
 
-/// A function in the making, at the end of a module. Say first which values of the old place are
-/// which arguments (or other values of the function), clone the nodes, in any order, and finish:
+/// A function under construction, at the end of a module. First map values of the old body to
+/// arguments or other values of the function, then clone the nodes in any order, then finish:
 ///
 ///     Outline body(module, names.unique("body"));
 ///     body.map(sum.data()[0], body.addArgument(type, "x"));
@@ -39,26 +39,26 @@ class Outline {
 public:
   Outline(mlir::ModuleOp module, llvm::StringRef name, mlir::Location location);
 
-  /// The value; its token is controlTokenOf(value).
+  /// Returns the value; its token is controlTokenOf(value).
   mlir::Value addArgument(mlir::Type type, llvm::StringRef name);
   void map(mlir::Value outer, mlir::Value inner) { mapping.map(outer, inner); }
   bool contains(mlir::Value outer) const { return mapping.contains(outer); }
   mlir::Value lookup(mlir::Value outer) const { return mapping.lookupOrDefault(outer); }
-  /// A copy of the node, whose operands are resolved by finish(): data operands must be mapped or
-  /// cloned by then; tokens that aren't are dropped, since the call waits for them.
+  /// Copies the node. finish() resolves its operands: data operands must be mapped or cloned by
+  /// then; unmapped tokens are dropped, since the call waits for them.
   Node clone(Node node);
-  /// The node itself; nothing outside may use it any more. Its operands are resolved in the same
-  /// way.
+  /// Moves the node, which must have no uses outside. Operands are resolved in the same way.
   void take(Node node);
-  /// Where nodes made for the function alone go; what they use is not touched by finish().
+  /// Returns a builder for new nodes of the function, whose operands finish() doesn't change.
   mlir::OpBuilder &atEnd() { return builder; }
-  /// A name for such a node.
+  /// Returns a name for such a node.
   std::string uniqueName(llvm::StringRef base);
 
-  /// Values and tokens may be outer ones that are mapped. Names are made unique.
+  /// Completes the function. Values and tokens may be outer ones that are mapped. Names are made
+  /// unique.
   FuncOp finish(mlir::ValueRange results, llvm::ArrayRef<std::string> resultNames,
                 mlir::ValueRange control);
-  /// Takes the function away again.
+  /// Erases the function.
   void discard() { function.erase(); }
 
   llvm::StringRef name() { return function.getName(); }

@@ -69,7 +69,7 @@ unsigned firstArgumentOf(RegionForm form) {
   switch (form) {
   case RegionForm::If:
   case RegionForm::Case:
-    return 1; // the predicate or the number of the branch
+    return 1; // the predicate or branch index
   case RegionForm::While:
     return 0;
   case RegionForm::For:

@@ -1,5 +1,5 @@
-// Each functional op of control flow with its counterpart that has regions, and what the passes
-// between them agree on.
+// Functional control flow ops and their counterparts with regions, for the passes that convert
+// between them.
 #pragma once
 
 #include "treadle/dialect/Regions.h"
@@ -14,19 +14,20 @@ struct RegionNames {
   RegionForm form;
 };
 
-/// Whether it is a functional op with such a counterpart.
+/// Returns whether the op is functional and has a counterpart with regions.
 bool hasRegionForm(llvm::StringRef opType);
-/// Of a functional op that has one; of an op with regions.
+/// Return the names for a functional op with a counterpart, and for an op with regions.
 RegionNames regionNamesOfFunctional(llvm::StringRef opType);
 RegionNames regionNamesOfRegion(llvm::StringRef opType);
 
-/// Attributes by region. Where `isList`, one attribute has a list with an entry for each region.
+/// The names of attributes with a value for each region. With `isList`, one attribute contains a
+/// list.
 struct RegionAttrKeys {
   bool isList;
   llvm::ArrayRef<llvm::StringLiteral> functions;   // of the functional op: #tf_type.func
-  llvm::ArrayRef<llvm::StringLiteral> callAttrs;   // what #tf_type.func had beside the name
+  llvm::ArrayRef<llvm::StringLiteral> callAttrs;   // the attributes in #tf_type.func
   llvm::ArrayRef<llvm::StringLiteral> regionAttrs; // #tfg.region_attrs
-  llvm::ArrayRef<llvm::StringLiteral> types;       // follow from the types of operands and results
+  llvm::ArrayRef<llvm::StringLiteral> types;       // implied by the types of operands and results
 
   llvm::StringRef key(llvm::ArrayRef<llvm::StringLiteral> keys, unsigned region) const {
     return isList ? keys.front() : keys[region];
@@ -34,27 +35,28 @@ struct RegionAttrKeys {
 };
 const RegionAttrKeys &regionAttrKeys(RegionForm form);
 
-/// How many data operands come before the arguments of the functions or the values of the loop.
+/// Returns the number of data operands before the arguments of the functions or the loop variables.
 unsigned firstArgumentOf(RegionForm form);
 
-/// What the attributes `attrs` (of an op) say for one region; null if nothing.
+/// Returns the entry for one region in an op's attributes `attrs`; null if there is none.
 mlir::Attribute regionAttr(mlir::DictionaryAttr attrs, const RegionAttrKeys &keys,
                            llvm::ArrayRef<llvm::StringLiteral> which, unsigned region);
 
-/// `x`, `x:1`, or an argument's name; empty if it has none.
+/// Returns `x`, `x:1`, or an argument's name; empty if it has none.
 std::string operandName(mlir::Value value);
 
-/// What a region says of the function that it will be, arguments and results by their names.
+/// Returns the attributes of the function that a region will become, with the names of arguments
+/// and results.
 RegionAttrsAttr regionAttrsOf(mlir::MLIRContext *context, llvm::StringRef function,
                               llvm::ArrayRef<std::string> arguments,
                               llvm::ArrayRef<std::string> results);
 
-/// What a function with these regions' attributes keeps, `sym_name` included.
+/// Returns the attributes of a function that its region keeps, including `sym_name`.
 mlir::DictionaryAttr preservedAttrs(FuncOp function);
 
 bool isPredicate(mlir::Value value);
 
-/// Whether there are as many, each compatible with its counterpart.
+/// Returns whether both ranges have the same length and pairwise compatible types.
 bool areCompatible(mlir::TypeRange left, mlir::TypeRange right);
 
 } // namespace treadle::tfg

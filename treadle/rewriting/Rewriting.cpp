@@ -145,8 +145,8 @@ SmallVector<Value> tokensBefore(Node node) {
   return tokens.takeVector();
 }
 
-// The return op names its tokens: a replacement takes the name of the token that it stands for.
-// Each token stands there once, since TensorFlow refuses a node that is two control outputs.
+// Replaces a token of the return op; the replacement gets its name. Each token is listed once,
+// because TensorFlow rejects a node that is two control outputs.
 static void replaceReturned(ReturnOp op, Value token, ValueRange replacements) {
   SmallVector<Value> tokens;
   SmallVector<Attribute> names;
@@ -214,14 +214,15 @@ static bool isReferenceTensor(Type type) {
 }
 
 bool Effects::isPure(Node node) {
-  // Who compares nodes or drops their inputs would have to look into the regions.
+  // Nodes with regions aren't pure, because callers don't look into regions when they compare nodes
+  // or drop inputs.
   if (isV1ControlFlow(node) || node->getNumRegions() != 0)
     return false;
-  // What a call may do is known from its function, not from the call's op.
+  // The function of a call determines its effects, not its op.
   if (functions.contains(node.opType()))
     return isPureFunction(node.opType());
   const OpDef *def = lookupOp(node.opType());
-  // What takes a reference reads or writes a variable.
+  // A node with a reference operand reads or writes a variable.
   if (!def || llvm::any_of(node->getOperandTypes(), isReferenceTensor))
     return false;
   bool calls = false;
@@ -241,7 +242,7 @@ bool Effects::isPureFunction(StringRef name) {
   auto function = functions.find(name);
   if (function == functions.end() || function->second.isExternal())
     return false;
-  // One that calls itself may never end: it is not pure.
+  // A recursive function may not terminate, so it isn't pure.
   auto [entry, isNew] = known.try_emplace(name, false);
   if (!isNew)
     return entry->second;

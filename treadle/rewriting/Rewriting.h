@@ -1,5 +1,5 @@
-// What passes over graphs share: nodes made, replaced and removed without losing a control
-// dependency, names kept unique, and what may be removed or merged at all.
+// The framework of passes over graphs: creating, replacing and erasing nodes without losing control
+// dependencies, unique names, and the analysis of which nodes may be removed or merged.
 #pragma once
 
 #include "treadle/dialect/FunctionNames.h"
@@ -13,7 +13,7 @@
 
 namespace treadle::tfg {
 
-/// Builds one node, at the builder's insertion point:
+/// Builds one node at the builder's insertion point:
 ///
 ///     Node sum = NodeBuilder(builder, "AddV2").name(names.unique("sum")).attr("T", type)
 ///                    .inputs({x, y}).control(init).results({x.getType()}).build();
@@ -22,12 +22,12 @@ public:
   NodeBuilder(mlir::OpBuilder &builder, llvm::StringRef opType);
 
   NodeBuilder &name(llvm::StringRef name);
-  /// The requested and the assigned device, and the location, of another node.
+  /// Copies the requested device, the assigned device and the location of another node.
   NodeBuilder &placedAs(Node other);
   NodeBuilder &attr(llvm::StringRef key, mlir::Attribute value);
   NodeBuilder &attrs(llvm::ArrayRef<mlir::NamedAttribute> values);
   NodeBuilder &inputs(mlir::ValueRange values);
-  /// A null token is ignored, and so is one that is there already.
+  /// Adds a control input; ignores null tokens and duplicates.
   NodeBuilder &control(mlir::Value token);
   NodeBuilder &control(mlir::ValueRange tokens);
   NodeBuilder &results(mlir::TypeRange types);
@@ -42,8 +42,9 @@ private:
   llvm::SmallVector<mlir::Type> types;
 };
 
-/// A node that hands values on: an Identity, of several an IdentityN, of none a NoOp. Its name, its
-/// place and its tokens are left to say. `types`: of its results, where they aren't the values'.
+/// Starts a node that forwards values: an Identity, an IdentityN for several values, or a NoOp for
+/// none. Name, device and control inputs must be set. `types` are the types of its results if they
+/// differ from the values'.
 NodeBuilder handOn(mlir::OpBuilder &builder, mlir::ValueRange values, mlir::TypeRange types = {});
 
 /// The names of the nodes (and, in a function, the arguments) of one body.
@@ -51,75 +52,75 @@ class NameScope {
 public:
   explicit NameScope(mlir::Block &body);
 
-  /// `base` where it is free, else `base_1`, `base_2`, ...; taken from then on.
+  /// Returns `base` if it is unused, otherwise `base_1`, `base_2`, ..., and reserves it.
   std::string unique(llvm::StringRef base);
   bool contains(llvm::StringRef name) const { return names.contains(name); }
 
 private:
   llvm::StringSet<> names;
-  llvm::StringMap<unsigned> next; // the suffix to try first
+  llvm::StringMap<unsigned> next; // the first suffix to try
 };
 
-/// The value of an attribute `T` for a tensor type: its dtype, without what is known of a handle,
-/// and for a reference that of what it refers to.
+/// Returns the attribute `T` for a tensor type: its dtype, without subtypes of a handle, and
+/// dereferenced.
 mlir::TypeAttr dtypeAttr(mlir::Type tensorType);
 
 /// Replaces the control inputs.
 void setControl(Node node, mlir::ValueRange tokens);
-/// Adds a control input, if it isn't there and the node isn't its own.
+/// Adds a control input, unless it exists or is the node's own token.
 void addControl(Node node, mlir::Value token);
 
-/// The tokens that order what waits for `node` once it is gone: its control inputs and those of
-/// its data inputs' nodes, each once.
+/// Returns the tokens that users of `node` must wait for once it is erased: its control inputs and
+/// the tokens of its data inputs' nodes, without duplicates.
 llvm::SmallVector<mlir::Value> tokensBefore(Node node);
 
-/// Who waits for `token` waits for `replacements` instead; where that gives a node the same control
-/// input twice, one goes. A token that a function returns needs at least one replacement. `isUser`
-/// says who of them, if not all.
+/// Replaces uses of `token` with `replacements`, without duplicates. A token that a function
+/// returns needs at least one replacement. `isUser` restricts the users.
 void replaceControl(mlir::Value token, mlir::ValueRange replacements,
                     llvm::function_ref<bool(mlir::Operation *)> isUser = nullptr);
 
-/// Removes a node whose data results are no longer used. What waited for it waits for what it
-/// waited for.
+/// Erases a node whose data results are unused. Its control users get its control inputs and the
+/// tokens of its data inputs' nodes.
 void eraseKeepingOrder(Node node);
 
-/// What the bodies of a module's functions do, asked by the nodes that call them.
+/// Purity of nodes and of the functions that they call.
 class Effects {
 public:
   explicit Effects(mlir::ModuleOp module);
 
-  /// Whether the node only computes its results from its inputs: then it may be removed where
-  /// nobody uses them, and two such nodes of equal inputs may be one. False for ops that nobody
-  /// knows, for v1 control flow, for calls of functions that aren't pure all through, and for
-  /// whatever has regions.
+  /// Returns whether the node only computes its results from its inputs. Such a node may be removed
+  /// if it is unused, and merged with an equal one. False for unknown ops, v1 control flow, calls
+  /// of functions that aren't pure, and nodes with regions.
   bool isPure(Node node);
-  /// Whether nobody can notice that the node doesn't run: it is pure, or only decides what runs.
+  /// Returns whether it is unobservable that the node doesn't run: it is pure, or only control
+  /// flow.
   bool isEffectFree(Node node);
-  /// Whether the node has regions, in which all nodes are pure: it may be removed where nobody uses
-  /// its results.
+  /// Returns whether the node has regions that contain only pure nodes, so that it may be removed
+  /// if its results are unused.
   bool hasPureRegions(Node node);
-  /// Whether all nodes of a function are pure; false where there is no such function.
+  /// Returns whether all nodes of a function are pure; false if the function doesn't exist.
   bool isPureFunction(llvm::StringRef name);
-  /// A function that wasn't there when this was made.
+  /// Adds a function that was created after this object.
   void add(FuncOp function) { functions[function.getName()] = function; }
 
 private:
   FunctionMap functions;
-  llvm::StringMap<bool> known; // being looked into: false
+  llvm::StringMap<bool> known; // false during its analysis
 };
 
-/// Switch, Merge, Enter, Exit, NextIteration, LoopCond, and their ref forms.
+/// Returns whether the op is Switch, Merge, Enter, Exit, NextIteration, LoopCond or one of their
+/// ref forms.
 bool isV1ControlFlow(Node node);
 
-/// A value that is fed, or, with a default, may be.
+/// Returns whether the node's value is fed, or may be if it has a default.
 bool isPlaceholder(Node node);
 
-/// Calls `visit` for the body of the graph and of each function that has one (generic ones too if
-/// `withGeneric`).
+/// Calls `visit` for the body of the graph and of each function with a body (including generic ones
+/// if `withGeneric`).
 void forEachBody(mlir::ModuleOp module, llvm::function_ref<void(mlir::Block &)> visit,
                  bool withGeneric = false);
 
-/// Calls `visit` for the bodies of all regions of `body`'s nodes, at any depth, inner ones first.
+/// Calls `visit` for the bodies of all regions of `body`'s nodes at any depth, innermost first.
 void forEachRegionBody(mlir::Block &body, llvm::function_ref<void(mlir::Block &)> visit);
 
 } // namespace treadle::tfg

@@ -25,7 +25,7 @@ private:
   bool isElementwiseOp(Node node);
 
   FunctionOfName functionOf;
-  llvm::DenseMap<Operation *, bool> known; // being looked into: false
+  llvm::DenseMap<Operation *, bool> known; // false during its analysis
 };
 
 bool hasShape(Value value) { return isa<RankedTensorType>(value.getType()); }
@@ -35,7 +35,7 @@ bool ElementwiseFunctions::contains(FuncOp function) {
     return false;
   if (auto [it, isNew] = known.try_emplace(function, false); !isNew)
     return it->second;
-  llvm::DenseSet<Value> varying; // what depends on the arguments
+  llvm::DenseSet<Value> varying; // values that depend on the arguments
   for (unsigned i = 0; i < function.getNumDataArguments(); ++i)
     varying.insert(function.getDataArgument(i));
   bool holds = llvm::none_of(varying, hasShape) &&
@@ -54,7 +54,7 @@ bool ElementwiseFunctions::contains(Node node, llvm::DenseSet<Value> &varying) {
   return isElementwiseOp(node);
 }
 
-/// Whether both types are known, and their elements have one size.
+/// Returns whether both types are known and their elements have the same size.
 bool haveElementsOfOneSize(Type a, Type b) {
   Type from = getElementTypeOrSelf(a), to = getElementTypeOrSelf(b);
   return from.isIntOrFloat() && to.isIntOrFloat() &&
@@ -81,13 +81,13 @@ bool ElementwiseFunctions::isElementwiseOp(Node node) {
          !def->facts().takesConditionOfRows;
 }
 
-/// What an elementwise op computes; empty for others, and for calls of functions.
+/// Returns the computation of an elementwise op; empty for other ops and for function calls.
 StringRef elementwiseForm(Node node, FunctionOfName functionOf) {
   const OpDef *def = node && !functionOf(node.opType()) ? lookupOp(node.opType()) : nullptr;
   return def ? StringRef(def->elementwise()) : StringRef();
 }
 
-/// What an identity hands on, of the nodes that `numNodes` counts.
+/// Returns the value before Identity nodes, which `numNodes` counts.
 Value behindIdentities(Value value, FunctionOfName functionOf, size_t &numNodes) {
   Node node = definingNode(value);
   while (elementwiseForm(node, functionOf) == "identity" && node.numData() == 1) {
@@ -98,7 +98,8 @@ Value behindIdentities(Value value, FunctionOfName functionOf, size_t &numNodes)
   return value;
 }
 
-/// The only result of a function of two arguments, all three of one type of elements; else null.
+/// Returns the only result of a function of two arguments, if all three have the same element type;
+/// else null.
 Value resultOfTwo(FuncOp function) {
   if (!function || function.isExternal() || function.getGeneric() ||
       function.getNumDataArguments() != 2 || function.getResultTypes().size() != 1)
@@ -116,7 +117,7 @@ size_t numNodesOf(FuncOp function) {
   return static_cast<size_t>(std::distance(nodes.begin(), nodes.end()));
 }
 
-/// Whether both values are the same result of nodes that compute the same of the same inputs.
+/// Returns whether both values are the same result of equal nodes with equal inputs.
 bool areOfOneOp(OpResult first, OpResult second) {
   Node a(first.getOwner()), b(second.getOwner());
   auto isStated = [](NamedAttribute attr) { return !isAboutNode(attr.getName()); };
@@ -127,17 +128,18 @@ bool areOfOneOp(OpResult first, OpResult second) {
                      llvm::make_filter_range(b.attrs(), isStated));
 }
 
-/// A function of two rows that says whether the first one comes before the second: of each column
-/// it takes the first row's element, and then the second's.
+/// A function of two rows that returns whether the first precedes the second. Its arguments are,
+/// for each column, the element of the first row and that of the second.
 class Comparator {
 public:
   explicit Comparator(FunctionOfName functionOf) : functionOf(functionOf) {}
 
-  /// The keys that a predicate compares one after another; none if it does something else.
+  /// Returns the keys that a predicate compares one after the other; empty if it does anything
+  /// else.
   SmallVector<SortKey> keysOf(Value predicate);
 
 private:
-  /// The strongest key, and the predicate for rows where it is the same; null: these are equal.
+  /// The most significant key, and the predicate for rows with equal keys; null if these are equal.
   struct Step {
     SortKey key;
     Value rest;
@@ -150,8 +152,8 @@ private:
   FunctionOfName functionOf;
 };
 
-/// The row that `value` is computed from, if `other` is the same expression of the same row or,
-/// with `isMirrored`, of the other row.
+/// Returns the row that `value` is computed from, if `other` is the same expression of the same row
+/// or, with `isMirrored`, of the other row.
 std::optional<unsigned> rowOf(Value value, Value other, bool isMirrored) {
   constexpr size_t mostPairs = 4096; // comparators are small
   llvm::SetVector<std::pair<Value, Value>> pairs;
@@ -169,7 +171,7 @@ std::optional<unsigned> rowOf(Value value, Value other, bool isMirrored) {
     auto first = dyn_cast<BlockArgument>(a), second = dyn_cast<BlockArgument>(b);
     if (!first || !second)
       return std::nullopt;
-    // Behind each data argument there is a control argument.
+    // Each data argument is followed by its control argument.
     unsigned number = first.getArgNumber() / 2, expected = number ^ (isMirrored ? 1U : 0U);
     if (second.getArgNumber() / 2 != expected || row.value_or(number % 2) != number % 2)
       return std::nullopt;
@@ -178,7 +180,7 @@ std::optional<unsigned> rowOf(Value value, Value other, bool isMirrored) {
   return row;
 }
 
-/// The op that computes the value, if it is one of this form.
+/// Returns the op that computes the value if it has this form.
 Node Comparator::nodeOf(Value value, StringRef form) {
   Node node = definingNode(value);
   bool isIt =
@@ -198,14 +200,14 @@ std::optional<SortKey> Comparator::keyOf(Value less) {
   return SortKey{node.data()[0], isDescending != (*row == 1)};
 }
 
-/// Whether the value compares the key of both rows, in the way of an op of this form.
+/// Returns whether the value compares the key of both rows with an op of this form.
 bool Comparator::isTest(StringRef form, Value value, const SortKey &key) {
   Node node = nodeOf(value, form);
   return node && rowOf(node.data()[0], node.data()[1], /*isMirrored=*/true) &&
          llvm::any_of(node.data(), [&](Value side) { return rowOf(side, key.value, false); });
 }
 
-/// a < b; or a < b | (a == b & the rest), in any order; or a == b ? the rest : a < b.
+/// a < b; or a < b | (a == b & rest), in any order; or a == b ? rest : a < b.
 std::optional<Comparator::Step> Comparator::stepOf(Value predicate) {
   if (std::optional<SortKey> key = keyOf(predicate))
     return Step{*key, {}};

@@ -1,32 +1,32 @@
-// What functions of scalars compute, as their bodies say: ops such as reductions call them.
+// Analysis of functions of scalars that ops such as reductions call.
 #pragma once
 
 #include "treadle/dialect/Tfg.h"
 
 namespace treadle::tfg {
 
-/// The function of a name; null if there is none.
+/// Returns the function with a name; null if there is none.
 using FunctionOfName = llvm::function_ref<FuncOp(llvm::StringRef)>;
 
-/// Whether the function, called with tensors of one shape (or of one element), computes for each
-/// element what it computes for scalars: all of its nodes are elementwise, and the body states no
-/// shape for what depends on the arguments.
+/// Returns whether the function, called with tensors of equal shapes (or of one element), computes
+/// for each element what it computes for scalars: all of its nodes are elementwise, and it fixes no
+/// shape of a value that depends on its arguments.
 bool isElementwise(FuncOp function, FunctionOfName functionOf);
 
-/// Whether the function only returns the second of its two arguments.
+/// Returns whether the function only returns the second of its two arguments.
 bool returnsSecond(FuncOp function, FunctionOfName functionOf);
 
-/// Whether the function of two arguments only adds them, in any order.
+/// Returns whether the function of two arguments only adds them, in any order.
 bool returnsSum(FuncOp function, FunctionOfName functionOf);
 
-/// What a comparator compares: the same expression of two rows.
+/// A sort key of a comparator: the same expression of two rows.
 struct SortKey {
   mlir::Value value; // in the comparator's body, of either row
   bool isDescending;
 };
 
-/// The keys by which a comparator orders rows, strongest first, if it is elementwise, compares one
-/// key after another, and does nothing else; else none.
+/// Returns the keys by which a comparator orders rows, most significant first. Empty unless it is
+/// elementwise, compares one key after the other, and does nothing else.
 llvm::SmallVector<SortKey> sortKeysOf(FuncOp comparator, FunctionOfName functionOf);
 
 } // namespace treadle::tfg

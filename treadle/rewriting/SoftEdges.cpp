@@ -53,7 +53,7 @@ void renameSoftInputs(Node node, const llvm::StringMap<std::string> &renamed) {
 
 static thread_local SoftEdges *current = nullptr;
 
-/// Calls `visit` for every body of the module: those of regions and of generic functions too.
+/// Calls `visit` for every body of the module, including those of regions and of generic functions.
 static void forEachBlock(ModuleOp module, function_ref<void(Block &)> visit) {
   forEachBody(
       module,
@@ -100,7 +100,7 @@ void SoftEdges::follow(Node gone, ValueRange tokens) {
   for (Value token : tokens)
     if (Node node = token ? definingNode(token) : Node(); node && node != gone) {
       names.push_back(node.name().str());
-      current->mentioned.insert(node.name()); // it may go later
+      current->mentioned.insert(node.name()); // it may be removed later
     }
   current->replaced[gone->getBlock()][gone.name()] = std::move(names);
 }
@@ -128,10 +128,10 @@ void SoftEdges::rewrite(Block &body) {
       pending.push_back(name.str());
     llvm::StringSet<> seen;
     for (size_t i = 0; i < pending.size(); ++i) {
-      std::string name = pending[i]; // the list grows
+      std::string name = pending[i]; // the list grows in the loop
       if (!seen.insert(name).second)
         continue;
-      // A node that others took the place of may stay until nobody asks for it.
+      // A replaced node may stay until it is found unused.
       if (present.contains(name))
         found.push_back(name);
       if (auto known = names.find(name); known != names.end())

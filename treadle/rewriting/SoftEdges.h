@@ -1,10 +1,10 @@
-// Soft edges: wishes for an order, kept while passes change graphs.
+// Soft edges: scheduling hints that are preserved while passes change graphs.
 //
-// A node's attribute `_soft_inputs` lists names of nodes of the same body that should run before
-// it. It is no input: who looks at uses, removes what nobody needs or makes one node of many sees
-// nothing of it, so a soft edge keeps nothing alive; ExchangeOrder asks for it before nodes that an
-// exchange comes between become one. What is left is to follow
-// names: a pass opens a SoftEdges, and what it erases, merges and copies is written down there.
+// A node's attribute `_soft_inputs` lists the names of nodes of the same body that should run
+// before it. A soft edge isn't an operand: it keeps no node alive, and analyses of uses don't see
+// it. ExchangeOrder takes it into account before nodes are fused across communication. Only names
+// must be updated: a pass creates a SoftEdges and records there which nodes it erases, merges and
+// copies.
 #pragma once
 
 #include "treadle/dialect/Tfg.h"
@@ -21,19 +21,21 @@
 
 namespace treadle::tfg {
 
-/// The names that the node should follow; those of another kind of attribute are none.
+/// Returns the names of the nodes that the node should follow; empty if the attribute has another
+/// kind.
 llvm::SmallVector<llvm::StringRef> softInputs(Node node);
-/// Each once, without the node's own name; none removes the attribute.
+/// Sets the names, without duplicates and the node's own name; removes the attribute if there are
+/// none.
 void setSoftInputs(Node node, llvm::ArrayRef<llvm::StringRef> names);
-/// Adds what isn't there.
+/// Adds names that are missing.
 void addSoftInputs(Node node, llvm::ArrayRef<llvm::StringRef> names);
-/// Says the new names of nodes that were renamed; other names stay.
+/// Updates the names of nodes that were renamed; other names stay.
 void renameSoftInputs(Node node, const llvm::StringMap<std::string> &renamed);
 
-/// While it lives, follows the names that soft edges of a module, or of one body, mention; at its
-/// end rewrites the edges. A name whose node is gone becomes the names of what stands in its place,
-/// or goes too. One at a time and thread; where the module has no soft edges it costs one look at
-/// each node.
+/// During its lifetime, tracks the names in soft edges of a module, or of one body; the destructor
+/// updates the edges. The name of a removed node is replaced with the names of its replacements, or
+/// removed. At most one may exist per thread. If the module has no soft edges, the cost is one
+/// visit of each node.
 class SoftEdges {
 public:
   explicit SoftEdges(mlir::ModuleOp module);
@@ -42,10 +44,10 @@ public:
   SoftEdges(const SoftEdges &) = delete;
   SoftEdges &operator=(const SoftEdges &) = delete;
 
-  /// Who should follow `gone` should follow the nodes of these tokens, and `gone` itself as long as
-  /// there is a node of its name. Does nothing where nobody keeps soft edges at the moment.
+  /// Redirects soft edges from `gone` to the nodes of these tokens, in addition to `gone` itself
+  /// while a node of its name exists. Does nothing without a SoftEdges object.
   static void follow(Node gone, mlir::ValueRange tokens);
-  /// The same, and what `gone` should follow, `by` should: they become one node.
+  /// Does the same, and moves the soft inputs of `gone` to `by`, which replaces it.
   static void merge(Node gone, Node by);
 
 private:
@@ -56,27 +58,26 @@ private:
   bool isMentioned(llvm::StringRef name) const { return mentioned.contains(name); }
   void rewrite(mlir::Block &body);
 
-  mlir::ModuleOp module;       // null: of one body
-  mlir::Block *only = nullptr; // that one
+  mlir::ModuleOp module;       // null if only one body is tracked
+  mlir::Block *only = nullptr; // that body
   bool isActive = false;
   SoftEdges *outer = nullptr;
   llvm::StringSet<> mentioned;
   llvm::DenseMap<mlir::Block *, Names> replaced;
 };
 
-/// A body's nodes and edges by number, without the edges that go around loops.
+/// The nodes and edges of a body by index, without back edges of loops.
 struct NumberedBody {
   explicit NumberedBody(mlir::Block &body);
   void forEachSoftEdge(llvm::function_ref<void(int32_t from, int32_t to)> visit) const;
 
   llvm::SmallVector<Node> nodes;
   llvm::StringMap<int32_t> names;
-  std::vector<std::vector<int32_t>> before; // by node: what it waits for
+  std::vector<std::vector<int32_t>> before; // by node: its inputs
 };
 
-/// What is wrong with the soft edges of a body: names that no node has, and edges that no order of
-/// the nodes can satisfy, since the other edges order them the other way around. Such edges count
-/// for nothing in a run.
+/// The invalid soft edges of a body: names of missing nodes, and edges that contradict the other
+/// edges. Runs ignore them.
 struct SoftEdgeFinding {
   Node node;
   std::string message;

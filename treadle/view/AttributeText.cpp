@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t longest = 300;
 constexpr int64_t elementsShown = 3;
-/// A tensor with more bytes than that, in its attribute, isn't made for a text.
+/// Larger tensors in attributes aren't converted to text.
 constexpr size_t mostConverted = 1 << 16;
 
 bool isLarge(mlir::Attribute attr) {
@@ -24,7 +24,7 @@ bool isLarge(mlir::Attribute attr) {
   return false;
 }
 
-/// Of one value that stands for many elements, too.
+/// Returns whether the attribute is a tensor, including a splat.
 bool isSpread(mlir::Attribute attr) {
   auto dense = mlir::dyn_cast<mlir::DenseElementsAttr>(attr);
   return dense && dense.isSplat() && dense.getNumElements() > 1;
@@ -55,7 +55,7 @@ std::string tensorText(mlir::Attribute attr) {
   return str(tensorTypeText(*tensor), " = ", text);
 }
 
-// ---- as the command line and graphs in text have them
+// ---- in the format of the command line and of graphs in text
 
 std::string textOf(std::monostate) { return ""; }
 std::string textOf(const std::string &text) {

@@ -1,4 +1,4 @@
-// Internal to the view: attributes of nodes as short texts.
+// Internal to the view: short texts of attributes.
 #pragma once
 
 #include "mlir/IR/Attributes.h"
@@ -8,10 +8,10 @@
 
 namespace treadle::view {
 
-/// Attributes are unique in their context: each text is made once.
+/// Caches the texts of attributes, which are unique in their context.
 class AttributeTexts {
 public:
-  /// At most some hundred characters; of tensors the first elements.
+  /// Returns at most some hundred characters; for tensors, the first elements.
   const std::string &of(mlir::Attribute attr);
 
 private:

@@ -11,7 +11,7 @@ void align(std::string &bytes) {
   bytes.resize((bytes.size() + alignment - 1) / alignment * alignment);
 }
 
-/// Little-endian, as all machines are that Treadle runs on.
+/// Little-endian, like all machines that Treadle supports.
 void append(std::string &bytes, uint32_t number) {
   bytes.append(reinterpret_cast<const char *>(&number), sizeof number);
 }

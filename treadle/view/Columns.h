@@ -1,4 +1,4 @@
-// Internal to the view: strings that are told apart by number, and columns of numbers, as bytes.
+// Internal to the view: interned strings and columns of numbers, as bytes.
 #pragma once
 
 #include "llvm/ADT/ArrayRef.h"
@@ -12,11 +12,11 @@
 
 namespace treadle::view {
 
-/// Each string once. 0 is the empty one.
+/// Interned strings. 0 is the empty string.
 class Strings {
 public:
   Strings() { number(""); }
-  /// What isn't UTF-8 is replaced by U+FFFD.
+  /// Returns the index of a string. Invalid UTF-8 is replaced with U+FFFD.
   uint32_t number(llvm::StringRef text);
   std::string_view operator[](uint32_t number) const;
 
@@ -27,7 +27,7 @@ private:
   llvm::StringMap<uint32_t> known;
 };
 
-/// The bytes that Scene.h describes.
+/// Writes the format that Scene.h describes.
 class ColumnFile {
 public:
   template <typename T> void add(llvm::StringRef name, const std::vector<T> &values) {
@@ -37,7 +37,7 @@ public:
   }
   void add(const Strings &strings);
 
-  /// `members` writes what else the header has.
+  /// `members` writes the other members of the header.
   std::string finish(llvm::function_ref<void(llvm::json::OStream &)> members) const;
 
 private:
@@ -52,7 +52,7 @@ private:
   std::string body;
 };
 
-/// The text as JSON can hold it.
+/// Returns the text as valid UTF-8 for JSON.
 std::string validText(llvm::StringRef text);
 
 } // namespace treadle::view

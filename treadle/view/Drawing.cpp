@@ -1,4 +1,4 @@
-// One body as a picture: SVG and DOT.
+// Draws one body as SVG or DOT.
 #include "treadle/graph/GraphImpl.h"
 #include "treadle/ops/OpTable.h"
 #include "treadle/tensor/Suggestions.h"
@@ -26,8 +26,8 @@ struct Edge {
   std::string type;
 };
 
-/// A node, or a loop with what is in it. Places are of the upper left corner, at first within the
-/// box around it, then within the picture.
+/// A node, or a loop with its contents. Positions are those of the upper left corner, first
+/// relative to the enclosing box, then to the picture.
 struct Box {
   int32_t node = -1, frame = -1;
   double x = 0, y = 0, width = 0, height = 0;
@@ -38,7 +38,7 @@ bool isKind(std::string_view op, std::initializer_list<OpKind> kinds) {
   return llvm::is_contained(kinds, opKind(op));
 }
 
-/// What a node is, for its colour.
+/// Returns the class of a node, which determines its color.
 std::string_view classOf(std::string_view op) {
   OpKind kind = opKind(op);
   if (handsOn(kind) || kind == OpKind::OtherV1)
@@ -55,7 +55,7 @@ std::string_view edgeClass(EdgeKind kind) {
   return names[static_cast<size_t>(kind)];
 }
 
-/// As long as fits into a box.
+/// Shortens a text so that it fits into a box.
 std::string shortened(std::string_view text, size_t longest = 26) {
   std::string valid = view::validText(text);
   size_t count = 0, end = 0;
@@ -65,7 +65,7 @@ std::string shortened(std::string_view text, size_t longest = 26) {
   return valid;
 }
 
-/// Text between tags and in attributes: markup and what XML doesn't allow are replaced.
+/// Escapes text for XML and replaces characters that XML doesn't allow.
 std::string xmlText(std::string_view text) {
   std::string out;
   for (char c : view::validText(text))
@@ -94,7 +94,7 @@ std::string numberOf(double value) {
   return text;
 }
 
-/// The body that is asked for, read into columns.
+/// The requested body, with its columns.
 class Picture {
 public:
   static Expected<Picture> of(const Graph &given, const DrawRequest &request) {
@@ -144,7 +144,7 @@ private:
       return Unexpected(
           notFound("there is no loop '", loop, "' of version 1 there", didYouMean(loop, names)));
     only = loop.empty() ? -1 : static_cast<int32_t>(found - names.begin());
-    // A frame comes after the one around it.
+    // Inner frames follow the enclosing one.
     std::vector<bool> isInside;
     for (const view::Frame &frame : nodes->frames)
       isInside.push_back(static_cast<int32_t>(isInside.size()) == only ||
@@ -166,7 +166,7 @@ private:
     turnCircles();
   }
 
-  /// Loops that their edges alone don't show become edges that go back, wherever they are closed.
+  /// Makes edges of other cycles than loops back edges.
   void turnCircles() {
     std::vector<std::vector<size_t>> out(nodes->size());
     for (size_t e = 0; e < edges.size(); ++e)
@@ -175,7 +175,7 @@ private:
     enum State : uint8_t { New, Open, Done };
     std::vector<State> states(nodes->size(), New);
     for (uint32_t root : chosen) {
-      std::vector<std::pair<uint32_t, size_t>> path; // nodes, and their next edges
+      std::vector<std::pair<uint32_t, size_t>> path; // nodes and their next edges
       if (states[root] == New)
         path.emplace_back(root, 0);
       while (!path.empty()) {
@@ -195,7 +195,7 @@ private:
     }
   }
 
-  /// A chain's way back to its Merge.
+  /// Returns whether the edge leads from a NextIteration to its Merge.
   bool isAround(const Edge &edge) const { return leadsBack(opKind(nodes->op(edge.from))); }
 
   std::string label(uint32_t node) const {
@@ -204,7 +204,7 @@ private:
     return shortened(slash == name.npos ? name : name.substr(slash + 1));
   }
 
-  // ---- placing
+  // ---- layout
 
   Box boxOf(uint32_t node) const {
     constexpr double perCharacter = 7.2, padding = 20, height = 38, least = 64;
@@ -229,7 +229,7 @@ private:
       if (nodes->frames[i].parent == frame && static_cast<int32_t>(i) != only)
         if (Box loop = place(static_cast<int32_t>(i)); !loop.inner.empty())
           box.inner.push_back(std::move(loop));
-    std::vector<int32_t> within(nodes->size(), -1); // which of `inner` a node is in
+    std::vector<int32_t> within(nodes->size(), -1); // the element of `inner` that contains a node
     for (size_t i = 0; i < box.inner.size(); ++i)
       mark(box.inner[i], static_cast<int32_t>(i), within);
     std::vector<view::LayeredBox> boxes;
@@ -274,7 +274,7 @@ private:
       mark(one, number, within);
   }
 
-  /// From places within boxes to places within the picture.
+  /// Converts positions relative to boxes to positions in the picture.
   void settle(Box &box, double x, double y) {
     box.x += x;
     box.y += y;
@@ -317,7 +317,7 @@ private:
                radius, "\"/>");
   }
 
-  /// Boxes of loops first, outermost first: they are behind the edges.
+  /// Draws boxes of loops first, outermost first, so that they are behind the edges.
   void drawBoxes(const Box &box, bool isLoops, std::string &out) const {
     if ((box.node < 0) == isLoops)
       out += boxText(box);
@@ -349,7 +349,8 @@ private:
                "</path>\n");
   }
 
-  /// Down, to a lane at the right side of the loop, up, and to where the next iteration begins.
+  /// Returns a path down, to a lane at the right side of the loop, up, and to the start of the next
+  /// iteration.
   std::string backPath(Point start, Point end, int32_t frame) {
     const Box &box = *frameBoxes[frame];
     constexpr double r = 8, away = 13;
@@ -375,7 +376,7 @@ private:
   std::map<int32_t, int> lanesUsed;
 };
 
-// Without variables of CSS, which viewers apart from browsers don't know.
+// Without CSS variables, which only browsers support.
 constexpr std::string_view style = R"(<style>
 text { font: 12px ui-sans-serif, system-ui, sans-serif; fill: #1d2530; }
 .name, .kind { text-anchor: middle; }
@@ -435,7 +436,7 @@ Expected<std::string> Picture::svg(const std::string &title) {
              "\" height=\"", height, "\"/>\n", drawn, "</svg>\n");
 }
 
-/// A string of DOT.
+/// Returns a DOT string literal.
 std::string quoted(std::string_view text) {
   std::string out = "\"";
   for (char c : view::validText(text))
@@ -446,7 +447,7 @@ std::string quoted(std::string_view text) {
   return out + "\"";
 }
 
-/// Nodes in clusters for the loops around them.
+/// Prints nodes in DOT clusters for the enclosing loops.
 class Clusters {
 public:
   Clusters(const view::Nodes &nodes, const std::vector<uint32_t> &chosen) {
@@ -456,8 +457,8 @@ public:
       inner[nodes.frames[i].parent].push_back(static_cast<int32_t>(i));
   }
 
-  /// Calls `add(node, indent)`, and `open` and `close` with the number of a loop around what is in
-  /// it. Very deep loops are in the last that is shown.
+  /// Calls `add(node, indent)` for each node, and `open` and `close` with the index of a loop
+  /// around its nodes. Nodes of very deep loops are shown in the deepest one that is drawn.
   template <typename Add, typename Open, typename Close>
   void write(int32_t frame, size_t depth, Add add, Open open, Close close) const {
     constexpr size_t deepest = 50;

@@ -6,7 +6,7 @@
 namespace treadle::view {
 namespace {
 
-/// A box, or a place that a long edge passes.
+/// A box, or a point of a long edge in a layer that it crosses.
 struct Item {
   size_t layer = 0;
   double width = 0, x = 0;
@@ -39,8 +39,8 @@ public:
   }
 
 private:
-  /// As high as what they need allows; then down towards the first that needs them. A circle, if
-  /// there is one after all, is cut at its first box.
+  /// Places each box as high as its inputs allow, then moves it down towards its first user. A
+  /// remaining cycle is cut at its first box.
   void chooseLayers() {
     std::vector<std::vector<size_t>> users(boxes.size());
     std::vector<size_t> open(boxes.size()), sorted;
@@ -88,7 +88,7 @@ private:
   void addPassing(size_t e) {
     size_t from = edges[e].from, to = edges[e].to;
     if (items[to].layer <= items[from].layer)
-      return; // of a circle
+      return; // of a cycle
     for (size_t layer = items[from].layer + 1; layer < items[to].layer; ++layer) {
       size_t passing = items.size();
       items.push_back({layer, 2, 0, {}, {}});
@@ -109,11 +109,11 @@ private:
       visit(layers[isDown ? i : layers.size() - 1 - i]);
   }
 
-  /// By the mean place of neighbours in the layer before; those without stay.
+  /// Sorts by the mean position of neighbours in the previous layer; boxes without neighbours stay.
   void order(bool isDown) {
     eachLayer(!isDown, [&](std::vector<size_t> &layer) { number(layer); });
     eachLayer(isDown, [&](std::vector<size_t> &layer) {
-      std::vector<std::pair<double, size_t>> places; // and the place before: equals keep theirs
+      std::vector<std::pair<double, size_t>> places; // with the index, for a stable order
       for (size_t item : layer) {
         const std::vector<size_t> &near = isDown ? items[item].above : items[item].below;
         places.emplace_back(near.empty() ? items[item].x : meanOf(near), places.size());
@@ -138,7 +138,7 @@ private:
     return sum / static_cast<double>(near.size());
   }
 
-  /// What two neighbours' middles keep between them.
+  /// Returns the minimum distance between the centers of two neighbours.
   double distance(size_t left, size_t right) const {
     return (items[left].width + items[right].width) / 2 + spacing.column;
   }
@@ -149,8 +149,8 @@ private:
       items[layer[i]].x = x += i == 0 ? 0 : distance(layer[i - 1], layer[i]);
   }
 
-  /// Each as near to the mean of its neighbours as the order allows: least squares under order
-  /// constraints, solved by pooling adjacent violators.
+  /// Places each box as near to the mean of its neighbours as the order allows: least squares under
+  /// order constraints, solved by pooling adjacent violators.
   void place(bool isDown) {
     eachLayer(isDown, [&](const std::vector<size_t> &layer) {
       struct Pool {

@@ -16,13 +16,13 @@ namespace {
 
 using tfg::Node;
 
-/// What stands for itself in a node's attributes.
+/// Returns whether the scene has a separate field for the attribute.
 bool isShownElsewhere(Node node, NamedAttribute attr) {
   return node.isKeyword(attr.getName()) || attr.getName() == tfg::softInputsKey;
 }
 
-/// The first value of a chain: what tfg-deps-to-chains makes for a loop whose effects have an
-/// order.
+/// Returns whether the node is the initial value of a chain, which tfg-deps-to-chains creates for a
+/// loop with ordered side effects.
 bool isChainStart(Node node) { return node.opType() == "Const" && node.name().ends_with("/chain"); }
 
 } // namespace
@@ -124,13 +124,13 @@ void Nodes::findChains(Block &block) {
         reach(Node(user).results());
 }
 
-/// Enters are drawn with the loop that they lead into.
+/// Enters are drawn in the loop that they lead into.
 void Nodes::addFrames(Block &block, uint32_t first) {
   if (!tfg::hasFrames(block))
     return;
   tfg::FrameGraph graph(block);
   auto base = static_cast<int32_t>(frames.size());
-  std::map<std::pair<tfg::FrameGraph::Index, std::string_view>, int32_t> byName; // and parent
+  std::map<std::pair<tfg::FrameGraph::Index, std::string_view>, int32_t> byName; // and its parent
   for (const tfg::FrameGraph::Frame &frame : graph.frames()) {
     byName[{frame.parent, frame.name}] = static_cast<int32_t>(frames.size());
     frames.push_back(
@@ -243,7 +243,7 @@ void Nodes::addEffects(const tfg::EffectAnalysis &analysis, ModuleOp module) {
   forEach([&](uint32_t number, Node node) {
     if (node->getParentOfType<ModuleOp>() != module)
       return;
-    std::map<uint32_t, uint8_t> writes; // by resource: the parts of one are one here
+    std::map<uint32_t, uint8_t> writes; // by resource; parts of a resource are merged here
     for (tfg::Effect effect : analysis.of(node))
       writes[resource(analysis.resource(effect.resource).text)] |= effect.writes ? 1 : 0;
     for (auto [touched, isWritten] : writes) {

@@ -19,30 +19,31 @@ struct Frame {
   int64_t parallelIterations;
 };
 
-/// A graph's, a function's, or that of a graph in its flat form.
+/// The body of a graph, of a function, or of a graph in its flat form.
 struct Body {
   std::string name;
   std::string kind;
   uint32_t first, end;
 };
 
-/// Numbers nodes, body by body.
+/// Numbers the nodes of all bodies.
 class Nodes {
 public:
   Nodes() { outBegin.push_back(0), inBegin.push_back(0); }
 
-  /// What is known of the values of bodies that are added from now on; the analysis has run. Null:
-  /// what their types tell.
+  /// Sets the shape analysis, which has run, of bodies that are added from now on. Null: shapes
+  /// come from types.
   void setShapes(tfg::ShapeAnalysis *analysis) { shapes = analysis; }
-  /// `needed`: those that are shown; null: all. Arguments and results of a function become nodes.
+  /// `needed` are the nodes to show; null for all. Arguments and results of a function become
+  /// nodes.
   void addBody(mlir::Block &block, Body body, const std::set<mlir::Operation *> *needed = nullptr,
                tfg::FuncOp function = {});
   void addFunction(tfg::FuncOp function);
-  /// Calls between bodies, once all are there.
+  /// Adds calls between bodies. Call it once all bodies were added.
   void connectCalls();
   void addEffects(const tfg::EffectAnalysis &effects, mlir::ModuleOp module);
 
-  /// -1 if it isn't there; `where`: its function.
+  /// Returns -1 if the node doesn't exist; `where` is its function.
   int32_t find(llvm::StringRef where, llvm::StringRef name);
   int32_t find(mlir::Operation *op) const;
   int32_t frame(llvm::StringRef where, llvm::StringRef name) const;
@@ -57,9 +58,9 @@ public:
 
   std::string_view name(uint32_t node) const { return strings[nodeName[node]]; }
   std::string_view op(uint32_t node) const { return strings[nodeOp[node]]; }
-  /// The loop that it is drawn in, or -1.
+  /// Returns the loop that the node is drawn in, or -1.
   int32_t frameOf(uint32_t node) const { return nodeFrame[node]; }
-  /// Calls `visit(from, type, kind)` for what goes into a node; `type` may be empty.
+  /// Calls `visit(from, type, kind)` for each input of a node; `type` may be empty.
   template <typename Visit> void forEachInput(uint32_t node, Visit visit) const {
     for (uint32_t edge = inBegin[node]; edge < inBegin[node + 1]; ++edge) {
       uint32_t from = edgeFrom[edge], type = outBegin[from] + static_cast<uint32_t>(edgePort[edge]);
@@ -73,7 +74,7 @@ public:
   std::vector<Body> bodies;
   std::vector<Frame> frames;
   std::vector<std::string> resources;
-  // What an explanation tells; by node.
+  // Facts of an explanation, by node.
   std::vector<int32_t> nodeCluster;
   std::vector<uint32_t> nodeWhy;
 
@@ -93,16 +94,16 @@ private:
   uint32_t typeOf(mlir::Value value);
 
   tfg::ShapeAnalysis *shapes = nullptr;
-  tfg::ValueShapes known; // of the body that is being added
+  tfg::ValueShapes known; // of the current body
   AttributeTexts attributes;
   llvm::DenseMap<mlir::Type, uint32_t> types; // strings
-  std::vector<mlir::Operation *> operations;  // null: an argument or result of a function
+  std::vector<mlir::Operation *> operations;  // null for an argument or result of a function
   llvm::DenseMap<mlir::Operation *, uint32_t> numbers;
   llvm::DenseMap<mlir::Value, uint32_t> arguments; // of functions, and their tokens
   llvm::DenseSet<mlir::Value> chains;
   llvm::StringMap<uint32_t> functions; // bodies
   llvm::StringMap<uint32_t> resourceNumbers;
-  llvm::StringMap<llvm::StringMap<uint32_t>> byName; // by body; made when first asked for
+  llvm::StringMap<llvm::StringMap<uint32_t>> byName; // by body; created on first use
   std::vector<uint32_t> nodeName, nodeOp, nodeDevice, nodeLine, nodeAttrs;
   std::vector<int32_t> nodeFrame;
   std::vector<uint32_t> outBegin, outType, inBegin, edgeFrom;

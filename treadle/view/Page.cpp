@@ -1,4 +1,4 @@
-// The page itself: one file that npm has built, and what it shows.
+// The page: one file that npm built, with the data that it shows.
 #include "treadle/View.h"
 #include "treadle/kernels/Compression.h"
 #include "treadle/tensor/Error.h"
@@ -7,7 +7,7 @@
 
 #include <zlib.h>
 
-// The page, packed.
+// The compressed page.
 asm(R"(
   .pushsection .rodata.treadle_view_page, "a"
   .global treadle_view_page, treadle_view_page_end
@@ -33,7 +33,7 @@ std::string unpacked() {
   return page;
 }
 
-/// Large parts fast rather than well.
+/// Compresses large parts fast rather than well.
 std::string packed(const std::string &bytes) {
   constexpr size_t large = 16 << 20;
   z_stream stream{};

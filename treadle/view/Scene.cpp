@@ -20,9 +20,9 @@ namespace {
 using tfg::Node;
 using Json = llvm::json::OStream;
 
-/// Of constants and variables more than these many stay without a histogram.
+/// Maximum number of constants and variables with a histogram.
 constexpr size_t mostWeights = 5000;
-/// Looking for races takes long where there are very many effects.
+/// Maximum number of races, since finding them is slow if there are very many side effects.
 constexpr size_t mostRaces = 200;
 
 class SceneWriter {
@@ -165,7 +165,7 @@ private:
                   texts(orders), "advice", texts(loop.advice));
   }
 
-  /// The value of a constant, or of the variable that a node makes a handle of.
+  /// Returns the value of a constant, or of the variable whose handle a node creates.
   Tensor valueOf(Node node) {
     if (node.opType() == "Const")
       return constants.valueOf(node.results()[0]);

@@ -1,4 +1,4 @@
-// For tests: a scene, read as the page reads it.
+// For tests: parses a scene as the page does.
 #pragma once
 
 #include "llvm/Support/JSON.h"
@@ -38,7 +38,7 @@ public:
     return out;
   }
 
-  /// The column's numbers are of strings.
+  /// Returns the strings whose indices a column contains.
   std::vector<std::string> texts(llvm::StringRef name) const {
     std::vector<std::string> out;
     for (uint32_t text : column(name))
@@ -46,13 +46,13 @@ public:
     return out;
   }
 
-  /// Of the first node of that name.
+  /// Returns the first node of that name.
   uint32_t node(llvm::StringRef name) const {
     auto names = texts("nodeName");
     return static_cast<uint32_t>(std::ranges::find(names, name) - names.begin());
   }
 
-  /// `from -kind-> to`, by name, of all edges into a node.
+  /// Returns `from -kind-> to`, by name, for all edges into a node.
   std::vector<std::string> edgesInto(llvm::StringRef name) const {
     constexpr const char *kinds[] = {"data", "control", "back", "soft", "chain"};
     auto names = texts("nodeName");

@@ -1,4 +1,4 @@
-// What a page shows, put together from what other rooms find out.
+// Combines the results of other components into the data of a page.
 #include "treadle/View.h"
 
 #include "treadle/Explain.h"
@@ -19,7 +19,7 @@ using namespace mlir;
 namespace treadle {
 namespace {
 
-/// What is compiled is found out by compiling nearly all the way.
+/// Explaining compilation nearly compiles the graph, so it is limited to this many nodes.
 constexpr int64_t mostExplained = 30000;
 
 std::string textOf(json::Value value) { return llvm::formatv("{0}", value); }
@@ -30,7 +30,7 @@ int64_t numNodes(const Graph &graph) {
   return count;
 }
 
-/// The nodes that are shown; nothing if all are.
+/// Returns the nodes to show; nullopt for all.
 Expected<std::optional<std::set<Operation *>>> neededNodes(const Graph &graph,
                                                            const ViewRequest &request) {
   std::vector<std::string> fetches =
@@ -111,7 +111,7 @@ public:
   std::string write(const Expected<Exploration> &schedules) {
     json::Array firings;
     for (const Recording::Firing &firing : recording.firings)
-      // Others are of a function that could not be taken apart.
+      // Other nodes are of a function that couldn't be expanded.
       if (auto number = numbers.find(firing.node); number != numbers.end())
         firings.push_back(jsonOf(number->second, firing));
     auto feed = [](const auto &named) { return jsonOf(named.first, shownValue(named.second)); };
@@ -192,7 +192,7 @@ Expected<std::map<std::string, std::string>> viewParts(const Graph &graph,
   view::Scene scene =
       TREADLE_TRY(makeScene(graph, request, request.title, recording ? &recording->flat : nullptr));
   if (recording)
-    // A run that takes too long would take as long for each schedule.
+    // If one run exceeds the time limit, each schedule would.
     parts["steps"] = StepsText(*recording, scene, *request.steps)
                          .write(recording->isCut ? Unexpected(invalidArgument("cut"))
                                                  : explore(graph, *request.steps));

@@ -1,4 +1,4 @@
-// What pages show of small graphs, read back.
+// Tests the pages of small graphs by parsing them.
 #include "treadle/graph/NodeText.h"
 #include "treadle/treadle.h"
 #include "treadle/view/SceneReader.h"
@@ -17,7 +17,7 @@ std::string enter(std::string_view name, std::string_view input, bool isConstant
                   (isConstant ? " attr { key: 'is_constant' value { b: true } }" : ""));
 }
 
-/// Counts from 0 to 2.
+/// Returns a loop that counts from 0 to 2.
 std::string countingLoop() {
   return constant("zero", 0) + constant("one", 1) + constant("two", 2) +
          enter("enter", "zero", false) + enter("enter_one", "one", true) +
@@ -142,7 +142,7 @@ TEST(View, WeightsAreCounted) {
 }
 
 TEST(View, ConstantsThatAreNotWhatTheySayAreShown) {
-  // A kernel must not take numbers for strings, where shapes are found by computing constants.
+  // Shape inference evaluates constants; kernels must not mistake numbers for strings.
   std::string number =
       "node { name: 'c' op: 'Const'" + typed("dtype", "DT_STRING") +
       " attr { key: 'value' value { tensor { dtype: DT_BFLOAT16 tensor_shape { dim "
@@ -150,7 +150,7 @@ TEST(View, ConstantsThatAreNotWhatTheySayAreShown) {
   std::string hash =
       node("h", "StringToHashBucketFast", {"c"}, " attr { key: 'num_buckets' value { i: 8 } }");
   EXPECT_EQ(sceneOf(number + hash).texts("nodeName"), (Texts{"c", "h"}));
-  // A byte that is no bool.
+  // A byte that is no valid boolean.
   view::SceneReader scene = sceneOf(
       "node { name: 'b' op: 'Const'" + typed("dtype", "DT_BOOL") +
       " attr { key: 'value' value { tensor { dtype: DT_BOOL tensor_shape { dim { size: 20 } } "

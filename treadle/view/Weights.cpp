@@ -8,7 +8,7 @@
 namespace treadle::view {
 namespace {
 
-/// The least and the greatest of the finite elements, and what else there is.
+/// Finds the minimum and maximum of the finite elements, and counts the others.
 template <typename T> void survey(const T *elements, Histogram &out) {
   double least = std::numeric_limits<double>::infinity(), greatest = -least, sum = 0;
   for (int64_t i = 0; i < out.count; ++i) {
@@ -31,7 +31,7 @@ template <typename T> void survey(const T *elements, Histogram &out) {
 }
 
 template <typename T> void fill(const T *elements, Histogram &out) {
-  // Halves, since the difference of two doubles may be none.
+  // Halves both, since the difference of two doubles may overflow.
   double width = out.max / 2 - out.min / 2;
   constexpr auto last = static_cast<int64_t>(std::tuple_size_v<decltype(out.bins)> - 1);
   double scale = width > 0 ? static_cast<double>(last + 1) / width : 0;
@@ -52,7 +52,7 @@ std::optional<Histogram> histogramOf(const Tensor &tensor) {
     return std::nullopt;
   Histogram out;
   out.count = tensor.count();
-  // A bool that was read from a file may be neither 0 nor 1.
+  // A boolean from a file may be neither 0 nor 1.
   DType stored = tensor.dtype() == DType::Bool ? DType::UInt8 : tensor.dtype();
   bool isCounted = visitType(stored, RealTypes(), [&]<typename T>() {
     auto *elements = static_cast<const T *>(tensor.raw());

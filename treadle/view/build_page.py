@@ -22,7 +22,7 @@ def main():
     ignored = shutil.ignore_patterns("node_modules", "dist")
     shutil.copytree(sources, work, ignore=ignored, dirs_exist_ok=True)
     if not stamp.exists() or stamp.read_bytes() != lock:
-        # Nothing that a package would run at its installation is needed.
+        # No install scripts of packages are needed.
         options = ["--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
         subprocess.run([*npm, "ci", *options], check=True, cwd=work)
         stamp.write_bytes(lock)

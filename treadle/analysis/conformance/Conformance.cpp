@@ -15,7 +15,7 @@ namespace {
 constexpr StringRef kindNames[] = {"string", "int",   "float",  "bool",
                                    "type",   "shape", "tensor", "func"};
 
-/// The kind of a single value; none for what is kept as it was read, which may be any.
+/// Returns the kind of a single value; nullopt for serialized attributes, which may be of any kind.
 std::optional<AttrKind> kindOf(Attribute attr) {
   if (isa<StringAttr>(attr))
     return AttrKind::String;
@@ -184,7 +184,7 @@ size_t countOf(const OpDef &def, const ArgDef &arg, function_ref<Attribute(Strin
   return attrDef && attrDef->hasDefault() ? attrDef->defaultValues()[0].asInt() : 0;
 }
 
-/// What a type attribute, or a list of types, holds; one that is open if it can't be told.
+/// Returns the types in a type attribute or a list of types; an Invalid dtype if unknown.
 std::vector<ValueType> typesIn(const OpDef &def, std::string_view name, Attribute value) {
   std::vector<ValueType> types;
   auto add = [&](Attribute element) {

@@ -1,4 +1,4 @@
-// Whether nodes are what the op table says that their ops are.
+// Checks of nodes against the op table.
 #pragma once
 
 #include "treadle/dialect/Tfg.h"
@@ -12,23 +12,23 @@
 
 namespace treadle::tfg {
 
-/// Something about a node that its op's definition doesn't allow.
+/// A property of a node that violates its op definition.
 struct Finding {
   Node node;
   std::string message; // without the node's name: `attribute 'T' is f16, expected one of f32, i32`
-  /// Nothing is wrong: the op is one that nobody here knows.
+  /// Whether the finding isn't an error: the op is unknown.
   bool isNote = false;
 };
 
-/// The types that attributes give the values of one input or output of an op; those that they leave
-/// open have an Invalid dtype. `attr` gives null for attributes that a node doesn't have.
+/// Returns the types that attributes determine for the values of one input or output of an op.
+/// Undetermined types have an Invalid dtype. `attr` returns null for attributes that a node lacks.
 std::vector<ValueType> argumentTypes(const OpDef &def, const ArgDef &arg,
                                      llvm::function_ref<mlir::Attribute(llvm::StringRef)> attr);
 
-/// Looks at each node of the graph and of the functions: attributes that are missing, unknown, of
-/// another kind, or outside of the values that the op allows; inputs and outputs of another number
-/// or dtype; ops that were removed before the graph's version. At most `limit`. In generic
-/// functions it looks at attributes only.
+/// Checks each node of the graph and of functions: missing or unknown attributes, attributes of the
+/// wrong kind or with values that the op doesn't allow, inputs and outputs of the wrong number or
+/// dtype, and ops that were removed before the graph's version. Returns at most `limit` findings.
+/// In generic functions it checks attributes only.
 std::vector<Finding> checkConformance(mlir::ModuleOp module, size_t limit = 1000);
 
 } // namespace treadle::tfg

@@ -15,7 +15,7 @@ using namespace mlir;
 namespace treadle::tfg {
 namespace {
 
-/// The shared_name that makes a handle nobody else can get.
+/// The shared_name of a resource whose handle can't be obtained by other nodes.
 constexpr llvm::StringLiteral anonymousName = "cd2c89b7-88b7-44c8-ad83-06c2a9158347";
 
 Type elementTypeOf(Value value) { return getElementTypeOrSelf(value.getType()); }
@@ -25,7 +25,7 @@ bool isHandle(Value value) {
   return isa<tf_type::ResourceType, tf_type::VariantType>(type) || tf_type::isReference(type);
 }
 
-/// Before there were resources, handles were strings.
+/// Before resource handles existed, handles were strings.
 bool isString(Value value) { return isa<tf_type::StringType>(elementTypeOf(value)); }
 
 StringRef text(Node node, StringRef key) {
@@ -38,7 +38,7 @@ std::string where(Node node) {
   return function ? (" in '" + function.getName() + "'").str() : "";
 }
 
-/// A random op whose seeds are zero is seeded by chance: no order of its runs is the right one.
+/// Returns whether the node is a random op without seeds: its results are random in any order.
 bool isUnseeded(Node node) {
   auto isZero = [&](StringRef key) {
     auto seed = node.attr<IntegerAttr>(key);
@@ -52,15 +52,15 @@ bool isUnseeded(Node node) {
 
 bool isWhile(StringRef op) { return carriesArguments(opKind(op)); }
 
-/// How many operands come before those that are the callee's arguments; none where operands and
-/// arguments don't correspond one to one.
+/// Returns the number of operands before the callee's arguments; nullopt if operands and arguments
+/// don't correspond one to one.
 std::optional<unsigned> operandsBeforeArguments(StringRef op) {
   const OpDef *def = lookupOp(op);
   int first = def ? def->facts().firstArgument : -1;
   return first < 0 ? std::nullopt : std::optional<unsigned>(first);
 }
 
-/// Whether data operand `index` is taken as a reference; if it is one and isn't, it is read.
+/// Returns whether data operand `index` is taken as a reference. A reference that isn't is read.
 bool takesReference(Node node, unsigned index) {
   const OpDef *def = lookupOp(node.opType());
   if (!def)
@@ -99,7 +99,7 @@ ResourceId EffectAnalysis::originating(Resource::Kind kind, Operation *origin, u
   return entry->second;
 }
 
-// Arguments of one unique id are one resource: the first of them.
+// Arguments with one unique id are one resource, that of the first.
 ResourceId EffectAnalysis::argument(FuncOp function, unsigned index) {
   auto keys = function.getResourceArgUniqueIdsKeys();
   auto values = function.getResourceArgUniqueIdsValues();
@@ -135,7 +135,8 @@ ResourceId EffectAnalysis::made(Node node, StringRef family) {
   return intern(std::move(resource), key);
 }
 
-/// The array of the gradients of an array's elements: another one, which lives as long.
+/// Returns the resource of the array of gradients of an array's elements: a separate object with
+/// the same lifetime.
 ResourceId EffectAnalysis::gradientsOf(ResourceId array) {
   Resource made = resources[array];
   if (made.kind != Resource::Created || !made.hasPlaces)
@@ -238,7 +239,7 @@ EffectAnalysis::IdSet EffectAnalysis::substitute(ArrayRef<ResourceId> ids, FuncO
   return out;
 }
 
-// --- flow of handles ----------------------------------------------------------------------------
+// --- propagation of handles ---------------------------------------------------------------------
 
 EffectAnalysis::IdSet EffectAnalysis::resultHandles(Node node, unsigned index,
                                                     ArrayRef<Call> calls) {
@@ -289,7 +290,7 @@ EffectAnalysis::IdSet EffectAnalysis::resultHandles(Node node, unsigned index,
   return out;
 }
 
-// Control carries handles from yields to results, and around a loop.
+// Propagates handles from yields to results and around loops.
 bool EffectAnalysis::transferRegions(Node node) {
   bool changed = false;
   auto carry = [&](Value from, Value to) {
@@ -332,7 +333,7 @@ bool EffectAnalysis::transferRegions(Node node) {
 bool EffectAnalysis::transferOnce(Node node) {
   if (hasRegions(node))
     return transferRegions(node);
-  // Most nodes have nothing to do with handles.
+  // Skips nodes without handles, which most are.
   auto matters = [&](Value value) { return isHandle(value) || isString(value); };
   if (llvm::none_of(node.results(), matters))
     return false;
@@ -346,7 +347,7 @@ bool EffectAnalysis::transferOnce(Node node) {
 
 bool EffectAnalysis::transfer(Node node) {
   bool changed = false;
-  while (transferOnce(node)) { // a While's results are its arguments as well
+  while (transferOnce(node)) { // results of a While are its arguments as well
     changed = true;
     if (!isWhile(node.opType()))
       break;
@@ -381,7 +382,8 @@ void EffectAnalysis::flow(Block &body) {
   }
 }
 
-/// What a dataset uses is used by whoever takes from an iterator over it.
+/// An op that gets elements from an iterator accesses the resources that the iterator's dataset
+/// uses.
 bool EffectAnalysis::noteContents(Node node) {
   if (node.numData() < 2 || !opFacts(node.opType()).startsIterator)
     return false;
@@ -445,7 +447,8 @@ void EffectAnalysis::addReach(Node node, const OpEffects &known, EffectSet &out)
       {intern(std::move(resource), key), known.reached.part, known.reached.kind == Access::Write});
 }
 
-/// What the node itself says; and it may do anything to what it is given handles to.
+/// Adds the effects that the node's attribute states. The node may do anything to the resources of
+/// its operands.
 void EffectAnalysis::addStated(Node node, OpTraitsAttr stated, EffectSet &out) {
   addHandleEffects(node, {Access::Write, Part::Whole}, out);
   if (stated.getTouchesWorld().getValue())
@@ -498,7 +501,7 @@ EffectAnalysis::Summary EffectAnalysis::summarize(FuncOp function) {
   Summary summary;
   for (Value result : function.getReturn().getData())
     summary.results.emplace_back(handles(result));
-  // What a call makes for itself is seen by the caller only if it gets a handle to it.
+  // A caller only sees a resource that the call creates if it gets a handle to it.
   auto isSeen = [&](ResourceId id) {
     return resources[id].kind != Resource::Created ||
            llvm::any_of(summary.results,
@@ -519,7 +522,8 @@ bool EffectAnalysis::addAlias(ResourceId a, ResourceId b) {
   return a != b && aliases[a].insert(b) && aliases[b].insert(a);
 }
 
-// Arguments may be one object where a call gives them one, or two that may be one.
+// Arguments may alias if a call passes the same object to both, or two objects that may be the
+// same.
 bool EffectAnalysis::noteAliases(const Call &call) {
   llvm::MapVector<ResourceId, SmallVector<ResourceId, 1>> receivers;
   bool changed = false;
@@ -545,7 +549,8 @@ bool EffectAnalysis::noteAliases(const Call &call) {
     for (ResourceId other : SmallVector<ResourceId>(known->second.begin(), known->second.end())) {
       if (auto others = receivers.find(other); others != receivers.end())
         join(args, others->second);
-      // The caller's argument may be a named resource: so may the callee's that it becomes.
+      // If the caller's argument may be a named resource, so may the callee's argument that it is
+      // passed to.
       if (resources[other].kind == Resource::Named)
         join(args, other);
     }
@@ -558,7 +563,7 @@ bool EffectAnalysis::noteAliases(const Call &call) {
 std::vector<Block *> EffectAnalysis::bodiesCalleesFirst(ModuleOp module) {
   std::vector<Block *> order;
   llvm::DenseSet<Operation *> entered;
-  SmallVector<std::pair<Operation *, bool>> stack; // whether its callees are done
+  SmallVector<std::pair<Operation *, bool>> stack; // whether its callees were visited
   auto enter = [&](Operation *op) {
     auto function = dyn_cast_or_null<FuncOp>(op);
     if (function && (function.isExternal() || function.getGeneric()))
@@ -585,7 +590,7 @@ std::vector<Block *> EffectAnalysis::bodiesCalleesFirst(ModuleOp module) {
   return order;
 }
 
-// Callers and callees need each other where functions recurse: until nothing is new.
+// Callers and callees depend on each other if functions recurse: iterates to a fixed point.
 void EffectAnalysis::summarizeAll(ArrayRef<Block *> bodies) {
   for (bool changed = true; changed;) {
     changed = false;

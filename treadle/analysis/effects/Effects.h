@@ -1,4 +1,4 @@
-// Which resources each node of a module reads and writes, found by following handles through
+// The resources that each node of a module reads and writes, found by following handles through
 // nodes, frames and functions.
 #pragma once
 
@@ -17,26 +17,26 @@
 
 namespace treadle::tfg {
 
-/// A number of EffectAnalysis::resource.
+/// An index of EffectAnalysis::resource.
 using ResourceId = unsigned;
 
-/// A class of handles that may stand for one object.
+/// An alias class: handles that may refer to one object.
 struct Resource {
   enum Kind {
-    World,    // id 0: what no handle stands for, and whatever is unknown
-    Named,    // what handles of one family and name stand for, or a node's own state
-    Created,  // what one node makes anew each time it runs
-    Argument, // what a function's argument stands for, seen from inside
-    Unknown,  // what a handle from nowhere stands for: any object that others can have a handle to
+    World,    // id 0: side effects without a handle, and all unknown ones
+    Named,    // the object of all handles of one family and name, or a node's own state
+    Created,  // an object that a node creates each time it runs
+    Argument, // the object behind an argument of a function, seen from inside
+    Unknown,  // the object of a handle of unknown origin: any object with handles elsewhere
   } kind;
-  /// For people: `variable 'w'`.
+  /// A description for diagnostics: `variable 'w'`.
   std::string text;
   /// The node, for Created and Unknown; the function, for Argument.
   mlir::Operation *origin = nullptr;
   unsigned argument = 0;
-  /// What is put into it comes out in order: see Part.
+  /// Whether elements are taken out in the order in which they were put in: see Part.
   bool isFifo = false;
-  /// What is put into it has a place of its own, and may be put there in any order.
+  /// Whether each element has a slot of its own, so that writes to different slots don't conflict.
   bool hasPlaces = false;
 };
 
@@ -47,30 +47,29 @@ struct Effect {
   bool operator==(const Effect &) const = default;
 };
 
-/// Effects of all nodes of a module. It looks at the module once, when it is made, and is of no use
-/// after the module changed.
+/// The side effects of all nodes of a module. The module is analyzed once, by the constructor; the
+/// results are invalid after it changes.
 ///
-/// A function's effects are found once, on its arguments, and put in terms of each caller's handles
-/// where it is called; so two calls of one function on two variables don't meet. In the body of a
-/// function two arguments are two resources, unless resource_arg_unique_ids say that they are one,
-/// or a call in the module gives both of them handles to one.
+/// The effects of a function are computed once, in terms of its arguments, and mapped to the
+/// caller's handles at each call; so two calls of one function on two variables don't conflict. In
+/// the body of a function, two arguments are separate resources, unless resource_arg_unique_ids say
+/// that they are the same, or a call in the module may pass the same handle to both.
 ///
-/// What the nodes in a node's regions do is what the node does, and each of them has its own
-/// effects.
+/// A node has the effects of all nodes in its regions, and each of these has its own.
 class EffectAnalysis {
 public:
   explicit EffectAnalysis(mlir::ModuleOp module);
 
-  /// What a node reads and writes, functions that it calls included: sorted, each once.
+  /// Returns the accesses of a node, including those of functions that it calls, sorted and unique.
   llvm::ArrayRef<Effect> of(Node node) const;
-  /// What a value may be a handle or a reference to: sorted, each once.
+  /// Returns the resources that a value may be a handle or reference to, sorted and unique.
   llvm::ArrayRef<ResourceId> handles(mlir::Value value) const;
 
   const Resource &resource(ResourceId id) const { return resources[id]; }
 
-  /// Whether handles of the two classes may stand for one object.
+  /// Returns whether handles of the two classes may refer to one object.
   bool mayAlias(ResourceId a, ResourceId b) const;
-  /// Whether the order of the two matters.
+  /// Returns whether the order of the two effects matters.
   bool conflict(Effect a, Effect b) const;
 
   static constexpr ResourceId world = 0;
@@ -78,13 +77,14 @@ public:
 private:
   using IdSet = llvm::SmallVector<ResourceId, 2>;
   using EffectSet = llvm::SmallVector<Effect, 2>;
-  /// The handles that a call gives to each argument.
+  /// The handles that a call passes to each argument.
   using Binding = std::vector<IdSet>;
   struct Call {
-    FuncOp function; // null: not in the module, or not to be looked into
+    FuncOp function; // null if the function isn't in the module or can't be analyzed
     Binding binding;
   };
-  /// A function from outside: its resources are its arguments, or such as the caller sees as well.
+  /// The effects of a function for its callers: on its arguments, and on resources that callers see
+  /// as well.
   struct Summary {
     EffectSet effects;
     std::vector<IdSet> results;
@@ -125,11 +125,11 @@ private:
   llvm::DenseMap<mlir::Operation *, EffectSet> effects;
   FunctionMap functions;
   llvm::DenseMap<mlir::Operation *, Summary> summaries;
-  /// What an object holds handles to: an iterator, those that its dataset uses.
+  /// The resources that an object refers to, such as those that an iterator's dataset uses.
   llvm::DenseMap<ResourceId, IdSet> contents;
-  /// Other resources that may be the same one; both ways.
+  /// Resources that may be the same object; symmetric.
   llvm::DenseMap<ResourceId, llvm::SmallSetVector<ResourceId, 2>> aliases;
-  llvm::DenseSet<ResourceId> anything; // arguments that were given a handle from nowhere
+  llvm::DenseSet<ResourceId> anything; // arguments that may be a handle of unknown origin
 };
 
 } // namespace treadle::tfg

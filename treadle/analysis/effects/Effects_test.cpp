@@ -9,7 +9,7 @@ class EffectsTest : public AnalysisTest {
 protected:
   void analyze() { effects = std::make_unique<EffectAnalysis>(*module); }
 
-  /// `read variable 'v'; write the world`.
+  /// Returns `read variable 'v'; write the world`.
   std::string effectsOf(llvm::StringRef node) {
     std::string out;
     for (Effect effect : effects->of(nodes[node]))

@@ -17,7 +17,7 @@ bool isOp(Node node, StringRef name) {
   return op == name;
 }
 
-/// What the regions of a node use, the node uses.
+/// Values that regions of a node use count as its operands.
 SmallVector<Value> inputsOf(Operation *op) {
   SmallVector<Value> inputs(op->getOperands());
   if (op->getNumRegions() != 0)
@@ -25,12 +25,13 @@ SmallVector<Value> inputsOf(Operation *op) {
   return inputs;
 }
 
-/// Frames are numbered from 0 on.
+/// Returns the index of the frame; frames are numbered from 0 on.
 FrameGraph::Index numberOf(FrameTree::Index frame) {
   return frame == FrameTree::outside ? FrameGraph::none : frame - 1;
 }
 
-/// More sides than this are forgotten: then two nodes count as running together.
+/// If a node has more sides than this, they are forgotten, and it counts as running with any other
+/// node.
 constexpr size_t maxSides = 32;
 
 } // namespace
@@ -45,8 +46,8 @@ FrameGraph::FrameGraph(Block &body) {
   sort();
 }
 
-// In postorder from each node over what it uses, so that all that comes first; a NextIteration is
-// entered only as a start of its own.
+// Numbers the nodes in postorder over their operands, so that these come first; a NextIteration is
+// only visited as a root.
 void FrameGraph::number(Block &body) {
   struct Entry {
     Operation *op;
@@ -119,13 +120,13 @@ void FrameGraph::findFrames() {
   }
 }
 
-// An inner frame comes after the one around it.
+// Inner frames are numbered after the enclosing one.
 void FrameGraph::numberFrames() {
-  std::vector<Index> size(allFrames.size(), 1); // with those inside
+  std::vector<Index> size(allFrames.size(), 1); // including nested frames
   for (size_t f = allFrames.size(); f-- > 0;)
     if (Index parent = allFrames[f].parent; parent != none)
       size[parent] += size[f];
-  std::vector<Index> next(allFrames.size()); // the first number that is free inside
+  std::vector<Index> next(allFrames.size()); // the first free number in the frame
   Index nextOutermost = 0;
   for (size_t f = 0; f < allFrames.size(); ++f) {
     Frame &one = allFrames[f];
@@ -136,8 +137,8 @@ void FrameGraph::numberFrames() {
   }
 }
 
-// What is carried to the next iteration is there when the loop ends: in the Exits of its own
-// variable, and in all of them if the condition looks at it.
+// A value for the next iteration is complete when the loop ends: it reaches the Exits of its own
+// variable, and all Exits if the condition depends on it.
 void FrameGraph::connectExits() {
   std::vector<bool> inCondition(nodes.size()); // reaches LoopCond within the iteration
   for (Index i = nodes.size(); i-- > 0;) {
@@ -164,7 +165,7 @@ void FrameGraph::connectExits() {
   }
 }
 
-// The predicate of a loop says which iteration runs, not which of two nodes does.
+// The predicate of a loop distinguishes iterations, not exclusive nodes.
 FrameGraph::Sides FrameGraph::sidesGiven(Value input) const {
   Node from(input.getDefiningOp());
   Sides given = sides[indices.lookup(from.getOperation())];
@@ -198,7 +199,7 @@ void FrameGraph::findSides() {
       own = std::move(joined);
       isFirst = false;
     }
-    // A predicate inside a loop says nothing outside.
+    // Sides of a predicate inside a loop have no meaning outside.
     if (isOp(nodes[i], "Exit"))
       llvm::erase_if(own, [&](auto &side) {
         Operation *op = Value::getFromOpaquePointer(side.first).getDefiningOp();

@@ -1,4 +1,5 @@
-// The nodes of a graph by number: edges, v1 frames, and the sides of Switches that a node is under.
+// The nodes of a graph by index, with edges, v1 frames, and the Switch outputs that each node
+// depends on.
 #pragma once
 
 #include "treadle/dialect/Tfg.h"
@@ -26,29 +27,30 @@ public:
     std::string name;
     Index parent = none;
     unsigned depth = 0;
-    bool overlaps = true;     // iterations may: parallel_iterations isn't 1
-    Index begin = 0, end = 0; // of its own number and of those inside, outermost first
+    bool overlaps = true;     // whether iterations overlap: parallel_iterations isn't 1
+    Index begin = 0, end = 0; // its own index and those of enclosing frames, outermost first
   };
-  /// Of a node; `none` outside of all loops. Enter is in its parent's frame, Exit in the loop's.
+  /// Returns the frame of a node; `none` outside of loops. An Enter is in the parent's frame, an
+  /// Exit in the loop's.
   Index frameOf(Index node) const { return frame[node]; }
   const std::vector<Frame> &frames() const { return allFrames; }
   bool isInside(Index node, Index outer) const;
 
-  /// Edges within one iteration. What a NextIteration gives reaches the loop's Exits, since
-  /// they wait for the last iteration.
+  /// Returns the edges within one iteration. A NextIteration has edges to the loop's Exits, since
+  /// these wait for the last iteration.
   const std::vector<std::vector<Index>> &forward() const { return edges; }
-  /// What `node` waits for in the same iteration, and the node that gives it.
+  /// Calls `visit` with each operand in the same iteration and the node that defines it.
   void forEachInput(Index node, llvm::function_ref<void(mlir::Value, Index)> visit) const;
-  /// All nodes, each after those that it has such edges from.
+  /// Returns all nodes in topological order of these edges.
   const std::vector<Index> &order() const { return sorted; }
-  /// From NextIteration to Merge.
+  /// Returns the edges from NextIteration to Merge.
   const std::vector<std::pair<Index, Index>> &backEdges() const { return back; }
 
-  /// Whether the two stand under different sides of one Switch.
+  /// Returns whether the nodes depend on different outputs of one Switch.
   bool areExclusive(Index a, Index b) const;
 
 private:
-  /// (predicate, side): sorted.
+  /// Sorted pairs of a predicate and its outcome.
   using Sides = llvm::SmallVector<std::pair<void *, int>, 2>;
 
   void number(mlir::Block &body);

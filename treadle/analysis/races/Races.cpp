@@ -39,10 +39,10 @@ public:
   }
 
 private:
-  /// As many sources at a time as a word has bits: which of them reach a node is then one word.
+  /// Processes this number of sources at a time, one bit each.
   static constexpr size_t blockSize = 64;
 
-  // What of the block accesses and writes a resource.
+  // The nodes of the current block that access and that write a resource, as bit masks.
   struct Masks {
     uint64_t all = 0, writes = 0;
   };
@@ -86,7 +86,7 @@ private:
     }
   }
 
-  /// Pairs grow as the square of the nodes with effects.
+  /// The number of pairs is quadratic in the number of nodes with side effects.
   bool isOver() const { return races.size() >= limit || looked >= mostRacePairs; }
 
   void reportUnordered(Index source, Index target) {
@@ -94,7 +94,8 @@ private:
       report(source, target, FrameGraph::none);
   }
 
-  /// Whether each iteration of the frame has an object of its own, and hands none on to the next.
+  /// Returns whether each iteration of the frame has an object of its own that isn't passed on to
+  /// the next one.
   bool isOfOneIteration(ResourceId id, Index frame) const {
     const Resource &resource = effects.resource(id);
     if (resource.kind != Resource::Created || !graph.contains(resource.origin))
@@ -107,12 +108,12 @@ private:
            });
   }
 
-  /// `frame`: whose iterations a and b are of, one of each; none: they are of one.
+  /// `frame` is the loop if a and b race in two different iterations; none if they race in one.
   void report(Index a, Index b, Index frame) {
     if (isOver())
       return;
     ++looked;
-    // In the order of the graph, as people read it.
+    // Orders both nodes as in the graph, for readers.
     if (graph.node(b)->isBeforeInBlock(graph.node(a).getOperation()))
       std::swap(a, b);
     for (Effect first : effects.of(graph.node(a)))
@@ -129,7 +130,7 @@ private:
         }
   }
 
-  // In a loop, an iteration and the next are ordered by what lies on a cycle with both.
+  // Nodes of consecutive iterations are ordered if they are on a common cycle.
   void findAcrossIterations(Index f) {
     std::vector<Index> inside;
     for (Index node : active)
@@ -144,7 +145,7 @@ private:
           report(inside[i], inside[j], f);
   }
 
-  /// Numbers of the cycles through f's back edges that nodes are on; 0: on none.
+  /// Returns for each node the cycle through back edges of f that it is on; 0 if there is none.
   std::vector<unsigned> components(Index f);
 
   FrameGraph graph;
@@ -152,13 +153,13 @@ private:
   size_t limit;
   function_ref<bool(Node, Node)> counts;
   std::vector<size_t> position;
-  std::vector<Index> active; // nodes with effects, in order
+  std::vector<Index> active; // nodes with side effects, in order
   std::vector<Race> races;
-  size_t looked = 0; // pairs that nothing orders
+  size_t looked = 0; // pairs of unordered nodes
   llvm::DenseSet<std::pair<Index, Index>> reported;
 };
 
-// Tarjan's algorithm, with a stack of its own.
+// Tarjan's algorithm with an explicit stack.
 std::vector<unsigned> RaceFinder::components(Index f) {
   std::vector<std::vector<Index>> extra(graph.size());
   for (auto [from, merge] : graph.backEdges())

@@ -7,7 +7,7 @@ namespace {
 
 class RacesTest : public AnalysisTest {
 protected:
-  /// `a b: variable 'v'; a a: variable 'v' in loop`.
+  /// Returns `a b: variable 'v'; a a: variable 'v' in loop`.
   std::string racesOf(const std::string &body) {
     parseGraph(body);
     EffectAnalysis effects(*module);
@@ -55,7 +55,8 @@ TEST_F(RacesTest, TheSidesOfASwitchDontMeet) {
             "a b: variable 'v'");
 }
 
-/// A loop over i, with `body` inside; `%i` is this iteration's value, `%j` is carried to the next.
+/// Returns a loop over i that contains `body`; `%i` is the value of this iteration, `%j` the value
+/// for the next one.
 std::string loop(const std::string &body, int parallel = 10) {
   return variable("v") + constant("c") + R"(
     %e, %ec = Enter(%c) name("e") {frame_name = "loop", parallel_iterations = )" +

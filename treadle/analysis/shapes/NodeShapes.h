@@ -1,4 +1,4 @@
-// Shape functions asked about nodes of the IR.
+// Shape inference for nodes of the IR.
 #pragma once
 
 #include "treadle/dialect/Tfg.h"
@@ -6,7 +6,7 @@
 
 namespace treadle::tfg {
 
-/// What follows for the results of a node from what is known of its inputs.
+/// Infers the shapes of a node's results from its inputs.
 ShapeResults shapesOf(Node node, llvm::ArrayRef<const KnownValue *> inputs);
 
 } // namespace treadle::tfg

@@ -4,7 +4,7 @@ using namespace mlir;
 
 namespace treadle::tfg {
 
-// Both count what is unknown by the same number.
+// Both represent unknown dimensions by the same number.
 static_assert(Shape::unknown == ShapedType::kDynamic);
 
 Shape shapeOf(Type type) {

@@ -1,4 +1,4 @@
-// Shapes as types of the IR hold them.
+// Conversion between shapes and types of the IR.
 #pragma once
 
 #include "treadle/shapes/Shape.h"
@@ -7,10 +7,10 @@
 
 namespace treadle::tfg {
 
-/// Of unknown rank for what isn't a ranked tensor.
+/// Returns the shape of a type; unknown rank if it isn't a ranked tensor.
 Shape shapeOf(mlir::Type type);
 
-/// The tensor type of a shape.
+/// Returns the tensor type with the shape.
 mlir::TensorType tensorOf(const Shape &shape, mlir::Type elementType);
 
 } // namespace treadle::tfg

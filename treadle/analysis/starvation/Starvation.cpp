@@ -12,12 +12,12 @@ namespace {
 
 using Index = FrameGraph::Index;
 
-/// The frames around a value, a bit each: bit d is the frame of depth d + 1.
+/// A bit set of the frames around a value: bit d is the frame of depth d + 1.
 using Frames = uint64_t;
 constexpr unsigned deepest = 64;
 
 Frames frameAt(unsigned depth) { return depth < deepest ? Frames{1} << depth : 0; }
-/// All frames outside of the one at `depth`.
+/// Returns all frames outside of the one at `depth`.
 Frames outside(unsigned depth) { return depth < deepest ? frameAt(depth) - 1 : ~Frames{0}; }
 
 StringRef kindOf(Node node) {
@@ -41,10 +41,11 @@ public:
   }
 
 private:
-  /// In which iterations a node's results arrive, by frame. A frame is in at most one of the two.
+  /// The iterations in which a node's results arrive, for each frame. A frame is in at most one of
+  /// the sets.
   struct Arrival {
     Frames first = 0;  // in iteration 0 only
-    Frames merged = 0; // in later ones too, by way of a loop's Merge
+    Frames merged = 0; // in later iterations too, through a loop's Merge
   };
 
   Arrival arrivalOf(Index i) {
@@ -53,7 +54,7 @@ private:
     Arrival all = kind == "Merge" ? arrivalOfMerge(i) : arrivalOfInputs(i);
     unsigned depth = depths[i];
     if (kind == "NextIteration" && depth > 0) {
-      // Its Merge has no value from iteration 2 on.
+      // The Merge after it gets no value from iteration 2 on.
       if (all.first & frameAt(depth - 1))
         report(i, frameAt(depth - 1));
       all.first &= ~frameAt(depth - 1);
@@ -66,7 +67,8 @@ private:
     return all;
   }
 
-  /// Of a node that waits for all its inputs. One that starves counts as mended.
+  /// Returns the arrival at a node that waits for all of its inputs. A starved node is treated as
+  /// if it were fixed.
   Arrival arrivalOfInputs(Index i) {
     Arrival all;
     graph.forEachInput(i, [&](Value, Index from) {
@@ -112,7 +114,7 @@ private:
   }
 
   void report(Index i, Frames starved) {
-    unsigned depth = llvm::countr_zero(starved); // the outermost
+    unsigned depth = llvm::countr_zero(starved); // the outermost frame
     Index frame = graph.frameOf(i);
     while (frame != FrameGraph::none && graph.frames()[frame].depth > depth + 1)
       frame = graph.frames()[frame].parent;
@@ -128,7 +130,8 @@ private:
     return op && graph.contains(op) && arrivals[graph.indexOf(Node(op))].first & frameAt(depth);
   }
 
-  /// The Enters of the frame at `depth` that let `node` have inputs in iteration 0 only.
+  /// Returns the Enters of the frame at `depth` through which `node` has inputs in iteration 0
+  /// only.
   std::vector<Node> entersBehind(Index node, unsigned depth) {
     std::vector<Node> enters;
     llvm::SetVector<Index> seen;
@@ -150,7 +153,7 @@ private:
   const FrameGraph &graph;
   const size_t limit;
   std::vector<Arrival> arrivals;
-  std::vector<unsigned> depths; // of the frames that nodes are in; 0: outside of all
+  std::vector<unsigned> depths; // depth of each node's frame; 0 outside of loops
   std::vector<StarvedNode> found;
 };
 
@@ -158,7 +161,7 @@ std::string describe(Node node) {
   return str("'", node.name().str(), "' (", node.opType().str(), ")");
 }
 
-/// `'a' (Enter) and 'b' (Enter)`, the first few of them.
+/// Returns `'a' (Enter) and 'b' (Enter)`, with the first few nodes.
 std::string list(ArrayRef<Node> nodes) {
   constexpr size_t most = 3;
   std::string out;

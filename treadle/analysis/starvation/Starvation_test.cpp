@@ -7,8 +7,8 @@ namespace {
 
 class StarvationTest : public AnalysisTest {
 protected:
-  /// `add: step; sub: step in outer`: the starved nodes, what starves them, and the loop's name
-  /// unless that is `f`.
+  /// Returns `add: step; sub: step in outer`: the starved nodes, the nodes that starve them, and
+  /// the loop's name unless it is `f`.
   std::string starvedIn(const std::string &body) {
     parseGraph(body);
     std::string out;
@@ -23,7 +23,7 @@ protected:
   }
 };
 
-/// A node with one result of type f32.
+/// Returns the text of a node with one result of type f32.
 std::string node(const std::string &op, const std::string &name, const std::string &inputs,
                  const std::string &types, const std::string &control = "",
                  const std::string &attrs = "") {
@@ -55,8 +55,9 @@ std::string branch(const std::string &name, const std::string &value,
          name + "\") : (tensor<f32>, tensor<i1>) -> (tensor<f32>, tensor<f32>)\n";
 }
 
-/// A loop over i0, from constant c: `%m#0` is this iteration's value, `%s#1` the same where the
-/// loop goes on, `%j` is handed on. The condition compares m with `%limit`.
+/// Returns a loop over i0, starting at constant c: `%m#0` is the value of this iteration, `%s#1`
+/// the same value if the loop continues, `%j` the value for the next iteration. The condition
+/// compares m with `%limit`.
 std::string loop(const std::string &body, const std::string &frame = "f") {
   return constant("c") + enter("i0", "c", false, frame) + merge("m", "i0", "n") +
          "%less, %lessc = Less(%m#0, %limit) name(\"less\") : (tensor<f32>, tensor<f32>) -> "
@@ -127,7 +128,7 @@ TEST_F(StarvationTest, WhatLeavesTheLoopIsFree) {
             "");
 }
 
-/// An inner loop over k, that starts from `%start` and adds `%step`.
+/// Returns an inner loop over k that starts at `%start` and adds `%step`.
 std::string inner(const std::string &start, const std::string &step, bool isConstant = true) {
   return enter("k0", start, false, "g") + enter("by", step, isConstant, "g") +
          merge("k", "k0", "kn") +

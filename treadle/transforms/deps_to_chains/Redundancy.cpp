@@ -127,7 +127,7 @@ public:
   llvm::ArrayRef<Operation *> accumulated() const { return accumulatedBy; }
 
 private:
-  /// All nodes wait for what `always` waits for.
+  /// All nodes wait for the chains in `always`.
   void findWaiting(const BodyEdges &edges, Mask always) {
     for (Operation *op : edges.nodes) {
       Mask mask = always;

@@ -147,7 +147,7 @@ void Stages::sinkPureNodes() {
 }
 
 //===----------------------------------------------------------------------===//
-// Positions of what was made
+// Positions of new nodes
 //===----------------------------------------------------------------------===//
 
 // Nodes outside keep their order, but nodes that depend on a stage move after it.
