@@ -124,7 +124,7 @@ def test_a_variable_is_named_with_what_gets_to_it(explain):
     assert "Mul" in ops(loop.overlapping)
     (advice,) = loop.advice
     free = "'readvariableop_4' (ReadVariableOp) and 'addv2_5' (AddV2)"
-    assert advice.endswith(f" writes variable 'v'; if that were not so, {free} would overlap")
+    assert advice.endswith(f" writes variable 'v'; without that, {free} would overlap")
 
 
 def test_a_variable_that_is_only_read_orders_nothing(explain):
@@ -148,7 +148,7 @@ def test_prints_are_what_stands_in_the_way(explain):
 
     (loop,) = explain(counted(body)).loops
     (advice,) = loop.advice
-    assert "(PrintV2) prints; if that were not so" in advice
+    assert "(PrintV2) prints; without that" in advice
 
 
 def test_a_writer_in_a_called_function_is_found(explain):
@@ -179,7 +179,7 @@ def test_one_unknown_op(explain):
     (loop,) = explain(counted(lambda b, i: b.op("Mystery", b.mul(i, i))[0])).loops
     assert "Mystery" in ops(loop.in_turns) and "Mul" in ops(loop.overlapping)
     (advice,) = loop.advice
-    assert "of an op that nobody knows" in advice and "register_op" in advice
+    assert "has an unknown op" in advice and "register_op" in advice
 
 
 def test_what_register_op_says_counts(explain):
@@ -317,7 +317,7 @@ def test_the_command_says_it_in_words(command):
     first, rest = out.split("graph\n")
     assert re.fullmatch(r"worth doing\n  compile loop 'while' \(While\): .*\n", first)
     assert rest.startswith("  loop 'while' (While), parallel_iterations 10\n    auto: ")
-    assert "in order:    the condition, with what it needs: " in out
+    assert "in order:    the condition and its inputs: " in out
     assert (
         "variable 'v': 'readvariableop_4' (ReadVariableOp) reads it, 'assignv" in out
         and "to free it: " in out

@@ -105,7 +105,7 @@ def test_show_lists_what_has_regions(model):
 def test_what_has_no_functional_form_is_unimplemented():
     end = "(%v) : tensor<f32>\n  } do"
     graph = treadle.Graph.from_bytes(MODEL.replace(end, end.replace("%v", "%k")).encode())
-    with pytest.raises(treadle.UnimplementedError, match="node 'w' .* its condition hands on"):
+    with pytest.raises(treadle.UnimplementedError, match="node 'w' .* its condition forwards"):
         treadle.Session(graph)
     with pytest.raises(treadle.UnimplementedError, match="node 'w'"):
         graph.to_bytes()

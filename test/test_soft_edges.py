@@ -106,7 +106,7 @@ def test_edges_win_over_wishes(record):
     assert recorded(text, ["b"], record) == ["a", "b"]
     problems = treadle.Graph.from_bytes(text.encode()).check()
     assert [p.message for p in problems if "_soft" in p.message or "soft edge" in p.message] == [
-        "node 'a': it should follow 'b', but edges order them the other way around; "
+        "node 'a': it should follow 'b', but other edges require the opposite order; "
         "a run ignores this soft edge"
     ]
 
@@ -167,7 +167,7 @@ def test_edits_keep_soft_edges():
         (
             {"mm": ["add"], "add": ["mm"]},
             treadle.InvalidArgumentError,
-            "node 'add' is to follow 'mm', but that waits for it already: 'add' -> 'mm'",
+            "node 'add' is to follow 'mm', but that would close a cycle: 'add' -> 'mm'",
         ),
     ],
 )

@@ -96,7 +96,7 @@ def test_graphs_show_themselves_in_notebooks(tmp_path):
 @pytest.mark.parametrize(
     "options, status, message",
     [
-        (["--svg", "x.svg", "--loop", "lop"], 1, "no loop 'lop' of version 1 there (did you mean"),
+        (["--svg", "x.svg", "--loop", "lop"], 1, "no v1 loop 'lop' (did you mean"),
         (["--svg", "x.svg", "--function", "f"], 1, "NotFoundError: there is no function 'f'"),
         (["--loop", "loop"], 2, "choose what --svg, --png and --dot draw; the page has all"),
         (["--port", "70000"], 2, "option '--port' got 70000, expected at most 65535"),

@@ -28,17 +28,16 @@ using tfg::Node;
 /// Returns why a node that could be compiled isn't.
 std::string reasonToInterpret(Node node, bool hasLoop, bool isTooLarge) {
   if (hasLoop)
-    return "nothing that a run asks for needs it";
+    return "no fetch or target of the run needs it";
   if (tfg::followsContraction(node))
-    return "a kernel computes it in one go with the product or convolution before it";
+    return "a kernel computes it together with the product or convolution before it";
   if (tfg::nativeForm(node) == NativeForm::None)
     return "outside of compiled loops its kernel is as fast as machine code";
   if (isTooLarge)
-    return str("too much: outside of loops nothing is compiled of a graph, or a function, of more "
-               "than ",
-               tfg::mostOfGraph, " nodes");
-  return str("too small: machine code pays for loops, and for ", tfg::worthCompiling,
-             " and more connected operations on elements");
+    return str("too large: outside of loops, a graph or function of more than ", tfg::mostOfGraph,
+               " nodes isn't compiled");
+  return str("too small: compilation pays off for loops, and for ", tfg::worthCompiling,
+             " or more connected elementwise ops");
 }
 
 /// Returns whether the node deserves an explanation: it has a kernel and doesn't only forward

@@ -67,7 +67,7 @@ std::vector<std::string> resourceTexts(const Explanation::Loop &loop, bool isRac
     texts.push_back(
         str(listText(group.subjects), ": ",
             accessText(*group.order, group.subjects.size() == 1 ? "it" : "them"),
-            isRace ? "; nothing orders an iteration and the next, see 'treadle check'" : ""));
+            isRace ? "; nothing orders consecutive iterations, see 'treadle check'" : ""));
   return texts;
 }
 
@@ -90,10 +90,10 @@ std::vector<std::string> orderTexts(const Explanation::Loop &loop) {
   std::string values;
   for (const Explanation::Order &order : loop.orders) {
     if (order.kind == "condition")
-      texts.push_back("the condition, with what it needs: " + opList(opsOf(order)));
+      texts.push_back("the condition and its inputs: " + opList(opsOf(order)));
     else if (order.kind == "values")
-      values += str(values.empty() ? "what an iteration hands to the next: " : "; ",
-                    opList(opsOf(order)));
+      values +=
+          str(values.empty() ? "values for the next iteration: " : "; ", opList(opsOf(order)));
   }
   if (!values.empty())
     texts.push_back(values);

@@ -79,7 +79,7 @@ Explanation::Loop LoopExplainer::explain(const tfg::FrameGraph &graph,
     loop.whenOn = iterationsText(loop.parallelIterations) + ", as far as the graph's edges allow";
   loop.inAuto = loop.whenOn;
   if (overlaps && slow.empty())
-    loop.inAuto = inTurnsText("nothing in it waits for a queue or another run, so that overlapping "
+    loop.inAuto = inTurnsText("no op in it waits for a queue or another run, so overlapping "
                               "saves no time");
   else if (overlaps)
     loop.inAuto += str(", since ", opList(slow, 2), " may wait");

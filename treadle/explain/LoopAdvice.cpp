@@ -36,13 +36,13 @@ std::string LoopExplainer::causeInWorld(tfg::Node node) const {
   if (def && !def->does().empty())
     return str(who, " ", def->does());
   if (def && def->facts().runsPython)
-    return str(who, " calls Python, which may do anything");
+    return str(who, " calls Python, which may have any side effect");
   if (!def && !functions.contains(op))
     return tfg::statedTraits(node)
-               ? str(who, " was registered as one that may do anything")
-               : str(who, " is of an op that nobody knows, which may do anything (register_op with "
+               ? str(who, " was registered as one with any side effect")
+               : str(who, " has an unknown op, which may have any side effect (register_op with "
                           "effects=... tells what it does)");
-  return str(who, " acts on what is outside of the graph");
+  return str(who, " accesses the outside world");
 }
 
 std::string LoopExplainer::causeOf(const tfg::LoopResource &resource) {
@@ -89,7 +89,7 @@ void LoopExplainer::advise(const tfg::LoopOrder &order, const tfg::Iterations &i
     helps |= !freed.empty();
     if (!freed.empty())
       loop.advice.push_back(
-          str(causeOf(resource), "; if that were not so, ", opList(freed), " would overlap"));
+          str(causeOf(resource), "; without that, ", opList(freed), " would overlap"));
   }
   if (helps)
     return;
@@ -104,8 +104,7 @@ void LoopExplainer::advise(const tfg::LoopOrder &order, const tfg::Iterations &i
   for (const tfg::LoopResource &resource : order.resources)
     if (llvm::any_of(resource.accesses, [](auto &access) { return access.writes; }))
       causes += str(causes.empty() ? "" : "; ", causeOf(resource));
-  loop.advice.push_back(
-      str(causes, "; if none of that were so, ", opList(freed), " would overlap"));
+  loop.advice.push_back(str(causes, "; without any of that, ", opList(freed), " would overlap"));
 }
 
 } // namespace treadle

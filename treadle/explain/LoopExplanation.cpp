@@ -46,7 +46,7 @@ bool doesSomething(tfg::Node node) {
 
 std::string genericText(tfg::Node node) {
   return str("function '", node->getParentOfType<tfg::FuncOp>().getName().str(),
-             "' is generic: what it does depends on the attributes of its calls");
+             "' is generic: its body depends on the attributes of its calls");
 }
 
 std::string inTurnsText(std::string_view why) {
@@ -125,8 +125,8 @@ std::string LoopExplainer::resourceText(ArrayRef<unsigned> ids, Part part) const
   for (unsigned id : ids)
     text += (text.empty() ? "" : ", ") + resourceText(id);
   if (part == Part::In)
-    return "what goes into " + text;
-  return part == Part::Out ? "what comes out of " + text : text;
+    return "the input of " + text;
+  return part == Part::Out ? "the output of " + text : text;
 }
 
 Op LoopExplainer::describe(tfg::Node node) {
@@ -162,7 +162,7 @@ std::string LoopExplainer::missingPart(tfg::Node node) const {
   if (opKind(node.opType()) == OpKind::For)
     return "so a For runs; a While may overlap";
   if (opKind(node.opType()) != OpKind::While)
-    return str("nothing is known of the iterations of op '", node.opType().str(), "'");
+    return str("the iterations of op '", node.opType().str(), "' are unknown");
   for (StringRef key : {"cond", "body"}) {
     auto attr = node.attr<tf_type::FuncAttr>(key);
     if (!attr)
@@ -174,7 +174,7 @@ std::string LoopExplainer::missingPart(tfg::Node node) const {
     if (function.getGeneric() || (attr.getAttrs() && !attr.getAttrs().empty()))
       return str("function '", name, "' is generic; run tfg-specialize-functions first");
   }
-  return "its functions don't take and give what its inputs are";
+  return "its inputs and outputs don't match its functions";
 }
 
 void LoopExplainer::explainWhile(const tfg::FunctionalNode &functional, Loop &loop) {
@@ -237,12 +237,11 @@ void LoopExplainer::judge(const tfg::LoopOrder &order, const tfg::Iterations &it
     loop.inAuto = str(iterationsText(loop.parallelIterations), ", since ", opList(slow, 2),
                       " may wait while other ops run");
   else if (slow.empty())
-    loop.inAuto = inTurnsText("nothing in it waits for a queue, Python or another run, so that "
+    loop.inAuto = inTurnsText("no op in it waits for a queue, Python or another run, so "
                               "overlapping saves no time");
   else
-    loop.inAuto =
-        inTurnsText(str(opList(slow, 2), " may wait, but in the order of the "
-                                         "iterations, so that overlapping saves no time"));
+    loop.inAuto = inTurnsText(str(opList(slow, 2), " may wait, but in the order of the "
+                                                   "iterations, so overlapping saves no time"));
 }
 
 } // namespace treadle

@@ -20,7 +20,7 @@ static void add(Things &things, std::string thing) {
 static void addInterpretedLoops(const Explanation &explanation, Things &things) {
   for (const Explanation::Interpreted &part : explanation.interpreted)
     for (const Explanation::Op &op : part.nodes)
-      if (runsLoop(op) && !part.why.starts_with("nothing that a run asks for"))
+      if (runsLoop(op) && !part.why.starts_with("no fetch or target of the run"))
         add(things, str("compile loop ", opText(op), ": ", part.why));
 }
 

@@ -176,7 +176,7 @@ SmallVector<SoftEdgeFinding> findSoftEdgeProblems(Block &body) {
   for (auto [i, node] : llvm::enumerate(numbered.nodes)) {
     if (node.attr(softInputsKey) && !node.attr<ArrayAttr>(softInputsKey))
       found.push_back({node, "attribute '" + softInputsKey.str() +
-                                 "' is no list; expected names of nodes: [\"a\", \"b\"]"});
+                                 "' is not a list, expected names of nodes: [\"a\", \"b\"]"});
     for (StringRef name : softInputs(node)) {
       auto from = numbered.names.find(name);
       if (from == numbered.names.end())
@@ -185,7 +185,7 @@ SmallVector<SoftEdgeFinding> findSoftEdgeProblems(Block &body) {
                                    softInputsKey.str() + "' or remove it"});
       else if (!order.add(from->second, static_cast<int32_t>(i)))
         found.push_back({node, "it should follow '" + name.str() +
-                                   "', but edges order them the other way around; a run "
+                                   "', but other edges require the opposite order; a run "
                                    "ignores this soft edge"});
     }
   }

@@ -141,8 +141,7 @@ private:
       names.push_back(frame.name);
     auto found = std::ranges::find(names, loop);
     if (!loop.empty() && found == names.end())
-      return Unexpected(
-          notFound("there is no loop '", loop, "' of version 1 there", didYouMean(loop, names)));
+      return Unexpected(notFound("there is no v1 loop '", loop, "'", didYouMean(loop, names)));
     only = loop.empty() ? -1 : static_cast<int32_t>(found - names.begin());
     // Inner frames follow the enclosing one.
     std::vector<bool> isInside;

@@ -97,7 +97,7 @@ private:
     for (const tfg::Race &race : tfg::findRaces(graph, effects, mostRaces, isShown))
       races.push_back(
           {nodes.find(race.first.getOperation()), nodes.find(race.second.getOperation()),
-           str("nothing orders what they do to ", effects.resource(race.resource).text,
+           str("nothing orders their accesses to ", effects.resource(race.resource).text,
                race.frame.empty() ? ""
                                   : str(" in one iteration of '", race.frame, "' and the next"))});
   }

@@ -68,7 +68,7 @@ Expected<view::Scene> makeScene(const Graph &graph, const ViewRequest &request,
   parts.weighs = request.weighs;
   std::optional<Explanation> explanation;
   if (int64_t count = numNodes(shown); request.explains && count > mostExplained) {
-    parts.notes.push_back(str("what is compiled isn't shown for a graph of ", count,
+    parts.notes.push_back(str("compiled parts aren't shown for a graph of ", count,
                               " nodes; 'treadle explain' tells"));
   } else if (request.explains) {
     ExplainRequest asked;
@@ -77,7 +77,7 @@ Expected<view::Scene> makeScene(const Graph &graph, const ViewRequest &request,
     if (Expected<Explanation> found = explain(graph, asked))
       explanation = std::move(*found);
     else
-      parts.notes.push_back("what is compiled isn't shown: " + found.error().message);
+      parts.notes.push_back("compiled parts aren't shown: " + found.error().message);
   }
   parts.explanation = explanation ? &*explanation : nullptr;
   if (request.weighs && graph.isSavedModel())

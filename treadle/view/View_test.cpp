@@ -213,8 +213,7 @@ TEST(Drawing, OneLoopOfAGraphStandsAlone) {
   EXPECT_EQ(svg.find("elsewhere"), std::string::npos);
   Expected<std::string> wrong = drawSvg(graph, {"", "", "lop"});
   ASSERT_FALSE(wrong);
-  EXPECT_EQ(wrong.error().message,
-            "there is no loop 'lop' of version 1 there (did you mean 'loop'?)");
+  EXPECT_EQ(wrong.error().message, "there is no v1 loop 'lop' (did you mean 'loop'?)");
 }
 
 TEST(Drawing, NamesAreNoMarkup) {

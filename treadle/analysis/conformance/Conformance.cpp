@@ -73,7 +73,7 @@ public:
     for (NamedAttribute attr : node.attrs())
       if (StringRef name = attr.getName(); !tfg::isAboutNode(name) && !def.findAttr(name))
         add("attribute '", name.str(),
-            "' is none of the op's; those that only mean something to "
+            "' isn't an attribute of the op; names of attributes for "
             "tools begin with '_'");
     if (isGeneric || !problems.empty())
       return std::move(problems);

@@ -188,8 +188,8 @@ std::string textOf(ArrayRef<StarvedNode> starved) {
   for (const StarvedNode &one : starved.take_front(most))
     out += (out.empty() ? "" : "; ") + textOf(one);
   if (starved.size() > most)
-    out += str("; and ", starved.size() - most, " more nodes starve like that");
-  return out + "; set is_constant = true, or hand the value on through a Merge and a NextIteration";
+    out += str("; and ", starved.size() - most, " more nodes starve in the same way");
+  return out + "; set is_constant = true, or pass the value through a Merge and a NextIteration";
 }
 
 std::vector<StarvedNode> findStarvedNodes(const FrameGraph &graph, size_t limit) {

@@ -158,7 +158,7 @@ const Command explainCommand = {
     "    loop 'loop' (frame), parallel_iterations 10\n"
     "      auto:        one iteration after the other: each of its ops waits for the iteration "
     "before\n"
-    "      in order:    the condition, with what it needs: 'loop/more' (Greater) and 'loop/dec' "
+    "      in order:    the condition and its inputs: 'loop/more' (Greater) and 'loop/dec' "
     "(Sub)\n"
     "                   nothing else orders its iterations: they share no effects\n"
     "  compiled by tiers auto and jit\n"

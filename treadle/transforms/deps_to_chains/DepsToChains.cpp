@@ -45,8 +45,9 @@ static ChainedLoops addChains(ModuleOp module, LoopOverlap mode, bool onlyGainin
   for (const LoopOrder &order : loops)
     if (!order.obstacle.empty()) {
       ++counts.kept;
-      order.loop.node->emitRemark() << "node '" << order.loop.node.name() << "' ("
-                                    << order.loop.node.opType() << ") stays: " << order.obstacle;
+      order.loop.node->emitRemark()
+          << "node '" << order.loop.node.name() << "' (" << order.loop.node.opType()
+          << ") isn't changed: " << order.obstacle;
     }
   if (onlyGaining)
     llvm::erase_if(loops, [&](const LoopOrder &order) {

@@ -82,7 +82,8 @@ Expected<std::string> ProgramNode::functionAt(uint64_t place) const {
   auto function =
       list && place < list.size() ? dyn_cast<tf_type::FuncAttr>(list[place]) : tf_type::FuncAttr();
   if (!function)
-    return Unexpected(invalidArgument("it calls function ", place, " of ", list ? list.size() : 0));
+    return Unexpected(invalidArgument("it calls function ", place, " of the ",
+                                      list ? list.size() : 0, " in 'function_list'"));
   return function.getName().getRootReference().str();
 }
 
@@ -181,7 +182,7 @@ LogicalResult Expander::nameCallees(ModuleOp program, const ProgramNode &node) {
     auto place = config ? config.getAs<IntegerAttr>("called_index") : IntegerAttr();
     Expected<std::string> name =
         place ? node.functionAt(static_cast<uint64_t>(place.getInt()))
-              : Unexpected(invalidArgument("it doesn't say which function it calls"));
+              : Unexpected(invalidArgument("it has a call without the name of a function"));
     if (!name) {
       op->emitError(name.error().message);
       return WalkResult::interrupt();
@@ -226,7 +227,7 @@ Expected<FuncOp> Expander::import(Node node) {
   MLIRContext own(MLIRContext::Threading::DISABLED);
   OwningOpRef<ModuleOp> program = TREADLE_TRY(importProgram(own, bytes.getValue(), convert));
   if (entry.empty())
-    return Unexpected(invalidArgument("it is no program of StableHLO"));
+    return Unexpected(invalidArgument("it is not a StableHLO module"));
   for (FuncOp foreign : program->getOps<FuncOp>()) {
     FuncOp made = TREADLE_TRY(broughtInto(module, foreign));
     functions[made.getName()] = made;

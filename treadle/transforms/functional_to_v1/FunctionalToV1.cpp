@@ -59,7 +59,7 @@ const Form *formOf(Operation *op) {
   if (form->isWellFormed(node))
     return form;
   node->emitRemark() << "node '" << node.name() << "' (" << node.opType()
-                     << ") stays: its functions, inputs and outputs don't go together";
+                     << ") isn't lowered: its inputs and outputs don't match its functions";
   return nullptr;
 }
 

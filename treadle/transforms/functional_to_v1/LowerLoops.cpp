@@ -103,7 +103,7 @@ void Lowering::lowerWhile() {
   auto cond = node.attr<tf_type::FuncAttr>("cond"), body = node.attr<tf_type::FuncAttr>("body");
   SmallVector<LoopValue> values = loopValues(body);
   if (values.empty())
-    return stays("it has no loop variable that a frame could be built on");
+    return stays("it has no loop variable for a frame");
   Type goesOn = conditionType(cond);
   if (std::string why = conditionObstacle(goesOn); !why.empty())
     return stays(why);

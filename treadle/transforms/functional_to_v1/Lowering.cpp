@@ -26,7 +26,9 @@ std::string BodyNames::frame(StringRef base) {
 
 std::string conditionObstacle(Type condition) {
   DType dtype = valueTypeOf(getElementTypeOrSelf(condition)).dtype;
-  return hasTruth(dtype) ? "" : str("its condition is ", dtypeName(dtype), ", which has no truth");
+  return hasTruth(dtype) ? ""
+                         : str("its condition is ", dtypeName(dtype),
+                               ", which can't be converted to a boolean");
 }
 
 NodeBuilder Lowering::make(StringRef opType, const Twine &suffix) {
@@ -79,7 +81,7 @@ Value Lowering::truthOf(Value condition) {
 }
 
 void Lowering::stays(const std::string &why) {
-  node->emitRemark() << "node '" << name << "' (" << node.opType() << ") stays: " << why;
+  node->emitRemark() << "node '" << name << "' (" << node.opType() << ") isn't lowered: " << why;
 }
 
 Node Lowering::mergeOf(ValueRange values, const Twine &suffix) {

@@ -226,7 +226,8 @@ private:
     if (!graph)
       return success();
     if (getOperation().lookupSymbol(name))
-      return graph.emitError() << "there is a function '" << name << "' already; say another name=";
+      return graph.emitError() << "function '" << name
+                               << "' already exists; choose another one with name=";
     tfg::Lifter lifter(graph, name);
     SmallVector<OpResult> fed, fetched;
     SmallVector<Value> tokens;
@@ -255,9 +256,9 @@ struct LowerFuncToGraph : impl::LowerFuncToGraphBase<LowerFuncToGraph> {
       signalPassFailure();
     };
     if (!function)
-      return refuse(getOperation(), "there is no such function; say another name=");
+      return refuse(getOperation(), "it doesn't exist; choose another one with name=");
     if (tfg::GraphOp graph = tfg::graphOf(getOperation()))
-      return refuse(graph, "there is one already");
+      return refuse(graph, "the module already has a graph");
     if (function.getGeneric() || function.isExternal())
       return refuse(function, "it is generic, or has no body");
     tfg::Lowerer(function).lower();

@@ -21,7 +21,7 @@ std::string obstacleOfCall(Node call, const Callee &callee) {
     if (auto flag = call.attr<BoolAttr>(key); flag && flag.getValue())
       return ("its attribute '" + key + "' is true").str();
   if (auto executor = call.attr<StringAttr>("executor_type"); executor && !executor.empty())
-    return "it asks for the executor '" + executor.str() + "'";
+    return "it requests the executor '" + executor.str() + "'";
   FuncOp function = callee.function;
   unsigned numArguments = function.getNumDataArguments();
   if (call.numData() != numArguments || call.numResults() != function.getNumResults())

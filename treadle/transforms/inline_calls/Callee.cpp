@@ -199,7 +199,7 @@ static std::string findObstacle(FuncOp function) {
   for (Operation &op : function.getEntry())
     if (op.getNumRegions() != 0)
       return ("its node '" + Node(&op).name() + "' (" + Node(&op).opType() +
-              ") has regions; tfg-region-to-functional makes functions of them")
+              ") has regions; run tfg-region-to-functional first")
           .str();
   for (Operation &op : function.getEntry())
     if (Node::isNode(&op) && ownsResource(Node(&op)))
@@ -221,7 +221,7 @@ Callee analyzeCallee(FuncOp function, Effects &effects) {
   BodyFacts facts(callee, effects);
   if (Operation *op = callee.mayBeDead ? facts.firstConditionalEffect() : nullptr)
     callee.conditionalEffect = ("its node '" + Node(op).name() + "' (" + Node(op).opType() +
-                                ") has effects and stands behind Switch or Enter")
+                                ") has side effects and depends on a Switch or Enter")
                                    .str();
   else
     facts.fill();

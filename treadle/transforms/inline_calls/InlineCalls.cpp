@@ -147,10 +147,10 @@ private:
       return callee.obstacle;
     if (size + callee.numNodes > options.maxNodes)
       return "there would be more than " + std::to_string(options.maxNodes) +
-             " nodes; the option max-nodes allows more";
+             " nodes; raise the option max-nodes";
     // A chain of functions that each call the next one twice would double with every level.
     if (callee.numNodes > left)
-      return "all bodies together would have implausibly many nodes; the option max-nodes allows "
+      return "all bodies together would have too many nodes; the option max-nodes allows "
              "more";
     return obstacleOfCall(call, callee);
   }
@@ -159,7 +159,7 @@ private:
     FuncOp function = callee.function;
     if (options.explain)
       call->emitRemark() << "node '" << call.name() << "' (" << call.opType() << "): function '"
-                         << function.getName() << "' stays a call: " << why;
+                         << function.getName() << "' isn't inlined: " << why;
   }
 
   ModuleOp module;

@@ -20,7 +20,7 @@ bool isStraight(Block &body) {
   Node node = firstV1Node(body);
   if (node)
     node->emitRemark() << "node '" << node.name() << "' (" << node.opType()
-                       << ") is v1 control flow: the nodes of this body are left as they are; run "
+                       << ") is v1 control flow, so this body isn't ordered; run "
                           "tfg-v1-to-functional first";
   return !node;
 }

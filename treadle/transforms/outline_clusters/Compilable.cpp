@@ -59,7 +59,7 @@ const Compilable::Known &Compilable::of(StringRef name) {
   FuncOp function = bodyOf(name);
   Known result;
   if (!function) {
-    result.obstacle = str("function '", name.str(), "' isn't there, or is generic");
+    result.obstacle = str("function '", name.str(), "' is missing or generic");
   } else {
     known[name].obstacle = str("function '", name.str(), "' calls itself"); // during its analysis
     result = of(function.getEntry(), [&](Node node) {
@@ -90,7 +90,7 @@ Compilable::Known Compilable::of(Node node) {
   auto include = [&](StringRef function) { result.include(of(function), [] { return ""; }); };
   const bool isCall = static_cast<bool>(functionOf(op));
   if (isV1ControlFlow(node) || (node->getNumRegions() && !raises)) {
-    result.obstacle = "its form of control flow is not compiled";
+    result.obstacle = "its kind of control flow can't be compiled";
   } else if (node->getNumRegions()) {
     for (Region &region : node->getRegions())
       result.include(of(region.front(),
@@ -106,20 +106,20 @@ Compilable::Known Compilable::of(Node node) {
              (opKind(op) == OpKind::HigherOrder && computesElements(op))) {
     forEachFunctionName(node, include);
   } else if (const OpDef *def = lookupOp(op); !def) {
-    result.obstacle = "its op isn't known";
+    result.obstacle = "its op is unknown";
   } else if (const OpFacts &facts = def->facts();
              facts.readsVariables || facts.updatesVariables || facts.checks) {
     result.reads = !facts.checks;
     result.acts = !facts.readsVariables;
   } else if (def->isStateful() || def->kind() == OpKind::Placeholder) {
-    result.obstacle = "its op has effects, or sees what others have";
+    result.obstacle = "its op has side effects or observes those of others";
   } else if (def->facts().blocks) {
-    result.obstacle = "its op may wait for others";
+    result.obstacle = "its op may block";
   } else if (op != "Const" && op != "HostConst" && !builtinKernels().find(op)) {
     result.obstacle = "its op has no kernel";
   } else {
     forEachFunctionName(node, [&](StringRef) {
-      result.obstacle = "its op calls functions in a way that is not compiled";
+      result.obstacle = "its op calls functions in a way that can't be compiled";
     });
   }
   if (result.obstacle.empty() && !isCall)

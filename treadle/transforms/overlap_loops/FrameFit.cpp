@@ -33,7 +33,7 @@ std::string frameObstacle(const FunctionalNode &loop, Effects &effects,
     if (std::string obstacle = analyzeCallee(function, effects).obstacle; !obstacle.empty())
       return obstacle;
     if (isRecursive(function, functions))
-      return ("function '" + function.getName() + "' runs itself again").str();
+      return ("function '" + function.getName() + "' is recursive").str();
   }
   FuncOp condition = loop.functions[0];
   return conditionObstacle(condition.getReturn().getData()[0].getType());

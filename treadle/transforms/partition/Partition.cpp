@@ -79,7 +79,7 @@ private:
                                << "; start more: mpirun -n " << task + 1;
     if (task != everywhere && isV1ControlFlow(node))
       return node->emitError() << "node '" << node.name() << "' (" << node.opType()
-                               << ") is v1 control flow on a task of its own; run "
+                               << ") is v1 control flow that is assigned to a task; run "
                                   "tfg-v1-to-functional first";
     return success();
   }

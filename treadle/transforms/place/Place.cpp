@@ -159,7 +159,7 @@ private:
         return true;
     }
     second->emitError() << "node '" << second.name() << "' is on '" << second.device()
-                        << "', but must be together with node '" << first.name() << "' on '"
+                        << "', but must be colocated with node '" << first.name() << "' on '"
                         << first.device() << "'; place both on one device, or neither";
     return false;
   }

@@ -21,12 +21,12 @@ std::optional<PlacementRule> PlacementRule::parse(StringRef text, std::string &e
   std::optional<DeviceName> name = DeviceName::parse(device);
   if (!name)
     return fail("'" + device +
-                "' is no name of a device; expected one like "
+                "' is not a device name, expected one like "
                 "'/job:worker/task:0/device:CPU:0'");
   llvm::Regex regex(looksAtName ? pattern.str() : ("^(" + pattern + ")$").str());
   std::string reason;
   if (!regex.isValid(reason))
-    return fail("'" + pattern + "' is no regular expression: " + reason);
+    return fail("'" + pattern + "' is not a valid regular expression: " + reason);
   return PlacementRule(std::move(regex), looksAtName, name->str());
 }
 

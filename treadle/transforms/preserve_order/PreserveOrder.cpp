@@ -64,7 +64,7 @@ Expected<std::vector<Following>> preserveOrder(Block &body, ArrayRef<Following> 
     } else {
       return Unexpected(
           invalidArgument("node '", wish.node, "' is to follow '", wish.after,
-                          "', but that waits for it already: ", pathText(numbered, *to, *from)));
+                          "', but that would close a cycle: ", pathText(numbered, *to, *from)));
     }
   }
   for (auto [from, to] : edges) {
@@ -93,16 +93,15 @@ struct PreserveOrder : impl::PreserveOrderBase<PreserveOrder> {
     for (const std::string &text : after) {
       auto [node, other] = StringRef(text).split(':');
       if (node.empty() || other.empty())
-        return fail("'" + text + "' is no order of nodes; expected NODE:AFTER, as in mm:add");
+        return fail("'" + text + "' is malformed, expected NODE:AFTER, as in mm:add");
       wishes.push_back({node.str(), other.str()});
     }
     Expected<std::vector<tfg::Following>> contradicted = tfg::preserveOrder(*body, wishes, soft);
     if (!contradicted)
       return fail(contradicted.error().message);
     for (const tfg::Following &wish : *contradicted)
-      body->getParentOp()->emitRemark()
-          << "node '" << wish.node << "' can't follow '" << wish.after
-          << "': other edges order them the other way around; left out";
+      body->getParentOp()->emitRemark() << "node '" << wish.node << "' can't follow '" << wish.after
+                                        << "': other edges require the opposite order; skipped";
   }
 
 private:

@@ -108,7 +108,7 @@ static LogicalResult checkCondition(Node node, RegionForm form) {
   auto arguments = dataArguments(region);
   if (llvm::equal(end.getForwarded(), arguments))
     return success();
-  return emitError(node) << "its condition hands on other values than its own arguments, in "
+  return emitError(node) << "its condition forwards other values than its own arguments, in "
                             "their order; a functional loop can't (unimplemented)";
 }
 

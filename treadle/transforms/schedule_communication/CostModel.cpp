@@ -80,12 +80,12 @@ Expected<void> takeSeconds(const llvm::json::Object &object, StringRef key,
     return {};
   const auto *rows = table->getAsObject();
   if (!rows)
-    return Unexpected(invalidArgument("costs: '", key.str(), "' is no table of seconds"));
+    return Unexpected(invalidArgument("costs: '", key.str(), "' is not a table of seconds"));
   for (const auto &[name, value] : *rows) {
     std::optional<double> number = value.getAsNumber();
     if (!number || !(*number >= 0))
       return Unexpected(invalidArgument("costs: '", key.str(), "' of '", name.str(),
-                                        "' is no number of seconds from 0"));
+                                        "' is not a non-negative number of seconds"));
     seconds[name] = *number;
   }
   return {};
@@ -98,8 +98,8 @@ Expected<void> takeNumber(const llvm::json::Object &object, StringRef key, bool 
     return {};
   std::optional<double> number = value->getAsNumber();
   if (!number || !(mayBeZero ? *number >= 0 : *number > 0))
-    return Unexpected(invalidArgument("costs: '", key.str(), "' is no number ",
-                                      mayBeZero ? "from 0" : "above 0"));
+    return Unexpected(invalidArgument("costs: '", key.str(), "' is not a ",
+                                      mayBeZero ? "non-negative" : "positive", " number"));
   out = *number;
   return {};
 }
@@ -108,7 +108,7 @@ Expected<void> takeNumber(const llvm::json::Object &object, StringRef key, bool 
 Expected<void> checkKeys(const llvm::json::Object &object, ArrayRef<StringRef> known) {
   for (const auto &[key, value] : object)
     if (StringRef name = key; !llvm::is_contained(known, name))
-      return Unexpected(invalidArgument("costs: there is no '", name.str(), "'; expected ",
+      return Unexpected(invalidArgument("costs: unknown key '", name.str(), "', expected ",
                                         llvm::join(known, ", ")));
   return {};
 }
@@ -119,7 +119,8 @@ Expected<void> takeLink(const llvm::json::Object &object, CostModel &model) {
     return {};
   const auto *link = value->getAsObject();
   if (!link)
-    return Unexpected(invalidArgument("costs: 'link' is no table of latency and bytes_per_second"));
+    return Unexpected(
+        invalidArgument("costs: 'link' is not a table with latency and bytes_per_second"));
   return checkKeys(*link, {"latency", "bytes_per_second"})
       .and_then([&] { return takeNumber(*link, "latency", true, model.latency); })
       .and_then([&] { return takeNumber(*link, "bytes_per_second", false, model.bytesPerSecond); });

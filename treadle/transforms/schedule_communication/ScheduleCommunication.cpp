@@ -223,10 +223,10 @@ std::string Schedule::text() const {
          << " ms without the schedule: " << milliseconds(after.compute) << " ms of computing, "
          << milliseconds(after.communication) << " ms of communication, of which "
          << milliseconds(after.hidden) << " ms are hidden ("
-         << llvm::format("%.0f", 100 * hiddenShare()) << "% of what could be)\n";
+         << llvm::format("%.0f", 100 * hiddenShare()) << "% of the possible overlap)\n";
   stream << edges << " soft edges added, " << buckets << " merged all-reduces\n";
   for (const std::string &name : unknownSizes)
-    stream << "'" << name << "' counts as empty: the shape of its input isn't known\n";
+    stream << "'" << name << "' counts as empty: the shape of its input is unknown\n";
   for (const Line &line : lines)
     stream << llvm::format("%10s %10s", milliseconds(line.begin).c_str(),
                            milliseconds(line.end).c_str())

@@ -98,7 +98,7 @@ FuncOp Specializer::instanceOf(FuncOp generic, DictionaryAttr attrs, Operation *
     return it->second;
   if (instances.size() > maxInstances) {
     user->emitRemark() << "call of '" << generic.getName()
-                       << "' stays generic: there are too many kinds of calls";
+                       << "' stays generic: there are too many different instantiations";
     return {};
   }
   std::string name = generic.getName().str();

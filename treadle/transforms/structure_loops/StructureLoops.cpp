@@ -94,15 +94,16 @@ bool isForTheExecutor(Node enter) {
 
 bool Structurer::findObstacle(Loop &loop) const {
   if (!loop.children.empty())
-    loop.refuse(loop.children.front()->culprit, "a loop in it stays");
+    loop.refuse(loop.children.front()->culprit, "a nested loop isn't converted");
   for (Operation *op : loop.enters)
     if (isForTheExecutor(Node(op)))
-      loop.refuse(op, "its frame is to overlap, has no name, or no parallel iteration");
+      loop.refuse(
+          op, "its frame is marked to overlap, has no name, or has an invalid parallel_iterations");
   for (Operation *op : loop.nodes)
     if (passesReferencesOn(Node(op)))
-      loop.refuse(op, ("node '" + Node(op).name() + "' hands on a reference to a variable").str());
+      loop.refuse(op, ("node '" + Node(op).name() + "' forwards a reference to a variable").str());
     else if (mayWait(Node(op)))
-      loop.refuse(op, ("node '" + Node(op).name() + "' may wait for other nodes").str());
+      loop.refuse(op, ("node '" + Node(op).name() + "' may block").str());
   return !loop.problem.empty();
 }
 
@@ -153,7 +154,7 @@ struct StructureLoops : impl::StructureLoopsBase<StructureLoops> {
       for (const std::unique_ptr<tfg::Loop> &loop : structurer.run())
         if (!loop->problem.empty())
           (loop->culprit ? loop->culprit : body.getParentOp())->emitRemark()
-              << "loop '" << loop->frameName.getValue() << "' stays as it is: " << loop->problem;
+              << "loop '" << loop->frameName.getValue() << "' isn't converted: " << loop->problem;
       numLoops += structurer.numStructured;
     });
   }

@@ -78,7 +78,7 @@ private:
     return node->emitError() << "node '" << node.name() << "' (SymbolicGradient): it has "
                              << node.numData() << " inputs and " << node.numResults()
                              << " outputs, but the gradient function '" << gradient.getName()
-                             << "' takes " << arguments << " and gives " << results;
+                             << "' takes " << arguments << " and returns " << results;
   }
 
   tfg::FunctionMap functions;

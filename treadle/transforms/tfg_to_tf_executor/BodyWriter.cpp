@@ -54,12 +54,12 @@ LogicalResult BodyWriter::checkInputs(tfg::Node node) {
   if (node->getNumRegions() != 0)
     return node->emitError("unimplemented: node '")
            << node.name() << "' (" << node.opType()
-           << ") has regions, which tf_executor can't hold; convert them to functions first";
+           << ") has regions, which tf_executor can't represent; convert them to functions first";
   for (auto [index, operand] : llvm::enumerate(node->getOperands()))
     if (!lookup(operand))
       return node->emitError("node '")
              << node.name() << "' (" << node.opType() << "): input " << index
-             << " closes a cycle, but tf_executor has cycles through NextIteration alone";
+             << " closes a cycle, but tf_executor only allows cycles through NextIteration";
   return success();
 }
 

@@ -122,7 +122,7 @@ private:
 
   LogicalResult convertGraph(tfg::GraphOp graph) {
     if (functions.contains("main"))
-      return graph.emitError("unimplemented: function 'main' has the name that the graph takes in "
+      return graph.emitError("unimplemented: function 'main' has the name of the graph in "
                              "tf_executor; rename it");
     std::optional<Entry> stated = entryOf(graph);
     Entry entry = stated.value_or(Entry());

@@ -80,27 +80,27 @@ bool ConditionalConverter::checkUse(Operation *op, OpOperand &use) {
 bool ConditionalConverter::check() {
   for (Operation *op : stages.members) {
     if (conversion.isKept(Node(op)))
-      return refuse(op, quoted(op) + " is to be kept");
+      return refuse(op, quoted(op) + " must be kept");
     if (v1Kind(Node(op)) == "NextIteration" || v1Kind(Node(op)) == "LoopCond")
-      return refuse(op, "it stands across a loop that stays");
+      return refuse(op, "it crosses the boundary of a loop that isn't converted");
     for (OpOperand &use : op->getUses())
       if (!checkUse(op, use))
         return false;
     for (Value value : op->getResults())
       if (!isControl(value) && isReference(value))
-        return refuse(op, quoted(op) + " gives a reference to a variable");
+        return refuse(op, quoted(op) + " returns a reference to a variable");
   }
   for (Operation *op : conditional.merges)
     if (conditional.parent && conversion.isKept(Node(op)))
-      return refuse(op, quoted(op) + " is to be kept");
+      return refuse(op, quoted(op) + " must be kept");
   for (Operation *op : conditional.switches) {
     Node node(op);
     if (body.isInFeedback(op))
-      return refuse(op, "it is in a loop that takes what depends on what it gives");
+      return refuse(op, "it is in a loop whose inputs depend on its own results");
     if (conversion.isKept(node))
-      return refuse(op, quoted(op) + " is to be kept");
+      return refuse(op, quoted(op) + " must be kept");
     if (v1Kind(node) == "Switch" && !mayBePredicate(node.data()[1]))
-      return refuse(op, quoted(op) + " has a predicate that is no bool scalar");
+      return refuse(op, quoted(op) + " has a predicate that isn't a boolean scalar");
     if (isReference(node.data()[0]))
       return refuse(op, quoted(op) + " takes a reference to a variable");
     for (Value value : node.results())
@@ -130,10 +130,10 @@ bool ConditionalConverter::checkDeadness() {
   auto isLost = [&](Operation *op) { return !deadness.includes(deadness.of(op), shared.inputs); };
   for (Operation *op : stages.members)
     if (!conversion.effects.isPure(Node(op)) && isLost(op))
-      return refuse(op, quoted(op) + " may run where other inputs of the conditional are dead");
+      return refuse(op, quoted(op) + " may run while other inputs of the conditional are dead");
   for (Operation *op : conditional.merges)
     if (body.isLive(op) && isLost(op))
-      return refuse(op, quoted(op) + " may have a value where other inputs of the conditional "
+      return refuse(op, quoted(op) + " may be alive while other inputs of the conditional "
                                      "are dead");
   return true;
 }
@@ -263,7 +263,7 @@ void convertConditionals(Conversion &conversion, Block &block) {
     }
     Operation *op = conditional->culprit ? conditional->culprit : conditional->switches.front();
     op->emitRemark() << "conditional of node '" << Node(conditional->switches.front()).name()
-                     << "' stays as it is: " << conditional->problem;
+                     << "' isn't converted: " << conditional->problem;
   }
   body.eraseDead();
 }

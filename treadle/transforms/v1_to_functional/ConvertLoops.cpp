@@ -50,7 +50,7 @@ void convertLoops(Conversion &conversion, Block &body) {
     }
     Operation *op = loop->culprit ? loop->culprit : body.getParentOp();
     op->emitRemark() << "loop '" << loop->frameName.getValue()
-                     << "' stays as it is: " << loop->problem;
+                     << "' isn't converted: " << loop->problem;
   }
 }
 

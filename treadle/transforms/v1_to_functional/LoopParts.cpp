@@ -60,7 +60,7 @@ bool LoopParts::checkMembers() {
   for (Operation *op : members) {
     Node node(op);
     if (rules.isKept(node))
-      return refuse(node, "node '", "' is to be kept");
+      return refuse(node, "node '", "' must be kept");
     bool isEnter = enters.contains(op);
     for (Value input : op->getOperands())
       if (!isEnter && !isMember(input.getDefiningOp()))
@@ -70,7 +70,7 @@ bool LoopParts::checkMembers() {
         return refuse(node, "node '", "' is used outside the loop");
     for (Value value : op->getResults())
       if (!isControl(value) && isReference(value) && isEnter)
-        return refuse(node, "node '", "' brings in a reference to a variable");
+        return refuse(node, "node '", "' passes a reference to a variable into the loop");
   }
   return true;
 }
@@ -80,11 +80,11 @@ bool LoopParts::addVariable(Node merge) {
   if (v1Kind(enter) != "Enter")
     std::swap(enter, next);
   if (v1Kind(enter) != "Enter" || v1Kind(next) != "NextIteration")
-    return refuse(merge, "node '", "' merges other things than Enter and NextIteration");
+    return refuse(merge, "node '", "' has other inputs than Enter and NextIteration");
   if (!own.contains(next.getOperation()))
     return refuse(merge, "node '", "' has a NextIteration of another loop");
   if (!merge.results()[1].use_empty())
-    return refuse(merge, "the loop asks which input node '", "' took");
+    return refuse(merge, "the loop uses the input index of node '", "'");
   if (merge.numControl() != 0)
     return refuse(merge, "node '", "' has control inputs");
   indices[merge.getOperation()] = variables.size();
@@ -116,7 +116,7 @@ bool LoopParts::findVariables() {
   if (variables.empty())
     return refuse(loopCond.getOperation(), "it has no NextIteration");
   if (!mayBePredicate(loopCond.data()[0]))
-    return refuse(loopCond.getOperation(), "its condition is no bool scalar");
+    return refuse(loopCond.getOperation(), "its condition isn't a boolean scalar");
   if (!addInvariants())
     return false;
   orderAsBefore();
@@ -131,8 +131,8 @@ bool LoopParts::addInvariants() {
     if (!isConstantEnter(enter)) {
       auto isVariable = [&](Operation *user) { return indices.contains(user); };
       if (!llvm::all_of(op->getUsers(), isVariable))
-        return refuse(enter, "what node '",
-                      "' gives is there in the first iteration alone, and no Merge takes it");
+        return refuse(enter, "the value of node '",
+                      "' is only available in the first iteration, and no Merge uses it");
       continue;
     }
     auto [index, isNew] =
@@ -180,7 +180,7 @@ bool LoopParts::checkSwitches() {
       return refuse(Node(op), "node '", "' has control inputs");
     if (!llvm::all_of(op->getResult(0).getUsers(),
                       [](Operation *user) { return v1Kind(Node(user)) == "Exit"; }))
-      return refuse(Node(op), "what node '", "' gives where the loop ends is used in the loop");
+      return refuse(Node(op), "the loop uses the false output of node '", "'");
   }
   return true;
 }
@@ -192,9 +192,9 @@ bool LoopParts::checkExits() {
     bool isLast = from && isLoopSwitch(from) &&
                   cast<OpResult>(exit.data()[0]).getResultNumber() == 0 && indexOf(exit.data()[0]);
     if (!isLast)
-      return refuse(exit, "node '", "' takes out what is no loop variable where the loop ends");
+      return refuse(exit, "node '", "' doesn't take the false output of a loop variable's Switch");
     if (loop.parent && rules.isKept(exit))
-      return refuse(exit, "node '", "' is to be kept");
+      return refuse(exit, "node '", "' must be kept");
     if (exit.numControl() != 0)
       return refuse(exit, "node '", "' has control inputs");
   }
@@ -208,16 +208,16 @@ bool LoopParts::checkDeadness() {
   Deadness::Set entered = 0;
   for (Operation *enter : loop.enters) {
     if (!deadness.includes(whereItRuns(), deadness.of(enter)))
-      return refuse(Node(enter), "node '", "' may have no value where the rest of the loop runs");
+      return refuse(Node(enter), "node '", "' may be dead while the rest of the loop runs");
     entered = deadness.join(entered, deadness.of(enter));
   }
   if (whereItRuns() != entered)
-    return refuse(loopCond, "node '", "' may have no value where the rest of the loop runs");
+    return refuse(loopCond, "node '", "' may be dead while the rest of the loop runs");
   const Deadness::Set goesOn = whereItGoesOn();
   for (const Variable &variable : variables)
     if (variable.next && deadness.of(variable.next.getOperation()) != goesOn)
       return refuse(variable.next, "node '",
-                    "' may have no value where the loop goes on, or one where it ends");
+                    "' may be dead when the loop continues, or alive when it ends");
   return true;
 }
 
@@ -236,11 +236,11 @@ bool LoopParts::checkEffects() {
   };
   for (Operation *op : inCondition)
     if (runsElsewhere(op, whereItRuns()))
-      return refuse(Node(op), "node '", "' may run where the rest of the loop is dead");
+      return refuse(Node(op), "node '", "' may run while the rest of the loop is dead");
   const Deadness::Set goesOn = whereItGoesOn();
   for (Operation *op : inBody)
     if (runsElsewhere(op, goesOn))
-      return refuse(Node(op), "node '", "' may run where the loop ends");
+      return refuse(Node(op), "node '", "' may run when the loop ends");
   return true;
 }
 

@@ -134,8 +134,7 @@ public:
       if (scc.hasCycle())
         for (Unit *unit : *scc)
           if (unit->loop) {
-            unit->loop->refuse(unit->loop->enters.front(),
-                               "it takes what depends on what it gives");
+            unit->loop->refuse(unit->loop->enters.front(), "its inputs depend on its own results");
             unit->loop->hasFeedback = true;
           }
   }

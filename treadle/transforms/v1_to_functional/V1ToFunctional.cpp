@@ -24,9 +24,10 @@ bool hasRegionsBesideV1(Block &body) {
   if (!hasV1 || !withRegions)
     return false;
   tfg::Node node(withRegions);
-  withRegions->emitRemark() << "node '" << node.name() << "' (" << node.opType()
-                            << ") has regions, so the v1 control flow around it stays; run "
-                               "tfg-region-to-functional first";
+  withRegions->emitRemark()
+      << "node '" << node.name() << "' (" << node.opType()
+      << ") has regions, so the v1 control flow around it isn't converted; run "
+         "tfg-region-to-functional first";
   return true;
 }
 

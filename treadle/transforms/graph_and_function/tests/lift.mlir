@@ -7,7 +7,7 @@
 
 // NIL: error: feed 'nil': the graph has no node 'nil'
 // OUTPUT: error: fetch 's:2': 's' (Split) has 2 outputs
-// NONE: error: function '_mlir_lifted_graph' can't become the graph: there is no such function; say another name=
+// NONE: error: function '_mlir_lifted_graph' can't become the graph: it doesn't exist; choose another one with name=
 
 // CHECK: tfg.func @_mlir_lifted_graph(%x_0: tensor<4xf32> {tfg.lifted_value_attr = ["x", 0 : index], tfg.name = "x_0"},
 // CHECK-NEXT: %s_1: tensor<2xf32> {tfg.lifted_value_attr = ["s", 1 : index], tfg.name = "s_1"})

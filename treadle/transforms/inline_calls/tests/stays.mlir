@@ -1,10 +1,10 @@
 // RUN: treadle-opt "--tfg-inline=explain" %s 2>&1 | FileCheck %s
 
-// CHECK-DAG: remark: node 'n' (fixed): function 'fixed' stays a call: its attribute '_noinline' is true
-// CHECK-DAG: remark: node 'r' (loop): function 'loop' stays a call: it calls itself
-// CHECK-DAG: remark: node 'q' (queue): function 'queue' stays a call: its node 'fifo' (FIFOQueueV2) owns a resource without a name
-// CHECK-DAG: remark: node 'c' (conditional): function 'conditional' stays a call: its node 'print' (PrintV2) has effects and stands behind Switch or Enter
-// CHECK-DAG: remark: node 'few' (loop): function 'loop' stays a call: it calls itself
+// CHECK-DAG: remark: node 'n' (fixed): function 'fixed' isn't inlined: its attribute '_noinline' is true
+// CHECK-DAG: remark: node 'r' (loop): function 'loop' isn't inlined: it calls itself
+// CHECK-DAG: remark: node 'q' (queue): function 'queue' isn't inlined: its node 'fifo' (FIFOQueueV2) owns a resource without a name
+// CHECK-DAG: remark: node 'c' (conditional): function 'conditional' isn't inlined: its node 'print' (PrintV2) has side effects and depends on a Switch or Enter
+// CHECK-DAG: remark: node 'few' (loop): function 'loop' isn't inlined: it calls itself
 tfg.graph #tf_type.version<producer = 1, min_consumer = 0> {
   %x, %xc = Placeholder name("x") {dtype = f32} : () -> (tensor<f32>)
   %n, %nc = fixed(%x) name("n") : (tensor<f32>) -> (tensor<f32>)

@@ -7,10 +7,10 @@
 
 // MISSING: error: node 'a' is to follow 'z', but there is no node 'z'
 // ITSELF: error: node 'a' can't follow itself
-// CIRCLE: error: node 'a' is to follow 'c', but that waits for it already: 'a' -> 'b' -> 'c'
-// FORM: error: 'a' is no order of nodes; expected NODE:AFTER, as in mm:add
+// CIRCLE: error: node 'a' is to follow 'c', but that would close a cycle: 'a' -> 'b' -> 'c'
+// FORM: error: 'a' is malformed, expected NODE:AFTER, as in mm:add
 // FUNCTION: error: there is no function 'g' with a body
-// LEFT-OUT: remark: node 'a' can't follow 'c': other edges order them the other way around; left out
+// LEFT-OUT: remark: node 'a' can't follow 'c': other edges require the opposite order; skipped
 // LEFT-OUT: remark: node 'a' can't follow 'd'
 // LEFT-OUT: name("a") {T = f32}
 // LEFT-OUT: name("d") {T = f32, _soft_inputs = ["a"]}

@@ -1,7 +1,7 @@
 // RUN: treadle-opt --tfg-region-to-functional -split-input-file -verify-diagnostics %s
 
 tfg.func @handed_on(%p: tensor<i1>, %x: tensor<f32>) -> (tensor<f32>) {
-  // expected-error@+1 {{node 'w' (WhileRegion): its condition hands on other values than its own arguments, in their order; a functional loop can't (unimplemented)}}
+  // expected-error@+1 {{node 'w' (WhileRegion): its condition forwards other values than its own arguments, in their order; a functional loop can't (unimplemented)}}
   %w, %c = WhileRegion(%x) {
   ^bb0(%a: tensor<f32>, %ac: !tf_type.control):
     %n, %cn = Neg(%a) name("n") {T = f32} : (tensor<f32>) -> (tensor<f32>)

@@ -9,8 +9,8 @@
 // RUN: not treadle-opt "--tfg-schedule-communication=costs=%t.link" %s 2>&1 | FileCheck %s --check-prefix=LINK
 // RUN: not treadle-opt "--tfg-schedule-communication=costs=%t.none" %s 2>&1 | FileCheck %s --check-prefix=NONE
 
-// BAD: error: costs: 'ops' of 'Exp' is no number of seconds from 0
-// TYPO: error: costs: there is no 'opps'; expected nodes, ops, default, link
+// BAD: error: costs: 'ops' of 'Exp' is not a non-negative number of seconds
+// TYPO: error: costs: unknown key 'opps', expected nodes, ops, default, link
 // LINK: error: costs: there is no 'bandwidth'; expected latency, bytes_per_second
 // NONE: error: costs: '{{.*}}' can't be read
 
@@ -19,7 +19,7 @@
 // CHECK-NOT: _soft_inputs
 // CHECK: name("new")
 // EXPLAIN: remark: a step takes 23.000 ms by the cost model, 31.000 ms without the schedule
-// EXPLAIN-SAME: 18.000 ms are hidden (100% of what could be)
+// EXPLAIN-SAME: 18.000 ms are hidden (100% of the possible overlap)
 tfg.graph #tf_type.version<producer = 1482, min_consumer = 12> {
   %x, %0 = Placeholder name("x") {dtype = f32} : () -> (tensor<1000xf32>)
   %size, %1 = Const name("size") {dtype = i32, value = dense<2> : tensor<i32>} : () -> (tensor<i32>)

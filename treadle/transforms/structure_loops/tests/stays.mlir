@@ -13,7 +13,7 @@ tfg.graph #tf_type.version<producer = 1, min_consumer = 0> {
   %wc, %w4 = LoopCond(%wl) name("wc") : (tensor<i1>) -> (tensor<i1>)
   %ws:2, %w5 = Switch(%wm#0, %wc) name("ws") {T = i32} : (tensor<i32>, tensor<i1>) -> (tensor<i32>, tensor<i32>)
   %handle, %handlec = Enter(%queue) name("handle") {T = !tf_type.resource, frame_name = "waits", is_constant = true} : (tensor<!tf_type.resource>) -> (tensor<!tf_type.resource>)
-  // expected-remark @+1 {{loop 'waits' stays as it is: node 'item' may wait for other nodes}}
+  // expected-remark @+1 {{loop 'waits' isn't converted: node 'item' may block}}
   %item, %itemc = QueueDequeueV2(%handle) [%w5] name("item") {component_types = [i32]} : (tensor<!tf_type.resource>) -> (tensor<i32>)
   %wsum, %wsumc = AddV2(%ws#1, %item) name("wsum") {T = i32} : (tensor<i32>, tensor<i32>) -> (tensor<i32>)
   %wnext, %w6 = NextIteration(%wsum) name("wnext") {T = i32} : (tensor<i32>) -> (tensor<i32>)
@@ -26,13 +26,13 @@ tfg.graph #tf_type.version<producer = 1, min_consumer = 0> {
   %fl, %f3 = Less(%fm#0, %fn) name("fl") {T = i32} : (tensor<i32>, tensor<i32>) -> (tensor<i1>)
   %fc, %f4 = LoopCond(%fl) name("fc") : (tensor<i1>) -> (tensor<i1>)
   %fs:2, %f5 = Switch(%fm#0, %fc) name("fs") {T = i32} : (tensor<i32>, tensor<i1>) -> (tensor<i32>, tensor<i32>)
-  // expected-remark @+1 {{loop 'seen' stays as it is: node 'fetched' is to be kept}}
+  // expected-remark @+1 {{loop 'seen' isn't converted: node 'fetched' must be kept}}
   %fneg, %fnegc = Neg(%fs#1) name("fetched") {T = i32} : (tensor<i32>) -> (tensor<i32>)
   %fnext, %f6 = NextIteration(%fneg) name("fnext") {T = i32} : (tensor<i32>) -> (tensor<i32>)
   %fx, %f7 = Exit(%fs#0) name("fx") {T = i32} : (tensor<i32>) -> (tensor<i32>)
 
   // Its iterations are to overlap.
-  // expected-remark @+1 {{loop 'overlaps' stays as it is: its frame is to overlap, has no name, or no parallel iteration}}
+  // expected-remark @+1 {{loop 'overlaps' isn't converted: its frame is marked to overlap, has no name, or has an invalid parallel_iterations}}
   %ve, %v0 = Enter(%x) name("ve") {T = i32, _overlap = true, frame_name = "overlaps"} : (tensor<i32>) -> (tensor<i32>)
   %vn, %v1 = Enter(%n) name("vn") {T = i32, frame_name = "overlaps", is_constant = true} : (tensor<i32>) -> (tensor<i32>)
   %vm:2, %v2 = Merge(%ve, %vnext) name("vm") {N = 2 : i64, T = i32} : (tensor<i32>, tensor<i32>) -> (tensor<i32>, tensor<i32>)
@@ -50,7 +50,7 @@ tfg.graph #tf_type.version<producer = 1, min_consumer = 0> {
   %bl, %b3 = Less(%bm#0, %bn) name("bl") {T = i32} : (tensor<i32>, tensor<i32>) -> (tensor<i1>)
   %bc, %b4 = LoopCond(%bl) name("bc") : (tensor<i1>) -> (tensor<i1>)
   %bs:2, %b5 = Switch(%bm#0, %bc) name("bs") {T = i32} : (tensor<i32>, tensor<i1>) -> (tensor<i32>, tensor<i32>)
-  // expected-remark @+1 {{loop 'both' stays as it is: node 'bsum' runs once more than the body, which uses its value}}
+  // expected-remark @+1 {{loop 'both' isn't converted: node 'bsum' runs once more than the body, which uses its value}}
   %bsum, %bsumc = AddV2(%bm#0, %bn) name("bsum") {T = i32} : (tensor<i32>, tensor<i32>) -> (tensor<i32>)
   %bmul, %bmulc = Mul(%bsum, %bs#1) name("bmul") {T = i32} : (tensor<i32>, tensor<i32>) -> (tensor<i32>)
   %bnext, %b6 = NextIteration(%bmul) name("bnext") {T = i32} : (tensor<i32>) -> (tensor<i32>)
@@ -63,7 +63,7 @@ tfg.graph #tf_type.version<producer = 1, min_consumer = 0> {
   %el, %e3 = Less(%em#0, %en) name("el") {T = i32} : (tensor<i32>, tensor<i32>) -> (tensor<i1>)
   %ec, %e4 = LoopCond(%el) name("ec") : (tensor<i1>) -> (tensor<i1>)
   %es:2, %e5 = Switch(%em#0, %ec) name("es") {T = i32} : (tensor<i32>, tensor<i1>) -> (tensor<i32>, tensor<i32>)
-  // expected-remark @+1 {{loop 'endless' stays as it is: node 'enext' may have no value where the loop goes on, or one where it ends}}
+  // expected-remark @+1 {{loop 'endless' isn't converted: node 'enext' may be dead when the loop continues, or alive when it ends}}
   %enext, %e6 = NextIteration(%em#0) name("enext") {T = i32} : (tensor<i32>) -> (tensor<i32>)
   %ex, %e7 = Exit(%es#0) name("ex") {T = i32} : (tensor<i32>) -> (tensor<i32>)
 
@@ -74,7 +74,7 @@ tfg.graph #tf_type.version<producer = 1, min_consumer = 0> {
   %kl, %k3 = Less(%km#0, %kn) name("kl") {T = i32} : (tensor<i32>, tensor<i32>) -> (tensor<i1>)
   %kp:2, %k8 = Switch(%km#0, %kl) name("kp") {T = i32} : (tensor<i32>, tensor<i1>) -> (tensor<i32>, tensor<i32>)
   %ki, %k9 = Identity(%kp#1) name("ki") {T = i32} : (tensor<i32>) -> (tensor<i32>)
-  // expected-remark @+1 {{loop 'dies' stays as it is: node 'kc' may have no value where the rest of the loop runs}}
+  // expected-remark @+1 {{loop 'dies' isn't converted: node 'kc' may be dead while the rest of the loop runs}}
   %kc, %k4 = LoopCond(%kl) [%k9] name("kc") : (tensor<i1>) -> (tensor<i1>)
   %ks:2, %k5 = Switch(%km#0, %kc) name("ks") {T = i32} : (tensor<i32>, tensor<i1>) -> (tensor<i32>, tensor<i32>)
   %kneg, %knegc = Neg(%ks#1) name("kneg") {T = i32} : (tensor<i32>) -> (tensor<i32>)
@@ -90,7 +90,7 @@ tfg.graph #tf_type.version<producer = 1, min_consumer = 0> {
   %ts:2, %t5 = Switch(%tm#0, %tc) name("ts") {T = i32} : (tensor<i32>, tensor<i1>) -> (tensor<i32>, tensor<i32>)
   %tneg, %tnegc = Neg(%ts#1) name("tneg") {T = i32} : (tensor<i32>) -> (tensor<i32>)
   %trigger = ControlTrigger [%tnegc] name("trigger")
-  // expected-remark @+1 {{loop 'trigger' stays as it is: node 'tprint' may run where the loop ends}}
+  // expected-remark @+1 {{loop 'trigger' isn't converted: node 'tprint' may run when the loop ends}}
   %tprint, %tprintc = Print(%tn, %tn) [%trigger] name("tprint") {T = i32, U = [i32]} : (tensor<i32>, tensor<i32>) -> (tensor<i32>)
   %tnext, %t6 = NextIteration(%tneg) [%tprintc] name("tnext") {T = i32} : (tensor<i32>) -> (tensor<i32>)
   %tx, %t7 = Exit(%ts#0) name("tx") {T = i32} : (tensor<i32>) -> (tensor<i32>)
@@ -108,8 +108,8 @@ tfg.graph #tf_type.version<producer = 1, min_consumer = 0> {
   %il, %i3 = Less(%im#0, %in) name("il") {T = i32} : (tensor<i32>, tensor<i32>) -> (tensor<i1>)
   %ic, %i4 = LoopCond(%il) name("ic") : (tensor<i1>) -> (tensor<i1>)
   %is:2, %i5 = Switch(%im#0, %ic) name("is") {T = i32} : (tensor<i32>, tensor<i1>) -> (tensor<i32>, tensor<i32>)
-  // expected-remark @+2 {{loop 'in' stays as it is: node 'stage' may wait for other nodes}}
-  // expected-remark @+1 {{loop 'out' stays as it is: a loop in it stays}}
+  // expected-remark @+2 {{loop 'in' isn't converted: node 'stage' may block}}
+  // expected-remark @+1 {{loop 'out' isn't converted: a nested loop isn't converted}}
   %stage, %stagec = Unstage [%i5] name("stage") {dtypes = [i32]} : () -> (tensor<i32>)
   %isum, %isumc = AddV2(%is#1, %stage) name("isum") {T = i32} : (tensor<i32>, tensor<i32>) -> (tensor<i32>)
   %inext, %i6 = NextIteration(%isum) name("inext") {T = i32} : (tensor<i32>) -> (tensor<i32>)

@@ -18,7 +18,7 @@
 // CHECK: tfg.func @cond_false(%[[A:.*]]: tensor<f32>
 // CHECK: return(%[[A]])
 
-// KEEP: remark: conditional of node 'pivot' stays as it is: node 'neg' is to be kept
+// KEEP: remark: conditional of node 'pivot' isn't converted: node 'neg' must be kept
 // KEEP: Merge({{.*}}) name("cond/Merge")
 tfg.graph #tf_type.version<producer = 1, min_consumer = 0> {
   %x, %xc = Placeholder name("x") {dtype = f32} : () -> (tensor<f32>)

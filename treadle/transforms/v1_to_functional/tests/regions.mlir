@@ -7,7 +7,7 @@ tfg.graph #tf_type.version<producer = 1482, min_consumer = 12> {
   // CHECK: Switch
   %s:2, %cs = Switch(%x, %p) name("s") {T = f32} : (tensor<f32>, tensor<i1>) -> (tensor<f32>, tensor<f32>)
   // CHECK: IfRegion
-  // expected-remark@+1 {{node 'i' (IfRegion) has regions, so the v1 control flow around it stays; run tfg-region-to-functional first}}
+  // expected-remark@+1 {{node 'i' (IfRegion) has regions, so the v1 control flow around it isn't converted; run tfg-region-to-functional first}}
   %i, %ci = IfRegion %p then {
     yield(%s#1) : tensor<f32>
   } else {

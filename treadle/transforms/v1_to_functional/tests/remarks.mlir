@@ -2,7 +2,7 @@
 
 // Nothing says when it ends.
 tfg.func @endless(%x: tensor<i32> {tfg.name = "x"}) -> (tensor<i32> {tfg.name = "y"}) {
-  // expected-remark @+1 {{loop 'endless' stays as it is: it has no LoopCond}}
+  // expected-remark @+1 {{loop 'endless' isn't converted: it has no LoopCond}}
   %enter, %enterc = Enter(%x) name("enter") {T = i32, frame_name = "endless"} : (tensor<i32>) -> (tensor<i32>)
   %exit, %exitc = Exit(%enter) name("exit") {T = i32} : (tensor<i32>) -> (tensor<i32>)
   return(%exit) : tensor<i32>
@@ -12,7 +12,7 @@ tfg.func @endless(%x: tensor<i32> {tfg.name = "x"}) -> (tensor<i32> {tfg.name = 
 tfg.func @once(%x: tensor<i32> {tfg.name = "x"}, %p: tensor<i1> {tfg.name = "p"}) -> (tensor<i32> {tfg.name = "y"}) {
   %enter, %enterc = Enter(%x) name("enter") {T = i32, frame_name = "once", is_constant = true} : (tensor<i32>) -> (tensor<i32>)
   %q, %qc = Enter(%p) name("q") {T = i1, frame_name = "once", is_constant = true} : (tensor<i1>) -> (tensor<i1>)
-  // expected-remark @+1 {{loop 'once' stays as it is: it has no NextIteration}}
+  // expected-remark @+1 {{loop 'once' isn't converted: it has no NextIteration}}
   %c, %cc = LoopCond(%q) name("c") : (tensor<i1>) -> (tensor<i1>)
   %s:2, %sc = Switch(%enter, %c) name("s") {T = i32} : (tensor<i32>, tensor<i1>) -> (tensor<i32>, tensor<i32>)
   %exit, %exitc = Exit(%s#0) name("exit") {T = i32} : (tensor<i32>) -> (tensor<i32>)
@@ -25,7 +25,7 @@ tfg.func @at_the_end(%x: tensor<i32> {tfg.name = "x"}) -> (tensor<i32> {tfg.name
   %m:2, %mc = Merge(%enter, %next) name("merge") {N = 2 : i64, T = i32} : (tensor<i32>, tensor<i32>) -> (tensor<i32>, tensor<i32>)
   %less, %lessc = Less(%m#0, %m#0) name("less") {T = i32} : (tensor<i32>, tensor<i32>) -> (tensor<i1>)
   %c, %cc = LoopCond(%less) name("c") : (tensor<i1>) -> (tensor<i1>)
-  // expected-remark @+1 {{loop 'end' stays as it is: what node 's' gives where the loop ends is used in the loop}}
+  // expected-remark @+1 {{loop 'end' isn't converted: the loop uses the false output of node 's'}}
   %s:2, %sc = Switch(%m#0, %c) name("s") {T = i32} : (tensor<i32>, tensor<i1>) -> (tensor<i32>, tensor<i32>)
   %print, %printc = Print(%s#0, %s#0) name("print") {T = i32, U = [i32]} : (tensor<i32>, tensor<i32>) -> (tensor<i32>)
   %next, %nextc = NextIteration(%s#1) name("next") {T = i32} : (tensor<i32>) -> (tensor<i32>)
@@ -40,7 +40,7 @@ tfg.func @late(%x: tensor<i32> {tfg.name = "x"}) -> (tensor<i32> {tfg.name = "y"
   %print, %printc = Print(%m#0, %m#0) name("print") {T = i32, U = [i32]} : (tensor<i32>, tensor<i32>) -> (tensor<i32>)
   %less, %lessc = Less(%m#0, %m#0) name("less") {T = i32} : (tensor<i32>, tensor<i32>) -> (tensor<i1>)
   %c, %cc = LoopCond(%less) name("c") : (tensor<i1>) -> (tensor<i1>)
-  // expected-remark @+1 {{loop 'late' stays as it is: node 's' has control inputs}}
+  // expected-remark @+1 {{loop 'late' isn't converted: node 's' has control inputs}}
   %s:2, %sc = Switch(%m#0, %c) [%printc] name("s") {T = i32} : (tensor<i32>, tensor<i1>) -> (tensor<i32>, tensor<i32>)
   %next, %nextc = NextIteration(%s#1) name("next") {T = i32} : (tensor<i32>) -> (tensor<i32>)
   %exit, %exitc = Exit(%s#0) name("exit") {T = i32} : (tensor<i32>) -> (tensor<i32>)
@@ -49,21 +49,21 @@ tfg.func @late(%x: tensor<i32> {tfg.name = "x"}) -> (tensor<i32> {tfg.name = "y"
 
 tfg.func @reference(%p: tensor<i1> {tfg.name = "p"}) -> (tensor<f32> {tfg.name = "y"}) {
   %v, %vc = VariableV2 name("v") {dtype = f32} : () -> (tensor<!tf_type.f32ref>)
-  // expected-remark @+1 {{conditional of node 's' stays as it is: node 's' takes a reference to a variable}}
+  // expected-remark @+1 {{conditional of node 's' isn't converted: node 's' takes a reference to a variable}}
   %s:2, %sc = RefSwitch(%v, %p) name("s") {T = f32} : (tensor<!tf_type.f32ref>, tensor<i1>) -> (tensor<!tf_type.f32ref>, tensor<!tf_type.f32ref>)
   %m:2, %mc = RefMerge(%s#0, %s#1) name("m") {N = 2 : i64, T = f32} : (tensor<!tf_type.f32ref>, tensor<!tf_type.f32ref>) -> (tensor<!tf_type.f32ref>, tensor<i32>)
   return(%m#0) : tensor<!tf_type.f32ref>
 }
 
 tfg.func @one_branch(%x: tensor<f32> {tfg.name = "x"}, %p: tensor<i1> {tfg.name = "p"}) -> (tensor<f32> {tfg.name = "y"}) {
-  // expected-remark @+1 {{conditional of node 's' stays as it is: no Merge joins its branches}}
+  // expected-remark @+1 {{conditional of node 's' isn't converted: no Merge joins its branches}}
   %s:2, %sc = Switch(%x, %p) name("s") {T = f32} : (tensor<f32>, tensor<i1>) -> (tensor<f32>, tensor<f32>)
   return(%s#1) : tensor<f32>
 }
 
 // An If would take any number for true or false.
 tfg.func @number(%x: tensor<f32> {tfg.name = "x"}, %p: tensor<i32> {tfg.name = "p"}) -> (tensor<f32> {tfg.name = "y"}) {
-  // expected-remark @+1 {{conditional of node 's' stays as it is: node 's' has a predicate that is no bool scalar}}
+  // expected-remark @+1 {{conditional of node 's' isn't converted: node 's' has a predicate that isn't a boolean scalar}}
   %s:2, %sc = Switch(%x, %p) name("s") {T = f32} : (tensor<f32>, tensor<i32>) -> (tensor<f32>, tensor<f32>)
   %m:2, %mc = Merge(%s#0, %s#1) name("m") {N = 2 : i64, T = f32} : (tensor<f32>, tensor<f32>) -> (tensor<f32>, tensor<i32>)
   return(%m#0) : tensor<f32>
@@ -74,7 +74,7 @@ tfg.func @many(%x: tensor<f32> {tfg.name = "x"}, %p: tensor<2xi1> {tfg.name = "p
   %enter, %enterc = Enter(%x) name("enter") {T = f32, frame_name = "many"} : (tensor<f32>) -> (tensor<f32>)
   %q, %qc = Enter(%p) name("q") {T = i1, frame_name = "many", is_constant = true} : (tensor<2xi1>) -> (tensor<2xi1>)
   %m:2, %mc = Merge(%enter, %next) name("merge") {N = 2 : i64, T = f32} : (tensor<f32>, tensor<f32>) -> (tensor<f32>, tensor<i32>)
-  // expected-remark @+1 {{loop 'many' stays as it is: its condition is no bool scalar}}
+  // expected-remark @+1 {{loop 'many' isn't converted: its condition isn't a boolean scalar}}
   %c, %cc = LoopCond(%q) name("c") : (tensor<2xi1>) -> (tensor<i1>)
   %s:2, %sc = Switch(%m#0, %c) name("switch") {T = f32} : (tensor<f32>, tensor<i1>) -> (tensor<f32>, tensor<f32>)
   %next, %nextc = NextIteration(%s#1) name("next") {T = f32} : (tensor<f32>) -> (tensor<f32>)
@@ -86,7 +86,7 @@ tfg.func @many(%x: tensor<f32> {tfg.name = "x"}, %p: tensor<2xi1> {tfg.name = "p
 tfg.func @dead_in_part(%no: tensor<i1> {tfg.name = "no"}, %n: tensor<i32> {tfg.name = "n"}) -> (tensor<i32> {tfg.name = "count"}) {
   %dead:2, %0 = Switch(%n, %no) name("dead") {T = i32} : (tensor<i32>, tensor<i1>) -> (tensor<i32>, tensor<i32>)
   %start, %1 = Enter(%n) name("start") {T = i32, frame_name = "f"} : (tensor<i32>) -> (tensor<i32>)
-  // expected-remark @+1 {{loop 'f' stays as it is: node 'bound' may have no value where the rest of the loop runs}}
+  // expected-remark @+1 {{loop 'f' isn't converted: node 'bound' may be dead while the rest of the loop runs}}
   %bound, %2 = Enter(%dead#1) name("bound") {T = i32, frame_name = "f", is_constant = true} : (tensor<i32>) -> (tensor<i32>)
   %total, %3 = Enter(%n) name("total") {T = i32, frame_name = "f"} : (tensor<i32>) -> (tensor<i32>)
   %i:2, %4 = Merge(%start, %inext) name("i") {N = 2 : i64, T = i32} : (tensor<i32>, tensor<i32>) -> (tensor<i32>, tensor<i32>)
@@ -97,7 +97,7 @@ tfg.func @dead_in_part(%no: tensor<i1> {tfg.name = "no"}, %n: tensor<i32> {tfg.n
   %ts:2, %9 = Switch(%t#0, %cond) name("ts") {T = i32} : (tensor<i32>, tensor<i1>) -> (tensor<i32>, tensor<i32>)
   %sum, %10 = AddV2(%ts#1, %bound) name("sum") {T = i32} : (tensor<i32>, tensor<i32>) -> (tensor<i32>)
   %inext, %11 = NextIteration(%is#1) name("inext") {T = i32} : (tensor<i32>) -> (tensor<i32>)
-  // expected-remark @+1 {{conditional of node 'dead' stays as it is: it stands across a loop that stays}}
+  // expected-remark @+1 {{conditional of node 'dead' isn't converted: it crosses the boundary of a loop that isn't converted}}
   %tnext, %12 = NextIteration(%sum) name("tnext") {T = i32} : (tensor<i32>) -> (tensor<i32>)
   %count, %13 = Exit(%is#0) name("count") {T = i32} : (tensor<i32>) -> (tensor<i32>)
   %sums, %14 = Exit(%ts#0) name("sums") {T = i32} : (tensor<i32>) -> (tensor<i32>)
@@ -106,7 +106,7 @@ tfg.func @dead_in_part(%no: tensor<i1> {tfg.name = "no"}, %n: tensor<i32> {tfg.n
 
 // One node would wait for itself: the bound of the sum enters after the count has left.
 tfg.func @feedback(%n: tensor<i32> {tfg.name = "n"}) -> (tensor<i32> {tfg.name = "sum"}) {
-  // expected-remark @+1 {{loop 'f' stays as it is: it takes what depends on what it gives}}
+  // expected-remark @+1 {{loop 'f' isn't converted: its inputs depend on its own results}}
   %start, %1 = Enter(%n) name("start") {T = i32, frame_name = "f"} : (tensor<i32>) -> (tensor<i32>)
   %i:2, %2 = Merge(%start, %inext) name("i") {N = 2 : i64, T = i32} : (tensor<i32>, tensor<i32>) -> (tensor<i32>, tensor<i32>)
   %less, %3 = Less(%i#0, %i#0) name("less") {T = i32} : (tensor<i32>, tensor<i32>) -> (tensor<i1>)
