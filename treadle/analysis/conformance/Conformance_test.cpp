@@ -36,8 +36,9 @@ TEST_F(ConformanceTest, AttributesAreThereAndTheOps) {
   EXPECT_EQ(findings(unary("Neg", "T")),
             unknown + "; y: attribute 'T' (type) is missing: it has no value");
   EXPECT_EQ(findings(unary("Neg", "T = f32, speed = 1 : i64")),
-            unknown + "; y: attribute 'speed' is none of the op's; those that only mean something "
-                      "to tools begin with '_'");
+            unknown +
+                "; y: attribute 'speed' isn't an attribute of the op; names of attributes for "
+                "tools begin with '_'");
 }
 
 TEST_F(ConformanceTest, AttributesAreOfTheirKind) {

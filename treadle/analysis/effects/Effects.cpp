@@ -121,7 +121,7 @@ ResourceId EffectAnalysis::made(Node node, StringRef family) {
   if (!canBeShared || name == anonymousName || node.opType().starts_with("Anonymous") ||
       family == "stack" || family == "tensor array") {
     ResourceId id = originating(Resource::Created, node.getOperation(), 0,
-                                (family + " made by '" + node.name() + "'" + where(node)).str());
+                                (family + " created by '" + node.name() + "'" + where(node)).str());
     resources[id].hasPlaces = family == "tensor array";
     return id;
   }
@@ -281,8 +281,9 @@ EffectAnalysis::IdSet EffectAnalysis::resultHandles(Node node, unsigned index,
   bool comesFromNowhere = node->getNumOperands() == 0 || (def && def->isStateful());
   if (isUnknown || (calls.empty() && comesFromNowhere && !isDeferred &&
                     isa<tf_type::ResourceType>(elementTypeOf(result)) && !isOfGradients))
-    add(out, originating(Resource::Unknown, node.getOperation(), 0,
-                         ("what '" + node.name() + "' gives a handle to" + where(node)).str()));
+    add(out,
+        originating(Resource::Unknown, node.getOperation(), 0,
+                    ("the resource of the handle from '" + node.name() + "'" + where(node)).str()));
   if (isUnknown || calls.empty() || isDeferred)
     for (Value input : node.data())
       for (ResourceId id : SmallVector<ResourceId>(handles(input)))

@@ -129,7 +129,7 @@ TEST_F(EffectsTest, UnknownOpsAreTheWorldAndWhatTheyReach) {
   EXPECT_TRUE(conflict("u", "r"));
   EXPECT_FALSE(conflict("u", "q"));
   EXPECT_TRUE(conflict("u", "p"));
-  EXPECT_EQ(effectsOf("n"), "read what 'h' gives a handle to");
+  EXPECT_EQ(effectsOf("n"), "read the resource of the handle from 'h'");
   EXPECT_TRUE(conflict("n", "a")) << "a handle that is fed may be any";
   EXPECT_FALSE(conflict("n", "p"));
 }
@@ -179,7 +179,7 @@ TEST_F(EffectsTest, WhatACallMakesForItselfIsNotSeenOutside) {
     return(%p) : tensor<f32>
   })");
   analyze();
-  EXPECT_EQ(effectsOf("p"), "write stack made by 's' in 'own'");
+  EXPECT_EQ(effectsOf("p"), "write stack created by 's' in 'own'");
   EXPECT_EQ(effectsOf("a"), "");
 }
 
