@@ -2,7 +2,7 @@
 // RUN: treadle-opt --tfg-structured %s | FileCheck %s --check-prefix=WHOLE
 // RUN: treadle-opt "--tfg-structured=fetches=exit:0 feeds=x:0,n:0" --tfg-frames %s | FileCheck %s --check-prefix=FRAMES
 
-// Nothing needs the count of iterations, nor what comes in by `idle`.
+// The count of iterations and the value of `idle` are dead.
 // CHECK-LABEL: tfg.graph
 // CHECK: %[[X:.*]], %{{.*}} = Placeholder name("x")
 // CHECK: %[[N:.*]], %{{.*}} = Placeholder name("n")

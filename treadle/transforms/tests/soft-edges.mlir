@@ -3,12 +3,12 @@
 // RUN: treadle-opt --tfg-name-compress %s | FileCheck %s --check-prefix=SHORT
 // RUN: treadle-opt --tfg-inline=keep-names=false %s | FileCheck %s --check-prefix=INLINE
 
-// What a node should follow doesn't tell it from another; the one that stays should follow all.
+// Nodes that differ in soft edges only are merged; the remaining one gets the soft edges of both.
 // CSE: name("one") {{.*}}_soft_inputs = ["other"]
 // CSE-NOT: name("two")
 // CSE: name("late") {{.*}}_soft_inputs = ["call", "one"]
 
-// A wish keeps nothing alive.
+// A soft edge keeps no node alive.
 // PRUNE-NOT: name("one")
 // PRUNE: name("late") {T = f32} :
 // PRUNE-NOT: tfg.func
@@ -16,8 +16,8 @@
 // SHORT: name("c") {{.*}}_soft_inputs = ["a"]
 // SHORT: name("f") {{.*}}_soft_inputs = ["c", "e"]
 
-// Who should follow a call should follow what its results are made of; what the call should follow,
-// its nodes should that wait for no other node of it.
+// Soft edges from a call become soft edges from the nodes of its results; soft edges to a call
+// become soft edges to its nodes without inputs from the body.
 // INLINE: name("call/n") {{.*}}_soft_inputs = ["other"]
 // INLINE: name("call/m") {{.*}}_soft_inputs = ["call/n"]
 // INLINE: name("late") {{.*}}_soft_inputs = ["two", "call/m"]

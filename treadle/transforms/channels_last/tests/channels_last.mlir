@@ -1,7 +1,7 @@
 // RUN: treadle-opt --tfg-channels-last=keep=kept %s | FileCheck %s
 
-// Images are turned where they come in and where they go out. What is between follows: a factor a
-// channel becomes a vector, axes and paddings move.
+// Transposes are needed only where images enter and leave. The nodes between are converted: a
+// factor for each channel becomes a vector, axes and paddings are permuted.
 // CHECK-LABEL: tfg.func @between
 // CHECK: Transpose(%x,
 // CHECK: Conv2D(%[[X:.*]], %f) name("c") {{.*}}data_format = "NHWC"{{.*}}explicit_paddings = [0, 0, 1, 2, 3, 4, 0, 0]{{.*}}strides = [1, 2, 3, 1]
@@ -24,7 +24,7 @@ tfg.func @between(%x: tensor<2x3x16x27xf32> {tfg.name = "x"}, %f: tensor<*xf32> 
   return(%cat, %mean) : tensor<2x10x8x9xf32>, tensor<2x5xf32>
 }
 
-// A Transpose that was there is as good as one that is made; points as rows are read as they lie.
+// An existing Transpose serves like a new one; 1x1 images in rows need none.
 // CHECK-LABEL: tfg.func @turned
 // CHECK: MaxPool(%x) name("p") {{.*}}data_format = "NHWC"
 // CHECK: Reshape(%{{.*}}) name("t") {{.*}} -> (tensor<2x12x3xf32>)
@@ -41,7 +41,7 @@ tfg.func @turned(%x: tensor<2x6x8x3xf32> {tfg.name = "x"}) -> (tensor<2x12x3xf32
   return(%t) : tensor<2x12x3xf32>
 }
 
-// An image of unknown size may be more than a point: its elements are read in the order that they had.
+// An image of unknown size may be larger than 1x1, so the order of its elements is preserved.
 // CHECK-LABEL: tfg.func @unknown
 // CHECK: MaxPool(%{{.*}}) name("p") {{.*}}data_format = "NHWC"
 // CHECK: %[[BACK:.*]], %{{.*}} = Transpose(
@@ -53,8 +53,8 @@ tfg.func @unknown(%x: tensor<2x3x6x8xf32> {tfg.name = "x"}) -> (tensor<*xf32> {t
   return(%r) : tensor<*xf32>
 }
 
-// A node that is kept gives what it gave. What looks at the order, and what would have to be turned
-// for more than it is worth, stays.
+// A kept node has the same result as before. A node that depends on the order of dimensions, or
+// whose conversion doesn't pay off, isn't converted.
 // CHECK-LABEL: tfg.graph
 // CHECK: Relu(%{{.*}}) name("kept/channels_last"
 // CHECK: Transpose(%{{.*}}) name("kept")
@@ -70,7 +70,7 @@ tfg.graph #tf_type.version<producer = 2000, min_consumer = 0> {
   %sum, %uc = AddV2(%c, %y) name("sum") {T = f32} : (tensor<1x3x4x5xf32>, tensor<9x3x4x5xf32>) -> (tensor<9x3x4x5xf32>)
 }
 
-// Frames of v1 control flow stay as they are.
+// Frames of v1 control flow aren't converted.
 // CHECK-LABEL: tfg.func @frames
 // CHECK-NOT: NHWC
 tfg.func @frames(%x: tensor<1x3x4x5xf32> {tfg.name = "x"}, %b: tensor<3xf32> {tfg.name = "b"}) -> (tensor<1x3x4x5xf32> {tfg.name = "r"}) {
@@ -81,7 +81,7 @@ tfg.func @frames(%x: tensor<1x3x4x5xf32> {tfg.name = "x"}, %b: tensor<3xf32> {tf
   return(%q) : tensor<1x3x4x5xf32>
 }
 
-// A BiasAdd may be of a tensor of another rank, or of one that nobody knows.
+// The input of a BiasAdd may have another rank, or an unknown one.
 // CHECK-LABEL: tfg.func @ranks
 // CHECK-NOT: NHWC
 tfg.func @ranks(%x: tensor<2x3xf32> {tfg.name = "x"}, %y: tensor<*xf32> {tfg.name = "y"}, %b: tensor<3xf32> {tfg.name = "b"}) -> (tensor<2x3xf32> {tfg.name = "r"}, tensor<*xf32> {tfg.name = "s"}, tensor<3xf32> {tfg.name = "t"}) {

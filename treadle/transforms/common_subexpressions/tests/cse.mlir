@@ -16,7 +16,7 @@ tfg.graph #tf_type.version<producer = 1, min_consumer = 0> {
   %s, %sc = Sub(%a, %b) [%bc] name("s") {T = f32} : (tensor<f32>, tensor<f32>) -> (tensor<f32>)
 }
 
-// Two draws are not one, nor are nodes that wait for different things.
+// Random ops aren't merged, nor nodes with different control inputs.
 // CHECK-LABEL: tfg.func @draws
 // CHECK-COUNT-2: RandomUniform
 // CHECK-COUNT-2: Neg
@@ -29,7 +29,7 @@ tfg.func @draws(%n: tensor<1xi32> {tfg.name = "n"}) -> (tensor<*xf32> {tfg.name 
   return(%e) : tensor<*xf32>
 }
 
-// Each is fed a value of its own.
+// Each of these is fed a value of its own.
 // CHECK-LABEL: tfg.func @inputs
 // CHECK-COUNT-2: Placeholder
 tfg.func @inputs() -> (tensor<*xf32> {tfg.name = "y"}) {

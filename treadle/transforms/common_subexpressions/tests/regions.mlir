@@ -1,6 +1,6 @@
 // RUN: treadle-opt --tfg-cse %s | FileCheck %s
 
-// Nodes of one body merge, nodes of two don't; what has regions stays.
+// Nodes of one body are merged, nodes of different bodies and nodes with regions aren't.
 // CHECK-LABEL: tfg.func @f
 tfg.func @f(%p: tensor<i1> {tfg.name = "p"}, %x: tensor<f32> {tfg.name = "x"}) -> (tensor<f32>, tensor<f32>) {
   // CHECK: %[[N:.*]], %[[C:.*]] = Neg(%x) name("n")

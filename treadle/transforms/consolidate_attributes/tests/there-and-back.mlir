@@ -1,4 +1,4 @@
-// Shapes and handle data go into types, and back; what types can't hold stays.
+// Shapes and handle data move into types and back; attributes that types can't express stay.
 // RUN: treadle-opt --tfg-consolidate-attrs %s | FileCheck %s
 // RUN: treadle-opt --tfg-consolidate-attrs --tfg-prepare-attrs-export %s | FileCheck %s --check-prefix=BACK
 // RUN: treadle-opt --tfg-consolidate-attrs --tfg-shape-inference --tfg-prepare-attrs-export %s | FileCheck %s --check-prefix=MORE

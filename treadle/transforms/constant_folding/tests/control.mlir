@@ -16,7 +16,7 @@ tfg.func @edges(%v: tensor<!tf_type.resource> {tfg.name = "v"}, %x: tensor<f32> 
   return(%i) [%ic {tfg.name = "done"}] : tensor<*xf32>
 }
 
-// The identities at a Switch tell the branch: they stay.
+// The Identity nodes at a Switch identify the branch, so they stay.
 // CHECK-LABEL: tfg.func @branches
 // CHECK: %[[S:.*]]:2, %{{.*}} = Switch
 // CHECK: %[[I:.*]], %[[IC:.*]] = Identity(%[[S]]#1)

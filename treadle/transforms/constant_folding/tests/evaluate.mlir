@@ -2,7 +2,7 @@
 // RUN: treadle-opt "--tfg-constant-folding=feeds=a:0" %s | FileCheck %s --check-prefix=FED
 // RUN: treadle-opt "--tfg-constant-folding=max-bytes=8" %s | FileCheck %s --check-prefix=SMALL
 
-// The result waits for what the node and its constants waited for.
+// The result has the control inputs of the node and of its constants.
 // CHECK-LABEL: tfg.graph
 // CHECK: NoOp {{.*}}name("init")
 // CHECK: Const [%{{.*}}] name("sum") {dtype = i32, value = dense<5> : tensor<i32>} : () -> (tensor<i32>)
@@ -21,7 +21,7 @@ tfg.graph #tf_type.version<producer = 1, min_consumer = 0> {
   %f, %fc = Fill(%d, %a) name("wide") {T = i32, index_type = i32} : (tensor<1xi32>, tensor<i32>) -> (tensor<*xi32>)
 }
 
-// Several results: the node stays for its name. Draws, errors and handles are not folded.
+// A node with several results stays for its name. Random ops, errors and handles aren't folded.
 // CHECK-LABEL: tfg.func @several
 // CHECK-DAG: %[[A:.*]], %{{.*}} = Const name("split/folded") {dtype = i32, value = dense<1> : tensor<1xi32>}
 // CHECK-DAG: %[[B:.*]], %{{.*}} = Const name("split/folded_1") {dtype = i32, value = dense<2> : tensor<1xi32>}

@@ -1,6 +1,6 @@
 // RUN: treadle-opt --tfg-constant-folding %s | FileCheck %s
 
-// What would be too large to store is not computed at all: this one has 4 TB.
+// A result that would be too large to store isn't computed at all: this one has 4 TB.
 // CHECK: Fill({{.*}}) name("large")
 // CHECK: Range({{.*}}) name("range")
 // CHECK: Range({{.*}}) name("floats")

@@ -1,6 +1,6 @@
 // RUN: treadle-opt --tfg-constant-folding %s | FileCheck %s
 
-// x + 0.0 is not x where x is -0.0; x + -0.0 is.
+// x + 0.0 isn't x if x is -0.0, but x + -0.0 is.
 // CHECK-LABEL: tfg.func @floats
 // CHECK: AddV2{{.*}}name("plus")
 // CHECK: Identity(%x) name("minus")
@@ -39,7 +39,7 @@ tfg.func @others(%x: tensor<2xi32> {tfg.name = "x"}) -> (tensor<*xi32> {tfg.name
   return(%a, %b, %c, %d) : tensor<*xi32>, tensor<2xi32>, tensor<*xi1>, tensor<*xi32>
 }
 
-// What holds for a form holds for all of its ops.
+// A rule for a form applies to all of its ops.
 // CHECK-LABEL: tfg.func @forms
 // CHECK: Identity(%x) name("cast")
 tfg.func @forms(%x: tensor<2x3xi32> {tfg.name = "x"}) -> (tensor<2x3xi32> {tfg.name = "y"}) {

@@ -17,7 +17,7 @@ tfg.func @known(%x: tensor<2x3xf32> {tfg.name = "x"}, %y: tensor<?x3xf32> {tfg.n
   return(%s, %r, %z, %d) : tensor<*xi32>, tensor<*xi32>, tensor<*xi64>, tensor<*xi32>
 }
 
-// Transposes: two make one. Casts and reshapes to what is there go.
+// Two transposes become one. Casts to the same dtype and reshapes to the same shape are removed.
 // CHECK-LABEL: tfg.func @moves
 // CHECK: %[[P:.*]], %{{.*}} = Const name("b/folded") {dtype = i32, value = dense<[2, 0, 1]> : tensor<3xi32>}
 // CHECK: %[[B:.*]], %{{.*}} = Transpose(%x, %[[P]]) name("b")

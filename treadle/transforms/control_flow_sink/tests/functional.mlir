@@ -1,7 +1,7 @@
 // RUN: treadle-opt --tfg-cf-sink-functional="fetches=i,j" %s | FileCheck %s
 
-// Arguments of branches are followed: the node goes into the function, which takes what the node
-// took. A function that stays as it was keeps its name.
+// Arguments of branches are followed: the node moves into the function, whose arguments become the
+// node's inputs. An unchanged function keeps its name.
 // CHECK-NOT: tfg.func @then(
 // CHECK: tfg.func @else(
 tfg.func @then(%a: tensor<f32> {tfg.name = "a"}, %b: tensor<f32> {tfg.name = "b"}) -> (tensor<f32> {tfg.name = "r"}) {

@@ -1,7 +1,7 @@
 // RUN: treadle-opt --tfg-cf-sink %s | FileCheck %s --check-prefix=STAY
 // RUN: treadle-opt --tfg-cf-sink="graph keep=kept feeds=fed:0" %s | FileCheck %s --check-prefix=SINK
 
-// Nodes of the graph may be fetched: they stay, unless told otherwise.
+// Nodes of the graph may be fetched, so they stay unless the option is set.
 // STAY: Neg{{.*}} name("kept")
 // STAY-NEXT: Neg{{.*}} name("fed")
 // STAY-NEXT: Neg{{.*}} name("other")

@@ -24,7 +24,8 @@ tfg.func @chain(%p: tensor<i1> {tfg.name = "p"}, %x: tensor<f32> {tfg.name = "x"
   return(%if) : tensor<f32>
 }
 
-// What has effects stays, what the conditional itself needs, and what others wait for.
+// Nodes with side effects, nodes that the conditional itself needs and nodes with other control
+// users stay.
 // CHECK-LABEL: tfg.func @stay
 tfg.func @stay(%p: tensor<f32> {tfg.name = "p"}, %x: tensor<f32> {tfg.name = "x"}) -> (tensor<f32> {tfg.name = "y"}) {
   // CHECK: Const
@@ -47,7 +48,8 @@ tfg.func @stay(%p: tensor<f32> {tfg.name = "p"}, %x: tensor<f32> {tfg.name = "x"
   return(%if) [%cw {tfg.name = "w"}] : tensor<f32>
 }
 
-// Into the innermost branch; not into a loop. A name that is taken there gets a suffix.
+// A node moves into the innermost branch, but not into a loop. A name that is taken there gets a
+// suffix.
 // CHECK-LABEL: tfg.func @nested
 tfg.func @nested(%i: tensor<i32> {tfg.name = "i"}, %x: tensor<f32> {tfg.name = "x"}) -> (tensor<f32> {tfg.name = "y"}) {
   // CHECK: %[[L:.*]], %{{.*}} = Neg(%x) name("loop_only")

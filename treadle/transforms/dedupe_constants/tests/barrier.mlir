@@ -1,4 +1,4 @@
-// A barrier that waits for many constants waits for what they waited for, each once.
+// A barrier with many constants as control inputs gets their control inputs, without duplicates.
 // RUN: treadle-opt --tfg-dedupe-constants %s | FileCheck %s
 
 // CHECK: %[[X:.*]], %[[XC:.*]] = Placeholder name("x")

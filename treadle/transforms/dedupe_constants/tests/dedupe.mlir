@@ -23,7 +23,8 @@ tfg.graph #tf_type.version<producer = 1, min_consumer = 0> {
   %s, %sc = Sub(%b, %c) name("s") {T = f32} : (tensor<f32>, tensor<f32>) -> (tensor<f32>)
 }
 
-// Where all wait for something, one that doesn't is made; a result of the function can't wait.
+// If all constants have control inputs, one without is created; a result of the function can't have
+// control inputs.
 // CHECK-LABEL: tfg.func @hoisted
 // CHECK: %[[H:.*]], %{{.*}} = Const name("a/hoisted")
 // CHECK-NOT: name("a")

@@ -1,6 +1,6 @@
 // RUN: treadle-opt --tfg-dedupe-constants %s | FileCheck %s
 
-// In each region by itself.
+// Each region is processed separately.
 // CHECK-LABEL: tfg.func @f
 tfg.func @f(%p: tensor<i1>) -> (tensor<f32>) {
   // CHECK: Const name("a")

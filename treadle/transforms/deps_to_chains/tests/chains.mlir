@@ -1,5 +1,5 @@
-// A variable that is a loop variable is its own chain; one that the body names gets one; one that it
-// only reads gets none.
+// A variable whose handle is a loop variable is its own chain; one that the body creates a handle
+// to gets a chain; one that is only read gets none.
 // RUN: treadle-opt --tfg-deps-to-chains %s | FileCheck %s
 
 // CHECK: %[[INIT:.*]], %{{.*}} = Const [%{{.*}}] name("while/chain") {dtype = f32, value = dense<0.000000e+00> : tensor<f32>}

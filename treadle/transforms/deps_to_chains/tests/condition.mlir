@@ -1,4 +1,4 @@
-// The condition's effects wait for the body's, and its result waits for them; so does the body.
+// The condition's side effects wait for the body's, and its result and the body wait for them.
 // RUN: treadle-opt --tfg-deps-to-chains %s | FileCheck %s
 
 // CHECK-LABEL: tfg.func @cond(%i: tensor<i32>

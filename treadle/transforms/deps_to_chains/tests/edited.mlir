@@ -1,4 +1,4 @@
-// The attribute _chained says nothing: an effect that was added to a loop with chains gets one.
+// The attribute _chained is ignored: a side effect that was added to a loop with chains gets one.
 // RUN: treadle-opt --tfg-deps-to-chains %s | FileCheck %s
 // RUN: treadle-opt --tfg-deps-to-chains %s > %t && treadle-opt --tfg-deps-to-chains %t | diff %t -
 

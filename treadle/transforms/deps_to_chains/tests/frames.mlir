@@ -1,4 +1,5 @@
-// Frames stay frames: the chain is a variable of theirs, and what the user wrote stays. A second time nothing changes.
+// Frames stay frames: the chain becomes a variable of the frame, and existing nodes stay. A second
+// run changes nothing.
 // RUN: treadle-opt --tfg-deps-to-chains %s | FileCheck %s
 // RUN: treadle-opt --tfg-deps-to-chains %s > %t && treadle-opt --tfg-deps-to-chains %t | diff %t -
 

@@ -1,5 +1,5 @@
-// The outer frame stays, since something asks which input its Merge took. The chain of the inner one
-// starts in it: the Const waits for what the inner one takes.
+// The outer frame isn't converted, because a node uses the value index of its Merge. The chain of
+// the inner one starts in it: the Const depends on the inner frame's input.
 // RUN: treadle-opt --tfg-deps-to-chains="loop-overlap=on" %s | FileCheck %s
 
 // CHECK: %{{.*}}, %[[OUTER:.*]] = Merge(%{{.*}}, %{{.*}}) name("f/i")

@@ -1,6 +1,6 @@
-// A variable that is only read gets no chain, though a barrier waits for the reads: what is read goes
-// into the sum, whose final value waits for it. The value that the last iteration replaces does not:
-// the loop isn't over before its reads are.
+// A variable that is only read gets no chain although a barrier waits for the reads: the read value
+// flows into the sum, whose final value waits for it. The value that the last iteration replaces
+// doesn't flow into a result, so its read gets a chain.
 // RUN: treadle-opt --tfg-deps-to-chains --split-input-file %s | FileCheck %s
 
 // CHECK: While(%{{.*}}, %{{.*}}) name("while") {T = [i32, i32],

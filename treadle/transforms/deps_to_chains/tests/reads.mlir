@@ -1,5 +1,5 @@
-// Where an iteration begins and ends with reads there are two chains: the next one's first reads wait
-// for the write alone, its write for the last reads as well.
+// If iterations begin and end with reads, there are two chains: the next iteration's first reads
+// wait for the write only, its write waits for the last reads as well.
 // RUN: treadle-opt --tfg-deps-to-chains %s | FileCheck %s
 
 // CHECK-LABEL: tfg.func @body(

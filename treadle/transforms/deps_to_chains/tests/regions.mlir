@@ -1,4 +1,4 @@
-// Regions stay regions, and leave no function behind.
+// Regions stay regions, and no functions are left over.
 // RUN: treadle-opt --tfg-functional-to-region %s | treadle-opt --tfg-deps-to-chains | FileCheck %s
 
 // CHECK: %{{.*}}:2, %{{.*}} = WhileRegion(%{{.*}}, %{{.*}}) {

@@ -1,4 +1,5 @@
-// What stays as it is: a loop of one parallel iteration, one that says so, all where the pass is off.
+// Loops that don't change: with one parallel iteration, with `_stateful_parallelism` false, and all
+// if the pass is off.
 // RUN: treadle-opt --tfg-deps-to-chains %s | FileCheck %s
 // RUN: treadle-opt --tfg-deps-to-chains="loop-overlap=on" %s | FileCheck %s --check-prefix=ON
 // RUN: treadle-opt --tfg-deps-to-chains="loop-overlap=off" %s | FileCheck %s --check-prefix=OFF
@@ -7,7 +8,7 @@
 // BAD: error: option loop-overlap: loop overlap is 'maybe', expected 'auto', 'on' or 'off'
 // CHECK: While(%{{.*}}) name("one_by_one") {T = [i32], body = #tf_type.func<@body, {}>
 // CHECK: While(%{{.*}}) name("annotated") {T = [i32], _stateful_parallelism = false, body = #tf_type.func<@body, {}>
-// The body is also others', so the loop gets a copy of it.
+// The body has other users, so the loop gets a copy of it.
 // CHECK: While(%{{.*}}, %{{.*}}) name("free") {T = [i32, f32], body = #tf_type.func<@body_{{[0-9]+}}, {}>
 // CHECK: tfg.func @body(
 // CHECK-NEXT: -> (tensor<i32>

@@ -1,7 +1,7 @@
 // RUN: treadle-opt %s --tfg-expand-programs | FileCheck %s
 
-// The first argument is the number of the platform, of which @main gets none here. Nodes with the
-// same program share its function; what the shapes don't tell is checked.
+// The first argument is the platform index, which @main doesn't get here. Nodes with the same
+// module share its function; shapes that aren't known are checked.
 // CHECK-LABEL: tfg.graph
 tfg.graph #tf_type.version<producer = 1, min_consumer = 1> {
   // CHECK: %[[x:.*]], %{{.*}} = Placeholder
@@ -14,7 +14,7 @@ tfg.graph #tf_type.version<producer = 1, min_consumer = 1> {
   %z, %c3 = XlaCallModule(%u) name("z") {Sout = [#tf_type.shape<2>], Tin = [f32], Tout = [f32], version = 10 : i64, platforms = ["CUDA", "CPU"], module = "func.func @main(%n: tensor<i32>, %x: tensor<2xf32>) -> tensor<2xf32> { %c = stablehlo.convert %n : (tensor<i32>) -> tensor<f32> %b = stablehlo.broadcast_in_dim %c, dims = [] : (tensor<f32>) -> tensor<2xf32> %s = stablehlo.add %x, %b : tensor<2xf32> return %s : tensor<2xf32> }"} : (tensor<*xf32>) -> (tensor<2xf32>)
 }
 
-// What only this one calls isn't reached.
+// This function is only called by an unreached one, so it isn't expanded.
 // CHECK: tfg.func @unused
 // CHECK: XlaCallModule
 tfg.func @unused(%a: tensor<2xf32>) -> (tensor<2xf32>) {

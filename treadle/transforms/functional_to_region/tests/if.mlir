@@ -1,6 +1,6 @@
 // RUN: treadle-opt --tfg-functional-to-region %s | FileCheck %s
 
-// Branches use what the functions were given; tokens of arguments are those of the values.
+// Branches use the operands directly; tokens of arguments become tokens of the values.
 tfg.func @then(%a: tensor<f32> {tfg.name = "a"}, %b: tensor<f32> {tfg.name = "b"})
      -> (tensor<f32> {tfg.name = "r"}) attributes {is_stateful} {
   %Neg, %ctl = Neg(%a) [%b.ctl] name("n") {T = f32} : (tensor<f32>) -> (tensor<f32>)

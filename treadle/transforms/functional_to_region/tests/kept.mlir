@@ -1,6 +1,6 @@
 // RUN: treadle-opt --tfg-functional-to-region="max-nodes=12" %s | FileCheck %s
 
-// What stays as it is.
+// Ops that aren't converted.
 tfg.func @id(%v: tensor<f32> {tfg.name = "v"}) -> (tensor<f32> {tfg.name = "r"}) {
   return(%v) : tensor<f32>
 }
@@ -17,7 +17,7 @@ tfg.func @long(%v: tensor<f32> {tfg.name = "v"}) -> (tensor<f32> {tfg.name = "r"
   %d, %c3 = Neg(%c) name("d") {T = f32} : (tensor<f32>) -> (tensor<f32>)
   return(%d) : tensor<f32>
 }
-// One that runs itself.
+// A recursive one.
 // CHECK-LABEL: tfg.func @again
 // CHECK: If(%v, %v) name("self")
 tfg.func @again(%v: tensor<f32> {tfg.name = "v"}) -> (tensor<f32> {tfg.name = "r"}) {
@@ -35,7 +35,7 @@ tfg.func @uses(%p: tensor<i1> {tfg.name = "p"}, %v: tensor<f32> {tfg.name = "v"}
   %c, %c2 = If(%p, %v) name("compiled") {Tcond = i1, Tin = [f32], Tout = [f32], else_branch = #tf_type.func<@id, {}>, then_branch = #tf_type.func<@compiled, {}>} : (tensor<i1>, tensor<f32>) -> (tensor<f32>)
   // CHECK: If(%p, %v, %v) name("arguments")
   %d, %c3 = If(%p, %v, %v) name("arguments") {Tcond = i1, Tin = [f32, f32], Tout = [f32], else_branch = #tf_type.func<@id, {}>, then_branch = #tf_type.func<@id, {}>} : (tensor<i1>, tensor<f32>, tensor<f32>) -> (tensor<f32>)
-  // The first fits, and there is no room for a second.
+  // The first one fits; the second one would exceed the limit.
   // CHECK: IfRegion %p then
   // CHECK: If(%p, %v) name("large")
   %e, %c4 = If(%p, %v) name("small") {Tcond = i1, Tin = [f32], Tout = [f32], else_branch = #tf_type.func<@id, {}>, then_branch = #tf_type.func<@id, {}>} : (tensor<i1>, tensor<f32>) -> (tensor<f32>)

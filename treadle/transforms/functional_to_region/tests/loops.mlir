@@ -17,7 +17,7 @@ tfg.func @step(%i: tensor<i32> {tfg.name = "i"}, %v: tensor<f32> {tfg.name = "v"
 tfg.graph #tf_type.version<producer = 1482, min_consumer = 12> {
   %i, %ci = Placeholder name("i") {dtype = i32} : () -> (tensor<i32>)
   %v, %cv = Placeholder name("v") {dtype = f32} : () -> (tensor<f32>)
-  // What is no boolean becomes one.
+  // A predicate that isn't boolean is converted.
   // CHECK: StatelessWhileRegion(%[[I:.*]], %[[V:.*]]) {
   // CHECK-NEXT: ^bb0(%[[A:.*]]: tensor<i32>, %[[B:.*]]: tensor<f32>, %[[AC:.*]]: !tf_type.control, %{{.*}}: !tf_type.control):
   // CHECK-NEXT: %[[P:.*]], %{{.*}} = ToBool(%[[B]]) name("v/ToBool") {T = f32, tfg.region_predicate}

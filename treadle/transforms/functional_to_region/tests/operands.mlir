@@ -1,6 +1,6 @@
 // RUN: treadle-opt --tfg-functional-to-region %s | FileCheck %s
 
-// What names no value in `_operands` counts for nothing.
+// Entries of `_operands` that name no value are ignored.
 
 // CHECK-LABEL: tfg.graph
 tfg.graph #tf_type.version<producer = 1482, min_consumer = 12> {

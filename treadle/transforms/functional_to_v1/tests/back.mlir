@@ -1,5 +1,6 @@
-// What comes back as it was: handles in loops, effects without results, one value twice, two Ifs of
-// one predicate, control inputs of branches without inputs, a Case of one branch.
+// Nodes that are restored exactly: with handles in loops, side effects without results, one value
+// twice, two Ifs with one predicate, control inputs of branches without inputs, a Case with one
+// branch.
 // RUN: treadle-opt --tfg-functional-to-v1 --tfg-v1-to-functional %s | FileCheck %s
 
 // CHECK-DAG: %[[P:.*]], %{{.*}} = Placeholder name("p")

@@ -1,6 +1,6 @@
 // RUN: treadle-opt --tfg-functional-to-v1 --verify-diagnostics %s | FileCheck %s
 
-// A frame's condition is a bool scalar: other numbers become one.
+// A frame's condition is a boolean scalar: other numbers are converted.
 // CHECK: %[[N:.*]], %{{.*}} = PartitionedCall{{.*}} -> (tensor<i32>)
 // CHECK: %[[B:.*]], %{{.*}} = ToBool(%[[N]]) {{.*}} -> (tensor<i1>)
 // CHECK: LoopCond(%[[B]])

@@ -4,7 +4,7 @@
 // RUN: treadle-opt --tfg-functional-to-v1 --tfg-inline --tfg-prune='fetches=third:0' %s | FileCheck %s --check-prefix=LOOP
 // RUN: treadle-opt --tfg-functional-to-v1 --tfg-v1-to-functional %s | FileCheck %s --check-prefix=BACK
 
-// Each result comes from its Merge alone; whoever waits for the conditional waits for its calls.
+// Each result depends on its Merge only; control users of the conditional wait for its calls.
 // CHECK: %{{.*}}, %[[ELSE:.*]] = StatefulPartitionedCall{{.*}} name("if/branch_0") {{.*}}_lower_as_multi_device_function = true
 // CHECK: %[[THEN:.*]]:2, %[[DONE:.*]] = StatefulPartitionedCall{{.*}} name("if/branch_1") {{.*}}_lower_as_multi_device_function = true
 // CHECK: Identity(%{{.*}}) [%[[DONE]]] name("if/end_1")
@@ -15,7 +15,7 @@
 // CHECK: NoOp [%[[END]]] name("after")
 // CHECK: NextIteration(%{{.*}}) [%{{.*}}] name("loop/NextIteration_0")
 
-// Who takes a handle that the loop hands on comes after the loop.
+// Users of a handle that the loop passes through wait for the loop.
 // CHECK: %[[WHILE:.*]]:3, %{{.*}} = IdentityN({{.*}}) name("loop")
 // CHECK: ReadVariableOp(%[[WHILE]]#1) name("read")
 
@@ -29,7 +29,7 @@
 // TOKEN-NOT: set_b
 // TOKEN: name("after")
 
-// A body's control results run in each iteration, other effects that no result needs don't.
+// The body's control results run in each iteration; other side effects that no result needs don't.
 // LOOP-NOT: "loop/body/set_b"
 // LOOP: AssignVariableOp{{.*}} name("loop/body/set_a")
 // LOOP-NOT: "loop/body/set_b"

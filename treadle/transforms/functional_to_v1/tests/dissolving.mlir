@@ -1,7 +1,7 @@
 // RUN: treadle-opt --tfg-functional-to-v1=dissolving=true %s | FileCheck %s
 // RUN: treadle-opt --tfg-functional-to-v1=dissolving=true --tfg-inline=dissolving=true %s | FileCheck %s --check-prefix=INLINED
 
-// A node that doesn't say that it dissolves stays, and so do nodes of functions that are called.
+// Nodes without `_lower_using_switch_merge` stay, and so do nodes of called functions.
 // CHECK: PartitionedCall({{.*}} name("if/branch_1") {{.*}}f = #tf_type.func<@then, {}>
 // CHECK: IdentityN({{.*}} name("if")
 // CHECK: StatelessIf({{.*}}) name("stays")

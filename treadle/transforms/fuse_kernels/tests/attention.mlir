@@ -1,6 +1,6 @@
 // RUN: treadle-opt --tfg-fuse-kernels %s | FileCheck %s
 
-// A factor, a mask, keys in rows.
+// With a factor, a mask, and keys in rows.
 // CHECK-LABEL: tfg.func @masked
 // CHECK: %[[I:.*]] = NoOp name("i")
 // CHECK: _Attention(%q, %k, %v, %mask) [%[[I]]] name("out") {causal = false, num_masks = 1 : i64, scale = 5.000000e-01 : f32}
@@ -16,7 +16,7 @@ tfg.func @masked(%q: tensor<*xf32> {tfg.name = "q"}, %k: tensor<*xf32> {tfg.name
   return(%out) : tensor<*xf32>
 }
 
-// Keys that a Transpose has given in columns are turned to rows.
+// Keys that a Transpose turned into columns are used in rows.
 // CHECK-LABEL: tfg.func @columns
 // CHECK: dense<[0, 2, 1, 3]>
 // CHECK: %[[K:.*]], %{{.*}} = Transpose(%k, %{{.*}}) {{.*}} -> (tensor<2x4x5x8xf32>)
@@ -30,7 +30,7 @@ tfg.func @columns(%q: tensor<*xf32> {tfg.name = "q"}, %k: tensor<2x5x4x8xf32> {t
   return(%out) : tensor<*xf32>
 }
 
-// Not what others see, nor keys of an unknown order, nor another dtype.
+// Not fused: values with other users, keys in an unknown layout, another dtype.
 // CHECK-LABEL: tfg.func @others
 // CHECK-NOT: _Attention
 tfg.func @others(%q: tensor<*xf32> {tfg.name = "q"}, %k: tensor<*xf32> {tfg.name = "k"}, %h: tensor<*xf64> {tfg.name = "h"}) -> (tensor<*xf32> {tfg.name = "a"}, tensor<*xf32> {tfg.name = "b"}, tensor<*xf32> {tfg.name = "c"}, tensor<*xf64> {tfg.name = "d"}) {
@@ -46,7 +46,7 @@ tfg.func @others(%q: tensor<*xf32> {tfg.name = "q"}, %k: tensor<*xf32> {tfg.name
   return(%a, %p, %b, %d) : tensor<*xf32>, tensor<*xf32>, tensor<*xf32>, tensor<*xf64>
 }
 
-// Heads in the third dimension, as Keras has them: whatever the letters are.
+// Heads in the third dimension as in Keras, with any letters.
 // CHECK-LABEL: tfg.func @heads
 // CHECK: %[[Q:.*]], %{{.*}} = Transpose(%q,
 // CHECK: %[[K:.*]], %{{.*}} = Transpose(%k,

@@ -1,7 +1,7 @@
 // RUN: treadle-opt --tfg-fuse-kernels %s | FileCheck %s
 
-// A product takes in a bias, factors, summands and an activation, whatever their shapes. It keeps
-// its name, since errors are the product's, and waits for what its parts waited for.
+// A product absorbs a bias, factors, additions and an activation of any shapes. The fused node has
+// its name, since it reports its errors, and the control inputs of all parts.
 // CHECK-LABEL: tfg.func @chain
 // CHECK: %[[I:.*]] = NoOp name("i")
 // CHECK: %[[J:.*]] = NoOp name("j")
@@ -22,7 +22,7 @@ tfg.func @chain(%x: tensor<*xf32> {tfg.name = "x"}, %w: tensor<*xf32> {tfg.name 
   return(%r) : tensor<*xf32>
 }
 
-// Two chains that meet keep their own.
+// Two chains that meet aren't merged.
 // CHECK-LABEL: tfg.func @meet
 // CHECK: %[[A:.*]], %{{.*}} = _FusedMatMul(%x, %x) name("p") {{.*}}["Relu"]
 // CHECK: _FusedMatMul(%x, %x, %x, %[[A]]) name("q") {{.*}}["Mul", "Add"]
@@ -36,8 +36,8 @@ tfg.func @meet(%x: tensor<*xf32> {tfg.name = "x"}) -> (tensor<*xf32> {tfg.name =
   return(%r) : tensor<*xf32>
 }
 
-// A normalisation for inference is taken in; one for training isn't, nor one whose other results
-// are used, nor anything after channels that come first.
+// A normalization for inference is fused; not one for training, one whose other results are used,
+// or anything after NCHW data.
 // CHECK-LABEL: tfg.func @norm
 // CHECK: _FusedConv2D(%x, %x, %s, %s, %s, %s) name("c")
 // CHECK-SAME: TArgs = [f32, f32, f32, f32]

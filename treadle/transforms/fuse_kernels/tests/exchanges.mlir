@@ -1,8 +1,9 @@
 // RUN: treadle-opt --tfg-fuse-kernels %s | FileCheck %s
 // RUN: treadle-opt --tfg-remap --allow-unregistered-dialect %s | FileCheck %s --check-prefix=REMAP
 
-// A product doesn't wait for an exchange that only what follows it waits for: by a hard edge, by a
-// soft one, or for its value. What comes later is not taken in, what comes before is.
+// A product doesn't get a dependency on a collective that only its epilogue depends on: by a
+// control edge, a soft edge, or data. Nodes after the collective aren't fused with it, nodes before
+// it are.
 // CHECK-LABEL: tfg.func @epilogues
 // CHECK: MatMul({{.*}}) name("hard_m")
 // CHECK: BiasAdd({{.*}}) [{{.*}}] name("hard_b")
@@ -30,8 +31,8 @@ tfg.func @epilogues(%x: tensor<8x8xf32> {tfg.name = "x"}, %v: tensor<8xf32> {tfg
   return(%hb, %sb, %da, %br) : tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>
 }
 
-// Of two exchanges, and where one feeds the other, each counts; so does one inside of a call. A
-// soft edge that others contradict counts for nothing.
+// Of two collectives, both are taken into account, also if one depends on the other, and so is one
+// inside a call. A soft edge that contradicts other edges is ignored.
 // CHECK-LABEL: tfg.func @several
 // CHECK: MatMul({{.*}}) [{{.*}}] name("m")
 // CHECK: BiasAdd({{.*}}) name("b")
@@ -58,7 +59,8 @@ tfg.func @exchanged(%v: tensor<8xf32> {tfg.name = "v"}) -> (tensor<8xf32> {tfg.n
   return(%s) : tensor<8xf32>
 }
 
-// Attention whose values are exchanged: their scores don't wait. A gelu whose last product is.
+// Attention whose values are communicated: the scores don't wait. A gelu whose last product is
+// communicated.
 // CHECK-LABEL: tfg.func @groups
 // CHECK-NOT: _Attention
 // CHECK: Softmax

@@ -1,6 +1,6 @@
 // RUN: treadle-opt --tfg-fuse-kernels %s | FileCheck %s
 
-// A convolution reads a filter whose output channels come first as it lies.
+// A convolution reads a filter with output channels first directly.
 // CHECK-LABEL: tfg.func @outermost_first
 // CHECK-NOT: Transpose(
 // CHECK: _FusedConv2D(%x, %w, %b) name("c")
@@ -17,7 +17,7 @@ tfg.func @outermost_first(%x: tensor<*xf32> {tfg.name = "x"}, %w: tensor<*xf32> 
   return(%g) : tensor<*xf32>
 }
 
-// Not another order, and not what somebody else sees.
+// Not fused: another order, a value with other users.
 // CHECK-LABEL: tfg.func @others
 // CHECK-COUNT-2: = Transpose(
 // CHECK-NOT: OIHW
@@ -31,7 +31,7 @@ tfg.func @others(%x: tensor<*xf32> {tfg.name = "x"}, %w: tensor<*xf32> {tfg.name
   return(%a, %b, %u) : tensor<*xf32>, tensor<*xf32>, tensor<*xf32>
 }
 
-// A filter's gradient is written in the order that is asked for.
+// A filter's gradient is written in the requested order.
 // CHECK-LABEL: tfg.func @gradient
 // CHECK: dense<[5, 4, 2, 3]>
 // CHECK: Conv2DBackpropFilter(%x, %{{.*}}, %g) name("d")

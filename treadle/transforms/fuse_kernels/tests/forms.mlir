@@ -1,7 +1,7 @@
 // RUN: treadle-opt --tfg-fuse-kernels %s | FileCheck %s
 
-// x * sigmoid(x), where x is multiplied by 1 first and handed on by an IdentityN with a gradient of
-// its own; the product before it takes it in.
+// x * sigmoid(x), where x is first multiplied by 1 and forwarded by an IdentityN with a custom
+// gradient; the product before it absorbs it.
 // CHECK-LABEL: tfg.func @swish
 // CHECK: _FusedMatMul(%x, %w) name("p") {{.*}}fused_ops = ["Swish"]
 // CHECK-NEXT: return
@@ -33,7 +33,7 @@ tfg.func @hard(%x: tensor<*xf32> {tfg.name = "x"}) -> (tensor<*xf32> {tfg.name =
   return(%a, %b) : tensor<*xf32>, tensor<*xf32>
 }
 
-// Not where somebody else sees a part, nor of another value, nor of doubles.
+// Not fused: a part has other users, the values differ, the dtype is float64.
 // CHECK-LABEL: tfg.func @others
 // CHECK-NOT: _Swish
 tfg.func @others(%x: tensor<*xf32> {tfg.name = "x"}, %y: tensor<*xf32> {tfg.name = "y"}, %z: tensor<*xf64> {tfg.name = "z"}) -> (tensor<*xf32> {tfg.name = "1"}, tensor<*xf32> {tfg.name = "2"}, tensor<*xf32> {tfg.name = "3"}, tensor<*xf64> {tfg.name = "4"}) {
@@ -46,7 +46,7 @@ tfg.func @others(%x: tensor<*xf32> {tfg.name = "x"}, %y: tensor<*xf32> {tfg.name
   return(%s, %a, %b, %c) : tensor<*xf32>, tensor<*xf32>, tensor<*xf32>, tensor<*xf64>
 }
 
-// As Keras writes it: the factor first, the mean's share taken away.
+// As in Keras: the factor is applied first, and the mean's part is subtracted.
 // CHECK-LABEL: tfg.func @norm
 // CHECK: %[[R:.*]], %{{.*}} = _LayerNorm(%x, %g, %b) name("r") {axis = -1 : i64, epsilon = 1.000000e-03 : f32, num_offsets = 1 : i64, num_scales = 1 : i64}
 // CHECK-NEXT: return(%[[R]])

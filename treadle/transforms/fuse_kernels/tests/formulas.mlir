@@ -1,6 +1,7 @@
 // RUN: treadle-opt --tfg-fuse-kernels %s | FileCheck %s
 
-// Factors in any order and grouping: x * ((x * 0.5) * ...), squares and powers, quotients by numbers.
+// Factors in any order and grouping: x * ((x * 0.5) * ...), squares and powers, quotients by
+// constants.
 // CHECK-LABEL: tfg.func @gelu
 // CHECK: %[[A:.*]], %{{.*}} = _GeluApproximate(%x) name("a")
 // CHECK: return(%[[A]])
@@ -21,7 +22,7 @@ tfg.func @gelu(%x: tensor<*xf32> {tfg.name = "x"}) -> (tensor<*xf32> {tfg.name =
   return(%a) : tensor<*xf32>
 }
 
-// The factor of scores is what all numbers make: 3 / 4.
+// The factor of the scores is the product of all constants: 3 / 4.
 // CHECK-LABEL: tfg.func @factors
 // CHECK: _Attention(%q, %k, %v) name("out") {{.*}}scale = 7.500000e-01
 tfg.func @factors(%q: tensor<*xf32> {tfg.name = "q"}, %k: tensor<*xf32> {tfg.name = "k"}, %v: tensor<*xf32> {tfg.name = "v"}) -> (tensor<*xf32> {tfg.name = "r"}) {
@@ -35,8 +36,8 @@ tfg.func @factors(%q: tensor<*xf32> {tfg.name = "q"}, %k: tensor<*xf32> {tfg.nam
   return(%out) : tensor<*xf32>
 }
 
-// (x - mean) / sqrt(variance + epsilon) * scale, of squares that are written as a product; not where
-// the variance is of another value, nor where a part is one of the inputs.
+// (x - mean) / sqrt(variance + epsilon) * scale, with squares written as products; not if the
+// variance is of another value, or if a part is one of the inputs.
 // CHECK-LABEL: tfg.func @norms
 // CHECK: %[[R:.*]], %{{.*}} = _LayerNorm(%x, %g) name("r") {axis = 1 : i64, epsilon = 5.000000e-01 : f32, num_offsets = 0 : i64, num_scales = 1 : i64}
 // CHECK: RealDiv({{.*}}) name("f")

@@ -1,7 +1,7 @@
 // RUN: treadle-opt --tfg-fuse-kernels %s | FileCheck %s
 
-// A step of a long short-term memory as Keras writes it, with a forget bias. The next cell and the
-// output are seen by others; what is between isn't.
+// A step of an LSTM as in Keras, with a forget bias. The next cell state and the output have other
+// users; the values in between don't.
 // CHECK-LABEL: tfg.func @step
 // CHECK: %[[F:.*]]:2, %{{.*}} = _FusedLstmGates(%sums, %cell, %bias) name("c")
 // CHECK-SAME: axis = 1
@@ -88,7 +88,7 @@ tfg.func @a_part_is_seen(%sums: tensor<*xf32> {tfg.name = "sums"}, %bias: tensor
   return(%h, %c, %s#3) : tensor<*xf32>, tensor<*xf32>, tensor<*xf32>
 }
 
-// Two gates of one part are no gates.
+// Two gates can't use the same part.
 // CHECK-LABEL: tfg.func @a_part_is_used_twice
 // CHECK-NOT: _FusedLstmGates
 tfg.func @a_part_is_used_twice(%sums: tensor<*xf32> {tfg.name = "sums"}, %bias: tensor<*xf32> {tfg.name = "bias"}, %cell: tensor<*xf32> {tfg.name = "cell"}) -> (tensor<*xf32> {tfg.name = "r0"}, tensor<*xf32> {tfg.name = "r1"}) {

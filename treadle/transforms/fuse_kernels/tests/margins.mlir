@@ -1,6 +1,6 @@
 // RUN: treadle-opt --tfg-fuse-kernels %s | FileCheck %s
 
-// A convolution adds the zeros of a Pad before it.
+// A convolution absorbs a Pad with zeros before it.
 // CHECK-LABEL: tfg.func @margin
 // CHECK-NOT: Pad(
 // CHECK: _FusedDepthwiseConv2dNative(%x, %w) name("c")
@@ -14,8 +14,8 @@ tfg.func @margin(%x: tensor<*xf32> {tfg.name = "x"}, %w: tensor<*xf32> {tfg.name
   return(%r) : tensor<*xf32>
 }
 
-// Not zeros among the channels, an image of zeros, a negative number (an error to come), another
-// rank, a window over zeros and the margin, or a Pad that somebody asks for.
+// Not fused: zeros among the channels, an image of zeros, a negative number (an error at run time),
+// another rank, a window that covers only padding, a fetched Pad.
 // CHECK-LABEL: tfg.func @others
 // CHECK-COUNT-6: = Pad(
 // CHECK-NOT: EXPLICIT

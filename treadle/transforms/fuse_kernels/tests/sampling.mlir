@@ -1,7 +1,7 @@
 // RUN: treadle-opt --tfg-fuse-kernels %s | FileCheck %s
 
-// Two convolutions of points look at each second position: the one before them computes these alone,
-// what is added to it is sampled, and the first one, whose window is larger, skips positions.
+// Two 1x1 convolutions read each second position: the one before them computes only these, the
+// summand is sampled, and the first one, whose window is larger, gets a stride.
 // CHECK-LABEL: tfg.func @back
 // CHECK: %[[A:.*]], %{{.*}} = Conv2D(%x, %w3) name("a")
 // CHECK-SAME: padding = "SAME", sampling = 2 : i64, strides = [1, 1, 1, 1]
@@ -24,7 +24,7 @@ tfg.func @back(%x: tensor<*xf32> {tfg.name = "x"}, %y: tensor<*xf32> {tfg.name =
   return(%c, %d) : tensor<*xf32>, tensor<*xf32>
 }
 
-// Somebody sees all positions, steps differ, or nobody says how large the window is.
+// Not sampled: another node uses all positions, strides differ, or the window size is unknown.
 // CHECK-LABEL: tfg.func @others
 // CHECK-NOT: sampling
 tfg.func @others(%x: tensor<*xf32> {tfg.name = "x"}, %w1: tensor<*xf32> {tfg.name = "w1"}) -> (tensor<*xf32> {tfg.name = "a"}, tensor<*xf32> {tfg.name = "b"}, tensor<*xf32> {tfg.name = "c"}, tensor<*xf32> {tfg.name = "d"}, tensor<*xf32> {tfg.name = "e"}) {

@@ -1,6 +1,6 @@
 // RUN: treadle-opt --tfg-fuse-kernels %s | FileCheck %s
 
-// x * f + (offset - mean * f) and the activation after it; a normalisation in one op.
+// x * f + (offset - mean * f) with the activation after it; a normalization as one op.
 // CHECK-LABEL: tfg.func @scale
 // CHECK: %[[R:.*]], %{{.*}} = _FusedScale(%x, %f, %{{.*}}) name("p") {{.*}}fused_ops = ["Mul", "Add", "Relu"]
 // CHECK: %[[Q:.*]], %{{.*}} = _FusedScale(%x, %f, %f, %f, %f) {{.*}}fused_ops = ["FusedBatchNorm", "Relu"]
@@ -16,7 +16,8 @@ tfg.func @scale(%x: tensor<*xf32> {tfg.name = "x"}, %f: tensor<*xf32> {tfg.name 
   return(%r, %q) : tensor<*xf32>, tensor<*xf32>
 }
 
-// A bias and an activation go before a Reshape that keeps a product's columns, not before another.
+// A bias and an activation move before a Reshape that preserves a product's columns, but not before
+// another one.
 // CHECK-LABEL: tfg.func @reshaped
 // CHECK: %[[P:.*]], %{{.*}} = _FusedMatMul(%x, %w, %b) name("p") {{.*}}fused_ops = ["BiasAdd", "Relu"]
 // CHECK: %[[R:.*]], %{{.*}} = Reshape(%[[P]], %{{.*}})

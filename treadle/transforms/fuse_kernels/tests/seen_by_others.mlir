@@ -1,8 +1,8 @@
 // RUN: treadle-opt --tfg-fuse-kernels %s | FileCheck %s
 // RUN: treadle-opt --tfg-fuse-kernels=keep=g %s | FileCheck %s --check-prefix=KEPT
 
-// What others see stays as it is: as a value, as a token, or as a result. So do other types, and
-// nodes that aren't what their op says, which others report.
+// Values, tokens and results with other users aren't fused. Neither are other types, and nodes that
+// violate their op definition, whose errors are reported elsewhere.
 // CHECK-LABEL: tfg.func @seen
 // CHECK-NOT: = _Fused
 tfg.func @seen(%x: tensor<*xf32> {tfg.name = "x"}, %k: tensor<*xi32> {tfg.name = "k"}) -> (tensor<*xf32> {tfg.name = "a"}, tensor<*xf32> {tfg.name = "b"}, tensor<*xf32> {tfg.name = "c"}, tensor<*xf32> {tfg.name = "d"}, tensor<*xf32> {tfg.name = "e"}, tensor<*xi32> {tfg.name = "f"}, tensor<*xf32> {tfg.name = "g"}) {
@@ -20,7 +20,7 @@ tfg.func @seen(%x: tensor<*xf32> {tfg.name = "x"}, %k: tensor<*xi32> {tfg.name =
   return(%a, %b, %c, %d, %e, %f, %g) : tensor<*xf32>, tensor<*xf32>, tensor<*xf32>, tensor<*xf32>, tensor<*xf32>, tensor<*xi32>, tensor<*xf32>
 }
 
-// A wish for an order stops nothing, and is the fused node's. In a graph, what runs ask for stays.
+// A soft edge doesn't prevent fusion and moves to the fused node. In a graph, fetched nodes stay.
 // CHECK-LABEL: tfg.graph
 // CHECK: name("after") {{.*}}_soft_inputs = ["h"]
 // CHECK: _FusedMatMul(%{{.*}}) name("h") {{.*}}_soft_inputs = ["x"]

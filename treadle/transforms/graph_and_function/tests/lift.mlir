@@ -1,4 +1,4 @@
-// The graph becomes a function of feeds and fetches, and the graph again.
+// The graph becomes a function of feeds and fetches, and is restored.
 // RUN: treadle-opt "--tfg-lift-graph-to-func=feeds=x,s:1 fetches=y,x targets=t" %s | FileCheck %s
 // RUN: treadle-opt "--tfg-lift-graph-to-func=feeds=x,s:1 fetches=y,x targets=t" --tfg-lower-func-to-graph %s | FileCheck %s --check-prefix=BACK
 // RUN: not treadle-opt "--tfg-lift-graph-to-func=feeds=nil" %s 2>&1 | FileCheck %s --check-prefix=NIL

@@ -1,4 +1,4 @@
-// Any function may become the graph: arguments are placeholders then, results keep their names.
+// Any function may become the graph: arguments become placeholders, results keep their names.
 // RUN: treadle-opt "--tfg-lower-func-to-graph=name=f" %s | FileCheck %s
 // RUN: sed 's/^.. graph/tfg.graph #tf_type.version<producer = 1, min_consumer = 0> {}/' %s > %t
 // RUN: not treadle-opt "--tfg-lower-func-to-graph=name=f" %t 2>&1 | FileCheck %s --check-prefix=TWO

@@ -1,6 +1,6 @@
 // RUN: treadle-opt --tfg-hoist-loop-invariants %s | FileCheck %s
 
-// The body may not run: Exp can't fail and moves, Reshape stays.
+// The body may never run: Exp can't fail and moves, Reshape stays.
 // CHECK-LABEL: tfg.graph
 // CHECK: %[[E:.*]], %{{.*}} = Exp(%[[X:.*]]) name("w/e")
 // CHECK: While(%{{.*}}, %[[X]], %[[E]]) name("w") {T = [i32, f32, f32]
@@ -38,7 +38,7 @@ tfg.func @body(%i: tensor<i32> {tfg.name = "i"}, %x: tensor<2xf32> {tfg.name = "
   return(%j, %y) : tensor<*xi32>, tensor<*xf32>
 }
 
-// A node that the loop uses, and one made of it that the loop uses as well.
+// A node that the loop uses, and another one that depends on it and that the loop uses as well.
 // CHECK-LABEL: tfg.func @caller
 // CHECK: %[[E:.*]], %{{.*}} = Exp(%x) name("v/e")
 // CHECK: %[[N:.*]], %{{.*}} = Neg(%[[E]]) name("v/n")

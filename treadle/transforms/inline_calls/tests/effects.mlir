@@ -1,12 +1,13 @@
 // RUN: treadle-opt --tfg-inline %s | FileCheck %s
 
-// Whoever takes the result waits for the assignment, which nothing else of the graph needs.
+// Users of the result wait for the assignment, which nothing else in the graph needs.
 // CHECK-LABEL: tfg.graph
 // CHECK: %[[A:.*]] = AssignVariableOp({{.*}}) [%[[INIT:.*]]] name("set/assign")
 // CHECK: %[[N:.*]], %{{.*}} = Neg({{.*}}) [%[[INIT]]] name("set/n")
 // CHECK: %{{.*}}, %[[SET:.*]] = Identity(%[[N]]) [%[[A]]] name("set")
 // CHECK: NoOp [%[[SET]]] name("after")
-// Nothing waits for an effect that the result depends on; several results are IdentityN.
+// No edge is needed for a side effect that the result depends on; several results become an
+// IdentityN.
 // CHECK: %[[R:.*]], %{{.*}} = ReadVariableOp({{.*}}) [%{{.*}}] name("get/r")
 // CHECK: IdentityN(%[[R]], %{{.*}}) [%{{.*}}] name("get") {T = [f32, !tf_type.resource]}
 // CHECK: Neg(%[[R]]) name("use")
@@ -29,8 +30,8 @@ tfg.func @get(%v: tensor<!tf_type.resource> {tfg.name = "v"}) -> (tensor<f32> {t
   return(%r, %v) : tensor<f32>, tensor<!tf_type.resource>
 }
 
-// In a function no name has to stay, and a waiting result gets a node of its own. Who waits for the
-// call waits for inputs that nobody needs, too.
+// In a function no name has to stay, and a result that must wait gets a node of its own. Control
+// users of the call also wait for unused inputs.
 // CHECK-LABEL: tfg.func @caller
 // CHECK: %[[Q:.*]], %[[QC:.*]] = Neg({{.*}}) name("q")
 // CHECK: %[[A:.*]] = AssignVariableOp({{.*}}) name("set/assign")
@@ -51,7 +52,8 @@ tfg.func @constant(%q: tensor<f32> {tfg.name = "q"}) -> (tensor<f32> {tfg.name =
   return(%k) : tensor<f32>
 }
 
-// What has effects comes after all that the call's inputs came after, whether it uses them or not.
+// Nodes with side effects wait for all dependencies of the call's inputs, whether they use them or
+// not.
 // CHECK-LABEL: tfg.func @ordered
 // CHECK: %[[READ:.*]], %[[RC:.*]] = ReadVariableOp({{.*}}) name("read")
 // CHECK: AssignVariableOp({{.*}}) [%[[RC]]] name("second/assign")

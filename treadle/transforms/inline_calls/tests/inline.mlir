@@ -1,8 +1,8 @@
 // RUN: treadle-opt --tfg-inline %s | FileCheck %s
 // RUN: treadle-opt "--tfg-inline=noinline=outer keep-names=false" %s | FileCheck %s --check-prefix=SOME
 
-// A call inside a callee goes first; names are those of the calls, devices are filled in, and what
-// depends on nothing in the body waits for what the call waited for.
+// A call inside a callee is inlined first. Nodes are named after their calls, devices are filled
+// in, and nodes without inputs from the body get the call's control inputs.
 // CHECK-LABEL: tfg.graph
 // CHECK: %[[X:.*]], %{{.*}} = Placeholder
 // CHECK: %[[INIT:.*]] = NoOp name("init")

@@ -1,8 +1,8 @@
 // RUN: treadle-opt --tfg-inline %s | FileCheck %s
 // RUN: treadle-opt --tfg-inline=keep-names=false %s | FileCheck %s --check-prefix=FREE
 
-// The second assignment waits for the first through an input of the call that its result doesn't need. The
-// third's result does need it, and takes it without a node between.
+// The second assignment waits for the first through an input of the call that its result doesn't
+// need. The third one's result needs it, and uses it directly.
 // CHECK: %[[X:.*]], %{{.*}} = Placeholder name("x")
 // CHECK: %[[FIRST:.*]] = AssignVariableOp({{.*}}) name("first")
 // CHECK: %[[ZERO:.*]], %[[AFTER_FIRST:.*]] = Const [%[[FIRST]]] name("zero")

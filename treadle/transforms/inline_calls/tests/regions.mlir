@@ -1,6 +1,6 @@
 // RUN: treadle-opt --tfg-inline="explain" -verify-diagnostics %s
 
-// A function with regions stays a call.
+// A function with regions isn't inlined.
 tfg.func @f(%p: tensor<i1> {tfg.name = "p"}, %x: tensor<f32> {tfg.name = "x"}) -> (tensor<f32> {tfg.name = "y"}) {
   %i, %ci = IfRegion %p then {
     yield(%x) : tensor<f32>

@@ -1,7 +1,7 @@
 // RUN: treadle-opt --tfg-inline %s | FileCheck %s
 
-// Beside a Switch a body runs only if every input is alive: its constants and what takes an input
-// wait for all of them. Frames get a name of their own.
+// In a body with a Switch, an inlined body runs only if every input is alive: constants and users
+// of an input wait for all inputs. Frames get unique names.
 // CHECK: %[[S:.*]]:2, %{{.*}} = Switch
 // CHECK: %[[A:.*]], %[[AC:.*]] = Identity(%[[S]]#1) name("call/a")
 // CHECK: %[[B:.*]], %[[BC:.*]] = Identity(%{{.*}}) name("call/b")

@@ -1,4 +1,5 @@
-// A node that calls by its op names the function as a symbol; no GraphDef has that.
+// A node that calls a function by its op gets a symbol reference to it, which isn't exported to a
+// GraphDef.
 // RUN: treadle-opt --tfg-lift-legacy-call %s | FileCheck %s
 // RUN: treadle-opt --tfg-lift-legacy-call %s > %t.mlir
 // RUN: treadle convert %t.mlir %t.pbtxt

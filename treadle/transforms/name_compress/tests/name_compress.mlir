@@ -1,7 +1,7 @@
 // RUN: treadle-opt "--tfg-name-compress=keep=out" %s | FileCheck %s
 // RUN: treadle-opt "--tfg-name-compress=graph=false" %s | FileCheck %s --check-prefix=FUNCTIONS
 
-// Inputs, what is kept, and variables, which are known by their node, have their names still.
+// Placeholders, kept nodes, and variables that are known by their node's name keep their names.
 // CHECK: Placeholder name("a")
 // CHECK: VariableV2 name("scope/v")
 // CHECK: Neg({{.*}}) name("b") {T = f32}
@@ -15,7 +15,7 @@ tfg.graph #tf_type.version<producer = 1, min_consumer = 0> {
   %m, %mc = Neg(%l) name("scope/longer") {T = f32, _class = ["loc:@scope/long", "loc:@scope/v"]} : (tensor<f32>) -> (tensor<f32>)
   %o, %oc = Neg(%m) name("out") {T = f32} : (tensor<f32>) -> (tensor<f32>)
 }
-// An argument's name is part of what the function promises.
+// An argument's name is part of the function's signature.
 // CHECK: Neg(%a) name("b")
 // FUNCTIONS: Neg(%a) name("b")
 tfg.func @f(%a: tensor<f32> {tfg.name = "a"}) -> (tensor<f32> {tfg.name = "y"}) {

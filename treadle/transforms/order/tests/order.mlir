@@ -1,6 +1,6 @@
 // RUN: treadle-opt %s --tfg-order=graph=true --split-input-file | FileCheck %s
 
-// Reads wait for the last write, a write for the last write and the reads since.
+// A read waits for the last write; a write waits for the last write and the reads since.
 // CHECK-LABEL: tfg.graph
 tfg.graph #tf_type.version<producer = 1, min_consumer = 0> {
   %v, %c = VarHandleOp name("v") {dtype = f32, shape = #tf_type.shape<>, shared_name = "v"} : () -> (tensor<!tf_type.resource>)
@@ -17,14 +17,14 @@ tfg.graph #tf_type.version<producer = 1, min_consumer = 0> {
   %a_w = AssignVariableOp(%w, %x) name("assign_w") {dtype = f32} : tensor<!tf_type.resource>, tensor<f32>
   // CHECK: ReadVariableOp(%{{[^)]*}}) [%[[A1]]] name("read_3")
   %r3, %c_r3 = ReadVariableOp(%v) name("read_3") {dtype = f32} : (tensor<!tf_type.resource>) -> (tensor<f32>)
-  // Ordered already, by way of a data edge.
+  // Already ordered by a data edge.
   // CHECK: AssignVariableOp(%{{[^)]*}}) name("assign_2")
   %a2 = AssignVariableOp(%v, %r3) name("assign_2") {dtype = f32} : tensor<!tf_type.resource>, tensor<f32>
 }
 
 // -----
 
-// Printing is an access to the world: prints keep their order, and nothing else waits for them.
+// Printing accesses the world: prints stay in order, and nothing else waits for them.
 // CHECK-LABEL: tfg.graph
 tfg.graph #tf_type.version<producer = 1, min_consumer = 0> {
   %s, %c_s = Placeholder name("s") {dtype = !tf_type.string} : () -> (tensor<!tf_type.string>)
@@ -39,7 +39,7 @@ tfg.graph #tf_type.version<producer = 1, min_consumer = 0> {
 
 // -----
 
-// In functions too, and through calls: the two calls write what the argument stands for.
+// Functions and calls are ordered too: both calls write the argument's resource.
 // CHECK-LABEL: tfg.func @set
 tfg.func @set(%v: tensor<!tf_type.resource> {tfg.name = "v"}, %x: tensor<f32> {tfg.name = "x"}) -> (tensor<f32> {tfg.name = "y"}) {
   // CHECK: %[[A:.*]] = AssignVariableOp(%[[V:.*]], %[[X:.*]]) name("assign")
@@ -62,7 +62,7 @@ tfg.graph #tf_type.version<producer = 1, min_consumer = 0> {
 
 // -----
 
-// Nothing asks for the assignment, but calls are to make it.
+// No result needs the assignment, but calls must run it.
 // CHECK-LABEL: tfg.func @forget
 tfg.func @forget(%v: tensor<!tf_type.resource> {tfg.name = "v"}, %x: tensor<f32> {tfg.name = "x"}) -> (tensor<f32> {tfg.name = "y"}) {
   // CHECK: %[[R:.*]], %[[RC:.*]] = ReadVariableOp(%{{[^)]*}}) name("read")

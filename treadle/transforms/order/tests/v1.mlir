@@ -1,7 +1,7 @@
 // RUN: treadle-opt %s --tfg-order=graph=true --verify-diagnostics | FileCheck %s
 // RUN: treadle-opt %s --tfg-order | FileCheck %s
 
-// What waits for a node of a branch that isn't taken is dead as well.
+// A node that waits for a node of a branch that isn't taken would be dead as well.
 // CHECK-LABEL: tfg.graph
 tfg.graph #tf_type.version<producer = 1, min_consumer = 0> {
   %v, %c = VarHandleOp name("v") {dtype = f32, shape = #tf_type.shape<>, shared_name = "v"} : () -> (tensor<!tf_type.resource>)

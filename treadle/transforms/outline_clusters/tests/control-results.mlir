@@ -1,4 +1,4 @@
-// Nodes that are control results become one call, which is a control result once.
+// Control results in a cluster become one control result for the call.
 // RUN: treadle-opt --tfg-outline-clusters %s | FileCheck %s
 
 // CHECK-LABEL: tfg.func @main(

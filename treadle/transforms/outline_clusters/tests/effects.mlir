@@ -1,8 +1,9 @@
 // RUN: treadle-opt --tfg-outline-clusters="fetches=after" %s | FileCheck %s
 
-// A loop that assigns is a cluster though nothing uses its results; a read behind it joins it.
+// A loop that assigns is a cluster even if its results are unused; a read after it joins the
+// cluster.
 // CHECK: %[[V:.*]], %{{.*}} = VarHandleOp name("v")
-// What is assigned outside of a loop stays.
+// An assignment outside of a loop stays.
 // CHECK: %[[FIRST:.*]] = AssignVariableOp(%[[V]], {{.*}}) name("first")
 // CHECK: %[[CALL:.*]], %{{.*}} = StatefulPartitionedCall({{.*}}%[[V]]{{.*}}) [%[[FIRST]]] name("cluster") {{{.*}}_cluster = true
 // CHECK: Identity(%[[CALL]]) [{{.*}}] name("after")

@@ -1,7 +1,7 @@
 // RUN: treadle-opt --tfg-outline-clusters %s | FileCheck %s
 
-// What an exchange is given doesn't wait for what could be computed meanwhile, and what doesn't use
-// the exchanged value doesn't wait for it, though edges connect all of it. A soft edge counts too.
+// The input of a collective doesn't wait for nodes that could run during it, and nodes that don't
+// use its result don't wait for it, although edges connect all of them. Soft edges count too.
 // CHECK: PartitionedCall(%{{.*}}) name("cluster") {Tin = [f32], Tout = [f32], _cluster
 // CHECK: PartitionedCall(%{{.*}}) name("cluster_1")
 // CHECK: CollectiveReduceV2

@@ -2,7 +2,7 @@
 // RUN: treadle-opt --tfg-outline-clusters=fetches=q %s | FileCheck %s --check-prefix=ASKED
 
 // An activation of many nodes is left to the kernel that computes it in one pass, unless a part of
-// it is asked for.
+// it is fetched.
 // CHECK-LABEL: tfg.graph
 // CHECK-NOT: _cluster
 // CHECK: _GeluApproximate(%{{.*}}) name("y")

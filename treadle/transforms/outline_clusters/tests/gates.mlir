@@ -1,11 +1,11 @@
 // RUN: treadle-opt --tfg-outline-clusters %s | FileCheck %s
 
-// What goes into the queue must not wait for what comes out of it, though the sum connects both.
+// The enqueue must not wait for the dequeue, although the sum connects both.
 // CHECK: PartitionedCall(%{{.*}}) name("cluster") {Tin = [f32], Tout = [f32], _cluster
 // CHECK: QueueEnqueueV2
 // CHECK: QueueDequeueV2
 // CHECK: PartitionedCall(%{{.*}}, %{{.*}}) name("cluster_1") {Tin = [f32, f32], Tout = [f32]
-// Behind a Switch values may be dead: one side must not keep the other from running.
+// After a Switch, values may be dead: one branch must not keep the other from running.
 // CHECK: Switch
 // CHECK: PartitionedCall(%{{.*}}) name("cluster_2")
 // CHECK: PartitionedCall(%{{.*}}) name("cluster_3")

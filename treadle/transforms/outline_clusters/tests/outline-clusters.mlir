@@ -3,16 +3,16 @@
 // CHECK: tfg.graph
 // CHECK: %[[N:.*]], %{{.*}} = Placeholder name("n")
 // CHECK: %[[X:.*]], %{{.*}} = Placeholder name("x")
-// The loop and what hangs on it are one call; constants have gone into the function, too.
+// The loop and the nodes connected to it become one call; constants are copied into the function.
 // CHECK: %[[CALL:.*]], %[[CTL:.*]] = PartitionedCall(%[[N]], %[[X]]) name("cluster") {Tin = [i32, f32], Tout = [f32], _cluster = true, f = #tf_type.func<@cluster, {}>}
 // CHECK: Neg(%[[CALL]]) name("kept")
-// Reading variables is no obstacle, and is said of the call, which waits for what the loop waited for.
+// A cluster may read variables; the call is then stateful and has the loop's control inputs.
 // CHECK: %[[V:.*]], %{{.*}} = VarHandleOp name("v")
 // CHECK: %[[PRINT:.*]] = PrintV2({{.*}}) name("print")
 // CHECK: %[[USED:.*]], %[[UC:.*]] = StatefulPartitionedCall(%[[N]], %[[V]]) [%[[PRINT]]] name("cluster_1")
-// What runs ask for stays under its name.
+// A fetched node stays under its name.
 // CHECK: Identity(%[[USED]]) [%[[UC]]] name("user")
-// A loop that prints stays, and straight code is not worth it.
+// A loop that prints isn't outlined, nor is code without loops that is too small.
 // CHECK: While({{.*}}) name("printing")
 // CHECK: Abs({{.*}}) name("straight")
 tfg.graph #tf_type.version<producer = 1482, min_consumer = 12> {

@@ -2,10 +2,10 @@
 
 // CHECK: tfg.graph
 // CHECK: %[[X:.*]], %{{.*}} = Placeholder name("x")
-// Six operations on elements become a call; what only hands elements on goes along.
+// Six elementwise operations become a call, together with nodes that only forward elements.
 // CHECK: PartitionedCall(%[[X]]) name("cluster") {Tin = [f32], Tout = [f32], _cluster = true, f = #tf_type.func<@cluster, {}>}
 // CHECK-NOT: name("flat")
-// One is too few. What is computed in one go with a product stays with the product's kernel.
+// One operation isn't enough. The epilogue of a product stays with the product's kernel.
 // CHECK: Neg({{.*}} name("few")
 // CHECK: MatMul({{.*}}) name("product")
 // CHECK: BiasAdd({{.*}}) name("bias")

@@ -1,5 +1,5 @@
-// A loop that is free to overlap becomes a frame with the nodes of its functions in it; one that
-// gains nothing stays, unless all are asked for.
+// A loop that may overlap becomes a frame that contains the nodes of its functions; one that
+// doesn't gain stays, unless `all` is set.
 // RUN: treadle-opt --tfg-overlap-loops="all=true" %s | FileCheck %s
 // RUN: treadle-opt --tfg-overlap-loops %s | FileCheck %s --check-prefix=STAYS
 

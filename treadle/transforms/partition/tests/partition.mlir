@@ -6,7 +6,7 @@
 // FEW: error: node 'b' is placed on task 1, but there is 1 process; start more: mpirun -n 2
 // RANK: error: rank is 2, expected a number from 0 below 2
 
-// What is fetched from another rank has its name on this one.
+// A fetched value from another rank has its name on this one.
 // ZERO: %[[A:.*]], %{{.*}} = Neg({{.*}}) device("/job:worker/task:0") name("a")
 // ZERO: _Send(%[[A]]) {{.*}}recv_device = "/job:worker/replica:0/task:1/device:CPU:0"{{.*}}tensor_name = "a:0"
 // ZERO-NOT: Abs

@@ -2,7 +2,7 @@
 // RUN: treadle-opt "--tfg-preserve-order=soft after=mm:add,mul:mm,mul:neg" %s | FileCheck %s --check-prefix=SOFT
 // RUN: treadle-opt "--tfg-preserve-order=function=f after=b:a" %s | FileCheck %s --check-prefix=FUNC
 
-// Names stay, and what a node waited for; it may follow several nodes.
+// Names and existing control inputs stay; a node may follow several nodes.
 // CHECK: %[[ADD:.*]], %[[ADDC:.*]] = AddV2(%[[X:.*]], %[[X]]) name("add")
 // CHECK: %[[MM:.*]], %[[MMC:.*]] = MatMul({{.*}}) [%[[INIT:.*]], %[[ADDC]]] name("mm")
 // CHECK: %{{.*}}, %[[NEGC:.*]] = Neg({{.*}}) name("neg")

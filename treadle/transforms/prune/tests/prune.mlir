@@ -29,7 +29,7 @@ tfg.graph #tf_type.version<producer = 1, min_consumer = 0> {
   %p = PrintV2(%s) name("p") : (tensor<!tf_type.string>) -> ()
 }
 
-// Reads of variables go, writes stay.
+// Unused reads of variables are removed, writes stay.
 // CHECK-LABEL: tfg.func @f
 // CHECK-NOT: name("dead")
 // CHECK-NOT: name("read")

@@ -1,7 +1,7 @@
 // RUN: treadle-opt --tfg-prune="fetches=if:0" %s | FileCheck %s
 
-// What a region uses is needed, and what nothing in it needs goes. A conditional without effects
-// goes from a function where nobody uses it.
+// Values that a region uses are needed; dead nodes in regions are removed. An unused conditional
+// without side effects is removed from a function.
 // CHECK-LABEL: tfg.func @f
 tfg.func @f(%p: tensor<i1> {tfg.name = "p"}, %x: tensor<f32> {tfg.name = "x"}) -> (tensor<f32> {tfg.name = "y"}) {
   // CHECK-NOT: name("unused")
@@ -26,7 +26,7 @@ tfg.func @f(%p: tensor<i1> {tfg.name = "p"}, %x: tensor<f32> {tfg.name = "x"}) -
   return(%x) : tensor<f32>
 }
 
-// A region names the function that it was, but doesn't call it.
+// A region names the function that it was created from, but doesn't call it.
 // CHECK-NOT: tfg.func @gone
 tfg.func @gone(%x: tensor<f32> {tfg.name = "x"}) -> (tensor<f32> {tfg.name = "y"}) {
   return(%x) : tensor<f32>

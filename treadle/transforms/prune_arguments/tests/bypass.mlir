@@ -1,7 +1,7 @@
 // RUN: treadle-opt --tfg-prune-arguments %s | FileCheck %s
 // RUN: treadle-opt "--tfg-prune-arguments=keep=loop" %s | FileCheck %s --check-prefix=KEEP
 
-// What every branch, or the body, passes through is what went in.
+// An argument that every branch, or the body, passes through is replaced with the operand.
 // CHECK: %[[X:.*]], %{{.*}} = Placeholder name("x")
 // CHECK: StatelessIf
 // CHECK: Neg(%[[X]]) name("a")

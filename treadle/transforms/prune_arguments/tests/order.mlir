@@ -1,12 +1,13 @@
 // RUN: treadle-opt --tfg-prune-arguments %s | FileCheck %s
 
-// What waited for the If by its data alone waits for what the If was given: the first assignment comes first.
+// A node that waited for the If only through data waits for the If's operands: the first assignment
+// comes first.
 // CHECK: %[[FIRST:.*]] = AssignVariableOp({{.*}}) name("first")
 // CHECK: Const [%[[FIRST]]] name("zero")
 // CHECK: %{{.*}}, %[[LESS:.*]] = Less({{.*}}) name("less")
 // CHECK: AssignAddVariableOp(%{{.*}}, %{{.*}}) [%[[LESS]]] name("second")
 
-// An argument that nobody needs any more orders still.
+// A removed argument still orders its users.
 // CHECK: %{{.*}}, %[[LATE:.*]] = Const [%[[FIRST]]] name("late")
 // CHECK: %{{.*}}, %{{.*}} = StatelessIf({{.*}}) [%[[LATE]]] name("drop")
 // CHECK: AssignAddVariableOp({{.*}}) name("third")

@@ -1,8 +1,8 @@
 // RUN: treadle-opt --tfg-prune-arguments %s | FileCheck %s
 // RUN: treadle-opt "--tfg-prune-arguments=graph" %s | FileCheck %s --check-prefix=GRAPH
 
-// A result that nobody uses stays on a node of the graph, unless the option says otherwise. The call
-// has an effect, and waits for what it was given.
+// An unused result of a node of the graph stays unless the option is set. The call has a side
+// effect and waits for its operands.
 // CHECK-LABEL: tfg.graph
 // CHECK: %[[U:.*]], %[[UC:.*]] = Neg({{.*}}) name("unused")
 // CHECK: StatefulPartitionedCall(%[[X:.*]]) [%[[UC]]] name("call") {Tin = [f32], Tout = [f32, f32]

@@ -1,7 +1,7 @@
 // RUN: treadle-opt --tfg-prune-arguments %s | FileCheck %s
 
-// An argument that a region uses is needed; a functional node inside a region keeps its function as
-// it is.
+// An argument that a region uses is needed; the function of a functional node inside a region
+// doesn't change.
 // CHECK-LABEL: tfg.func @f(%p: tensor<i1> {tfg.name = "p"},
 // CHECK-NEXT: %x: tensor<f32> {tfg.name = "x"})
 tfg.func @f(%p: tensor<i1> {tfg.name = "p"}, %x: tensor<f32> {tfg.name = "x"}, %u: tensor<f32> {tfg.name = "u"}) -> (tensor<f32> {tfg.name = "y"}) {

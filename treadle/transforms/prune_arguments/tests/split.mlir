@@ -1,5 +1,5 @@
-// Two calls that use different results of a function get copies of their own; neither takes what
-// only the other needs.
+// Two calls that use different results of a function get separate copies; neither has arguments
+// that only the other one needs.
 // RUN: treadle-opt "--tfg-prune-arguments=graph split" %s | FileCheck %s
 // RUN: treadle-opt "--tfg-prune-arguments=graph" %s | FileCheck %s --check-prefix=TOGETHER
 

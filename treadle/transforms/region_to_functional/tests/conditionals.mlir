@@ -1,7 +1,7 @@
 // RUN: treadle-opt --tfg-region-to-functional %s | FileCheck %s
 
-// Captured values become arguments in the order of their first uses; a token of one is its
-// argument's, any other token from outside becomes a control input of the op.
+// Captured values become arguments in the order of their first uses. The token of a captured value
+// becomes its argument's token; any other token from outside becomes a control input of the op.
 // CHECK-LABEL: tfg.graph
 tfg.graph #tf_type.version<producer = 1482, min_consumer = 12> {
   // CHECK: %[[P:.*]], %{{.*}} = Placeholder name("p")
@@ -22,7 +22,8 @@ tfg.graph #tf_type.version<producer = 1482, min_consumer = 12> {
   } else {
     yield(%x) : tensor<f32>
   } {_mlir_name = "if"} : (tensor<i1>) -> tensor<f32>
-  // A function of the name that the attributes say, with them, even if nobody has one.
+  // The function has the name and attributes of the region's attributes, even if no such function
+  // exists.
   // CHECK: StatelessCase(%[[I]], %[[IF]]) device("/CPU:0") name("case")
   // CHECK-SAME: branches = [#tf_type.func<@first, {a = 1 : i64}>, #tf_type.func<@case_branch1, {}>]
   %case, %cc = StatelessCaseRegion %i {

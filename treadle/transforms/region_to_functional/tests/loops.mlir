@@ -1,6 +1,6 @@
 // RUN: treadle-opt --tfg-region-to-functional %s | FileCheck %s
 
-// What a loop's regions use from outside is a value of the loop that never changes.
+// A value that a loop's regions use from outside becomes a loop-invariant variable.
 // CHECK-LABEL: tfg.graph
 tfg.graph #tf_type.version<producer = 1482, min_consumer = 12> {
   %i, %ci = Placeholder name("i") {dtype = i32} : () -> (tensor<i32>)
@@ -13,7 +13,7 @@ tfg.graph #tf_type.version<producer = 1482, min_consumer = 12> {
     condition %less : tensor<i1> (%a) : tensor<i32>
   } do {
   ^bb0(%a: tensor<i32>, %ac: !tf_type.control):
-    // An inner loop uses what is outside of both.
+    // An inner loop uses a value from outside of both loops.
     %inner, %cin = ForRegion(%a) from %a to %n by %n {
     ^bb0(%k: tensor<i32>, %b: tensor<i32>, %kc: !tf_type.control, %bc: !tf_type.control):
       %add, %ca = AddV2(%b, %n) [%kc] name("add") {T = i32} : (tensor<i32>, tensor<i32>) -> (tensor<i32>)

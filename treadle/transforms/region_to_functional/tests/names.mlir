@@ -1,7 +1,6 @@
 // RUN: treadle-opt --tfg-region-to-functional %s | FileCheck %s
 
-// Arguments and results are called as the attributes say; where a node or another one has that name,
-// they get a number.
+// Arguments and results are named by the attributes; names that are taken get a number.
 // CHECK: tfg.func @goes_on(%{{.*}}: tensor<i32> {tfg.name = "less_1"},
 // CHECK-NEXT: %{{.*}}: tensor<i32> {tfg.name = "n"})
 // CHECK-NEXT: -> (tensor<i1> {tfg.name = "less"})

@@ -1,7 +1,7 @@
 // RUN: treadle-opt --tfg-functional-to-region --tfg-region-to-functional %s > %t && treadle-opt %s | diff - %t
 
-// There and back, everything is as it was: functions are found again, arguments that nobody uses
-// and those given twice stay, and so do conditions that are no booleans.
+// The round trip restores everything: functions are reused, unused and duplicate arguments stay,
+// and so do conditions that aren't boolean.
 tfg.func @neg(%a: tensor<f32> {tfg.name = "a"}, %b: tensor<f32> {tfg.name = "b"}) -> (tensor<f32> {tfg.name = "r"}) {
   %n, %c = Neg(%b) name("n") {T = f32} : (tensor<f32>) -> (tensor<f32>)
   return(%n) [%c {tfg.name = "done"}] : tensor<f32>
@@ -9,7 +9,7 @@ tfg.func @neg(%a: tensor<f32> {tfg.name = "a"}, %b: tensor<f32> {tfg.name = "b"}
 tfg.func @id(%x: tensor<f32> {tfg.name = "x"}, %y: tensor<f32> {tfg.name = "y"}) -> (tensor<f32> {tfg.name = "r"}) {
   return(%y) : tensor<f32>
 }
-// An argument that was given by another name.
+// An operand that has another name now.
 tfg.func @nested(%p: tensor<*xf32> {tfg.name = "p"}, %a: tensor<f32> {tfg.name = "a"}) -> (tensor<f32> {tfg.name = "r"}) {
   %k, %ck = Const name("k") {dtype = f32, value = dense<1.0> : tensor<f32>} : () -> (tensor<f32>)
   %i, %c = If(%p, %a, %k) name("inner") {Tcond = f32, Tin = [f32, f32], Tout = [f32],

@@ -1,8 +1,8 @@
 // RUN: treadle-opt --tfg-remap %s | FileCheck %s
 // RUN: treadle-opt --tfg-remap=onednn=false %s | FileCheck %s --check-prefix=PLAIN
 
-// The fused node has the name of the last one, and waits for what all waited for. The others stay
-// for their names.
+// The fused node has the name of the last node and the control inputs of all. The others stay for
+// their names.
 // CHECK: %[[B:.*]], %{{.*}} = Placeholder name("bias")
 // CHECK: MatMul({{.*}} name("product")
 // CHECK: _FusedMatMul(%{{.*}}, %{{.*}}, %[[B]]) [%{{.*}}, %{{.*}}] name("relu")
@@ -19,7 +19,7 @@ tfg.graph #tf_type.version<producer = 1482, min_consumer = 0> {
   %r, %rc = Relu(%s) [%xc] name("relu") {T = f32} : (tensor<?x3xf32>) -> (tensor<?x3xf32>)
 }
 
-// What is constant becomes one filter and one bias; a summand comes before the activation.
+// Constants are combined into one filter and one bias; an addition comes before the activation.
 // CHECK-LABEL: tfg.func @images
 // CHECK-NOT: Conv2D(
 // CHECK-DAG: %[[F:.*]], %{{.*}} = Const name("r/filter") {{.*}}value = dense<{{\[\[\[\[}}2.000000e+00, 9.000000e+00]]]]>
@@ -43,7 +43,7 @@ tfg.func @images(%x: tensor<2x4x4x1xf32> {tfg.name = "x"}, %y: tensor<2x4x4x2xf3
   return(%r) : tensor<*xf32>
 }
 
-// A product that something else uses stays, and so does what is not a vector.
+// A product with other users isn't fused, nor with a value that isn't a vector.
 // PLAIN-LABEL: tfg.func @images
 // PLAIN: %[[S:.*]], %{{.*}} = _FusedConv2D(%x, %{{.*}}, %{{.*}}) name("a")
 // PLAIN: AddV2(%y, %[[S]]) name("d")
@@ -69,7 +69,7 @@ tfg.func @norm(%x: tensor<2x4x4x1xf32> {tfg.name = "x"}, %f: tensor<1x1x1x2xf32>
   return(%r) : tensor<*xf32>
 }
 
-// relu6(x + 3) / 6 isn't an activation of TensorFlow's: the product takes in what it can.
+// TensorFlow has no activation relu6(x + 3) / 6: the product absorbs the part that it can.
 // CHECK-LABEL: tfg.func @hard
 // CHECK: _FusedMatMul(%x, %w, %{{.*}}) name("r") {{.*}}fused_ops = ["BiasAdd", "Relu6"]
 // CHECK: RealDiv({{.*}}) name("d")

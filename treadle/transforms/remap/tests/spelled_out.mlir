@@ -1,6 +1,6 @@
 // RUN: treadle-opt --tfg-remap %s | FileCheck %s
 
-// Gelu by erfc, factors in any order, without a bias.
+// Gelu with erfc, factors in any order, without a bias.
 // CHECK-LABEL: tfg.func @gelu
 // CHECK: %[[B:.*]], %{{.*}} = Const name("g/bias") {{.*}}dense<0.000000e+00> : tensor<3xf32>
 // CHECK: _FusedMatMul(%x, %w, %[[B]])
@@ -18,7 +18,7 @@ tfg.func @gelu(%x: tensor<?x2xf32> {tfg.name = "x"}, %w: tensor<2x3xf32> {tfg.na
   return(%g) : tensor<*xf32>
 }
 
-// Gelu by tanh, after a bias.
+// Gelu with tanh, after a bias.
 // CHECK-LABEL: tfg.func @approximate
 // CHECK: _FusedMatMul(%x, %w, %b)
 // CHECK-SAME: fused_ops = ["BiasAdd", "GeluApproximate"]
@@ -63,7 +63,7 @@ tfg.func @rows(%x: tensor<?x?x4xf32> {tfg.name = "x"}, %g: tensor<4xf32> {tfg.na
   return(%y) : tensor<*xf32>
 }
 
-// Rows times a matrix, brought into two dimensions and back.
+// Rows times a matrix, reshaped to two dimensions and back.
 // CHECK-LABEL: tfg.func @einsum
 // CHECK: Reshape(%x, %{{.*}}) name("r/rows")
 // CHECK: _FusedMatMul(%{{.*}}, %w, %b) name("r/product")

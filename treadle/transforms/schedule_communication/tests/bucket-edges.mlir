@@ -1,7 +1,8 @@
 // RUN: treadle-opt "--tfg-schedule-communication=bucket=100" %s | FileCheck %s
 
-// What any member waited for, by an edge or a wish, the bucket waits for; what waited for a member
-// waits for what has its name. A member that an edge puts after another isn't joined with it.
+// The bucket has all control inputs and soft inputs of its members; users of a member's token wait
+// for the node that took over its name. A member that an edge puts after another isn't merged with
+// it.
 // CHECK-DAG: %[[P:.*]] = NoOp name("p")
 // CHECK-DAG: %[[Q:.*]] = NoOp name("q")
 // CHECK: CollectiveReduceV2({{.*}}) [%[[P]], %[[Q]]] name("bucket") {{.*}}_soft_inputs = ["early"]

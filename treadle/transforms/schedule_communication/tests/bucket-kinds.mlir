@@ -1,6 +1,6 @@
 // RUN: treadle-opt "--tfg-schedule-communication=bucket=100" %s | FileCheck %s
 
-// By communicator, by inputs and by attributes; dtypes, reductions and groups stay apart.
+// By communicator, inputs and attributes; different dtypes, reductions and groups aren't merged.
 // CHECK-DAG: CollectiveReduceV3(%{{.*}}, %[[W:.*]], %{{.*}}) name("bucket{{.*}}") {{.*}}reduction = "Add"{{.*}} -> (tensor<4xf32>)
 // CHECK-DAG: %[[W]], %{{.*}} = CollectiveInitializeCommunicator
 // CHECK-DAG: CollectiveReduceV3({{.*}}) name("bucket{{.*}}") {{.*}}reduction = "Add"{{.*}} -> (tensor<4xf64>)

@@ -1,7 +1,7 @@
 // RUN: treadle-opt "--tfg-schedule-communication=bucket=100" %s | FileCheck %s
 
-// Two small ones become one, with what both waited for; who used a value uses it under its old name. One
-// that waits for another, and a large one, stay.
+// Two small ones are merged, with the control inputs of both; users find the values under their old
+// names. One that depends on another one and a large one stay.
 // CHECK: %[[INIT:.*]] = NoOp name("init")
 // CHECK: ConcatV2
 // CHECK: %[[R:.*]], %{{.*}} = CollectiveReduceV2({{.*}}) [%[[INIT]]] name("bucket")

@@ -3,9 +3,9 @@
 // RUN: echo '[{"name": "m", "ph": "X", "dur": 4000}, {"name": "late_m", "ph": "X", "dur": 5000}, {"name": "cluster", "ph": "X", "dur": 1000}, {"name": "sum", "ph": "X", "dur": 20000}]' > %t.trace
 // RUN: treadle-opt "--tfg-schedule-communication=costs=%t.trace explain" %s 2>&1 | FileCheck %s --check-prefix=TRACE
 
-// The schedule is that of the nodes that a run has: a group that one kernel computes takes as long
-// as its parts, and so does a cluster, unless a trace says how long it took itself. A product that
-// would wait for the exchange stays apart. The graph keeps its nodes.
+// The schedule is for the nodes of a run: a group that one kernel computes takes as long as its
+// parts, and so does a cluster, unless a trace has its own time. A product that would wait for the
+// collective isn't fused. The graph keeps its nodes.
 // CHECK: a step takes 29.000 ms
 // CHECK-DAG: 13.000     m (_FusedMatMul)
 // CHECK-DAG: late_m (MatMul)

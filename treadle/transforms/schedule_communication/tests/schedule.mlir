@@ -14,7 +14,7 @@
 // LINK: error: costs: there is no 'bandwidth'; expected latency, bytes_per_second
 // NONE: error: costs: '{{.*}}' can't be read
 
-// What the exchange waits for comes first; an edge that was there stays.
+// Dependencies of the collective come first; existing edges stay.
 // CHECK: name("long") {{.*}}_soft_inputs = ["x", "grad"]
 // CHECK-NOT: _soft_inputs
 // CHECK: name("new")

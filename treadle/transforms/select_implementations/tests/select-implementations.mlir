@@ -1,4 +1,4 @@
-// A call runs the implementation of its interface that prefers the CPU, if it has the same types.
+// A call becomes a call of the interface's implementation for the CPU if that has the same types.
 // RUN: treadle-opt --tfg-select-implementations %s | FileCheck %s
 
 // CHECK-LABEL: tfg.graph

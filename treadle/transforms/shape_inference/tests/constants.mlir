@@ -1,5 +1,5 @@
 // RUN: treadle-opt --tfg-shape-inference %s | FileCheck %s
-// What is made of constants is one, but not what a run may give instead.
+// Values computed from constants are constant, except those that a run may feed.
 
 tfg.graph #tf_type.version<producer = 2474, min_consumer = 0> {
   %x, %cx = Placeholder name("x") {dtype = f32, shape = #tf_type.shape<>} : () -> (tensor<*xf32>)

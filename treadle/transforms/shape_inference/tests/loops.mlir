@@ -1,6 +1,6 @@
 // RUN: treadle-opt --tfg-shape-inference %s | FileCheck %s
 
-// What a loop changes is unknown, what it keeps is known, in the body as well.
+// A dimension that a loop changes is unknown; one that it keeps is known, in the body as well.
 // CHECK-LABEL: tfg.graph
 // CHECK: While{{.*}} -> (tensor<?x2xf32>, tensor<3xf32>)
 // CHECK: %[[M:.*]]:2, %{{.*}} = Merge{{.*}} -> (tensor<?xf32>, tensor<i32>)
@@ -34,7 +34,7 @@ tfg.func @grow(%a: tensor<*xf32> {tfg.name = "a"}, %b: tensor<*xf32> {tfg.name =
   %c, %cc = ConcatV2(%a, %a, %z) name("c") {N = 2 : i64, T = f32, Tidx = i32} : (tensor<*xf32>, tensor<*xf32>, tensor<i32>) -> (tensor<*xf32>)
   return(%c, %b) : tensor<*xf32>, tensor<*xf32>
 }
-// One that others may call keeps its arguments.
+// A function that may have other callers keeps the types of its arguments.
 // CHECK: tfg.func @alone(%a: tensor<*xf32>
 tfg.func @alone(%a: tensor<*xf32> {tfg.name = "a"}) -> (tensor<*xf32> {tfg.name = "b"}) {
   return(%a) : tensor<*xf32>

@@ -1,4 +1,4 @@
-// Calls of a generic function share a copy for equal attributes, and what nobody calls goes.
+// Calls of a generic function with equal attributes share a copy; unused functions are removed.
 // RUN: treadle-opt --tfg-specialize-functions %s | FileCheck %s
 // RUN: treadle-opt --tfg-specialize-functions %s | FileCheck %s --check-prefix=SUM
 

@@ -1,4 +1,4 @@
-// Functions for the shapes that calls give, and for constants; equal calls share one.
+// Functions are specialized for the shapes of their calls and for constants; equal calls share one.
 // RUN: treadle-opt "--tfg-specialize-functions=shapes" %s | FileCheck %s
 // RUN: treadle-opt "--tfg-specialize-functions=constants" %s | FileCheck %s --check-prefix=CONSTANT
 

@@ -1,4 +1,4 @@
-// A call that lacks an attribute stays, with a remark; so does the function.
+// A call without a required attribute stays, with a remark, and so does the function.
 // RUN: treadle-opt --tfg-specialize-functions %s 2>&1 | FileCheck %s
 
 // CHECK: remark: call of 'neg' stays generic: function 'neg': argument 'a': attribute 'T' is not stated by the call, and has no default

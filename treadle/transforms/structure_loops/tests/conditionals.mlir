@@ -1,6 +1,6 @@
 // RUN: treadle-opt --tfg-structure-loops %s | FileCheck %s
 
-// A loop on a branch runs where the branch does, and a conditional in a loop stays Switch and Merge.
+// A loop in a branch runs if the branch does; a conditional in a loop stays Switch and Merge.
 // CHECK-LABEL: tfg.graph
 // CHECK: %[[S:.*]]:2, %{{.*}} = Switch(%{{.*}}, %[[P:.*]]) name("on")
 // CHECK: %[[W:.*]]:3, %{{.*}} = WhileRegion(%[[S]]#1, %{{.*}}, %[[S]]#1) {

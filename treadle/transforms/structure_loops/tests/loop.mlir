@@ -1,7 +1,7 @@
 // RUN: treadle-opt --tfg-structure-loops %s | FileCheck %s
 
-// A loop negates x until it is no longer less than n; n comes in by a constant Enter. The Print sees
-// each value, the last one too: it is the condition's.
+// A loop negates x until it is no longer less than n; n enters through a constant Enter. The Print
+// prints each value, including the last one, because it is in the condition.
 // CHECK-LABEL: tfg.graph
 // CHECK: %[[INIT:.*]] = NoOp name("init")
 // CHECK: %[[W:.*]]:2, %{{.*}} = WhileRegion(%[[X:.*]], %[[N:.*]]) [%[[INIT]]] {

@@ -1,6 +1,6 @@
 // RUN: treadle-opt --tfg-structure-loops %s | FileCheck %s
 
-// The inner loop first; it takes what the outer one hands it.
+// The inner loop is converted first; its input comes from the outer one.
 // CHECK-LABEL: tfg.graph
 // CHECK: %[[W:.*]]:2, %{{.*}} = WhileRegion(%[[X:.*]], %[[N:.*]]) {
 // CHECK: } do {

@@ -5,7 +5,7 @@ tfg.graph #tf_type.version<producer = 1, min_consumer = 0> {
   %n, %nc = Placeholder name("n") {dtype = i32} : () -> (tensor<i32>)
   %queue, %queuec = FIFOQueueV2 name("queue") {component_types = [i32]} : () -> (tensor<!tf_type.resource>)
 
-  // Iterations go on in a frame while one of them waits.
+  // In a frame, iterations continue while one of them blocks.
   %we, %w0 = Enter(%x) name("we") {T = i32, frame_name = "waits"} : (tensor<i32>) -> (tensor<i32>)
   %wn, %w1 = Enter(%n) name("wn") {T = i32, frame_name = "waits", is_constant = true} : (tensor<i32>) -> (tensor<i32>)
   %wm:2, %w2 = Merge(%we, %wnext) name("wm") {N = 2 : i64, T = i32} : (tensor<i32>, tensor<i32>) -> (tensor<i32>, tensor<i32>)
@@ -19,7 +19,7 @@ tfg.graph #tf_type.version<producer = 1, min_consumer = 0> {
   %wnext, %w6 = NextIteration(%wsum) name("wnext") {T = i32} : (tensor<i32>) -> (tensor<i32>)
   %wx, %w7 = Exit(%ws#0) name("wx") {T = i32} : (tensor<i32>) -> (tensor<i32>)
 
-  // Somebody looks into it.
+  // A node of the loop is fetched.
   %fe, %f0 = Enter(%x) name("fe") {T = i32, frame_name = "seen"} : (tensor<i32>) -> (tensor<i32>)
   %fn, %f1 = Enter(%n) name("fn") {T = i32, frame_name = "seen", is_constant = true} : (tensor<i32>) -> (tensor<i32>)
   %fm:2, %f2 = Merge(%fe, %fnext) name("fm") {N = 2 : i64, T = i32} : (tensor<i32>, tensor<i32>) -> (tensor<i32>, tensor<i32>)
@@ -31,7 +31,7 @@ tfg.graph #tf_type.version<producer = 1, min_consumer = 0> {
   %fnext, %f6 = NextIteration(%fneg) name("fnext") {T = i32} : (tensor<i32>) -> (tensor<i32>)
   %fx, %f7 = Exit(%fs#0) name("fx") {T = i32} : (tensor<i32>) -> (tensor<i32>)
 
-  // Its iterations are to overlap.
+  // Its iterations are marked to overlap.
   // expected-remark @+1 {{loop 'overlaps' isn't converted: its frame is marked to overlap, has no name, or has an invalid parallel_iterations}}
   %ve, %v0 = Enter(%x) name("ve") {T = i32, _overlap = true, frame_name = "overlaps"} : (tensor<i32>) -> (tensor<i32>)
   %vn, %v1 = Enter(%n) name("vn") {T = i32, frame_name = "overlaps", is_constant = true} : (tensor<i32>) -> (tensor<i32>)
@@ -43,7 +43,7 @@ tfg.graph #tf_type.version<producer = 1, min_consumer = 0> {
   %vnext, %v6 = NextIteration(%vneg) name("vnext") {T = i32} : (tensor<i32>) -> (tensor<i32>)
   %vx, %v7 = Exit(%vs#0) name("vx") {T = i32} : (tensor<i32>) -> (tensor<i32>)
 
-  // As the loop ends the frame computes the sum once more.
+  // When the loop ends, the frame computes the sum once more.
   %be, %b0 = Enter(%x) name("be") {T = i32, frame_name = "both"} : (tensor<i32>) -> (tensor<i32>)
   %bn, %b1 = Enter(%n) name("bn") {T = i32, frame_name = "both", is_constant = true} : (tensor<i32>) -> (tensor<i32>)
   %bm:2, %b2 = Merge(%be, %bnext) name("bm") {N = 2 : i64, T = i32} : (tensor<i32>, tensor<i32>) -> (tensor<i32>, tensor<i32>)
@@ -56,7 +56,7 @@ tfg.graph #tf_type.version<producer = 1, min_consumer = 0> {
   %bnext, %b6 = NextIteration(%bmul) name("bnext") {T = i32} : (tensor<i32>) -> (tensor<i32>)
   %bx, %b7 = Exit(%bs#0) name("bx") {T = i32} : (tensor<i32>) -> (tensor<i32>)
 
-  // What hangs on the Merge goes on and on, whatever the condition says.
+  // The nodes after the Merge repeat endlessly, whatever the condition is.
   %ee, %e0 = Enter(%x) name("ee") {T = i32, frame_name = "endless"} : (tensor<i32>) -> (tensor<i32>)
   %en, %e1 = Enter(%n) name("en") {T = i32, frame_name = "endless", is_constant = true} : (tensor<i32>) -> (tensor<i32>)
   %em:2, %e2 = Merge(%ee, %enext) name("em") {N = 2 : i64, T = i32} : (tensor<i32>, tensor<i32>) -> (tensor<i32>, tensor<i32>)
@@ -67,7 +67,7 @@ tfg.graph #tf_type.version<producer = 1, min_consumer = 0> {
   %enext, %e6 = NextIteration(%em#0) name("enext") {T = i32} : (tensor<i32>) -> (tensor<i32>)
   %ex, %e7 = Exit(%es#0) name("ex") {T = i32} : (tensor<i32>) -> (tensor<i32>)
 
-  // Where x isn't less than n the condition's token is dead, and the frame just stops.
+  // If x isn't less than n, the condition's token is dead and the frame just stops.
   %ke, %k0 = Enter(%x) name("ke") {T = i32, frame_name = "dies"} : (tensor<i32>) -> (tensor<i32>)
   %kn, %k1 = Enter(%n) name("kn") {T = i32, frame_name = "dies", is_constant = true} : (tensor<i32>) -> (tensor<i32>)
   %km:2, %k2 = Merge(%ke, %knext) name("km") {N = 2 : i64, T = i32} : (tensor<i32>, tensor<i32>) -> (tensor<i32>, tensor<i32>)
@@ -81,7 +81,7 @@ tfg.graph #tf_type.version<producer = 1, min_consumer = 0> {
   %knext, %k6 = NextIteration(%kneg) name("knext") {T = i32} : (tensor<i32>) -> (tensor<i32>)
   %kx, %k7 = Exit(%ks#0) name("kx") {T = i32} : (tensor<i32>) -> (tensor<i32>)
 
-  // A ControlTrigger lives where the loop ends.
+  // A ControlTrigger runs when the loop ends.
   %te, %t0 = Enter(%x) name("te") {T = i32, frame_name = "trigger"} : (tensor<i32>) -> (tensor<i32>)
   %tn, %t1 = Enter(%n) name("tn") {T = i32, frame_name = "trigger", is_constant = true} : (tensor<i32>) -> (tensor<i32>)
   %tm:2, %t2 = Merge(%te, %tnext) name("tm") {N = 2 : i64, T = i32} : (tensor<i32>, tensor<i32>) -> (tensor<i32>, tensor<i32>)
@@ -95,7 +95,7 @@ tfg.graph #tf_type.version<producer = 1, min_consumer = 0> {
   %tnext, %t6 = NextIteration(%tneg) [%tprintc] name("tnext") {T = i32} : (tensor<i32>) -> (tensor<i32>)
   %tx, %t7 = Exit(%ts#0) name("tx") {T = i32} : (tensor<i32>) -> (tensor<i32>)
 
-  // The inner one waits, so the outer one does.
+  // The inner loop may block, so the outer one may.
   %oe, %o0 = Enter(%x) name("oe") {T = i32, frame_name = "out"} : (tensor<i32>) -> (tensor<i32>)
   %on, %o1 = Enter(%n) name("on") {T = i32, frame_name = "out", is_constant = true} : (tensor<i32>) -> (tensor<i32>)
   %om:2, %o2 = Merge(%oe, %onext) name("om") {N = 2 : i64, T = i32} : (tensor<i32>, tensor<i32>) -> (tensor<i32>, tensor<i32>)

@@ -1,6 +1,7 @@
 // RUN: treadle-opt --tfg-expand-symbolic-gradients %s | FileCheck %s
 
-// The node calls a new function, which keeps the forward body and takes the gradients of its results.
+// The node calls a new function that contains the forward body and has the gradients of the results
+// as arguments.
 // CHECK-LABEL: tfg.graph
 // CHECK: PartitionedCall(%[[X:.*]], %[[X]]) [%[[INIT:.*]]] device("/CPU:0") name("grad") {Tin = [f32, f32], Tout = [f32], f = #tf_type.func<@poly_gradient, {}>}
 // CHECK: PartitionedCall(%[[X]], %[[X]]) name("again") {{.*}}f = #tf_type.func<@poly_gradient, {}>
@@ -11,7 +12,7 @@ tfg.graph #tf_type.version<producer = 1, min_consumer = 0> {
   %h, %hc = SymbolicGradient(%x, %x) name("again") {Tin = [f32, f32], Tout = [f32], f = #tf_type.func<@poly, {}>} : (tensor<f32>, tensor<f32>) -> (tensor<*xf32>)
 }
 
-// The body itself stays as it is.
+// The original body doesn't change.
 // CHECK: tfg.func @poly(%{{.*}}: tensor<*xf32>
 // CHECK: Square
 // CHECK-NEXT: Neg
@@ -35,7 +36,7 @@ tfg.func @mine(%x: tensor<*xf32> {tfg.name = "x"}, %dy: tensor<*xf32> {tfg.name 
   return(%dy) : tensor<*xf32>
 }
 
-// What flows to x from its three uses is added; a call asks for the gradient that is declared.
+// The gradients of the three uses of x are added; a call uses the gradient that is declared.
 // CHECK: tfg.func @poly_gradient(%[[X:.*]]: tensor<*xf32> {tfg.name = "x"},
 // CHECK-NEXT: %[[DY:.*]]: tensor<*xf32> {tfg.name = "dy_0"})
 // CHECK-NEXT: -> (tensor<*xf32> {tfg.name = "dx_0"})

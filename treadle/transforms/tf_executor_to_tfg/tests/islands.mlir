@@ -6,7 +6,8 @@ func.func private @effects(%x: tensor<f32> loc("x")) {
     // CHECK: %[[INIT:.*]] = NoOp name("init")
     %init = tf_executor.island wraps "tf.NoOp"() : () -> () loc("init")
     %island = tf_executor.island(%init) {
-      // What comes first waits for the island's control inputs; effects keep their order; the rest is free.
+      // First nodes get the island's control inputs; side effects stay in order; other nodes aren't
+      // ordered.
       // CHECK: %[[NEG:.*]], %{{.*}} = Neg(%x) [%[[INIT]]] name("neg") {T = f32}
       %0 = "tf.Neg"(%x) : (tensor<f32>) -> tensor<f32> loc("neg")
       // CHECK: %[[P0:.*]] = PrintV2(%{{.*}}) name("p0")
@@ -17,7 +18,8 @@ func.func private @effects(%x: tensor<f32> loc("x")) {
       "tf.PrintV2"(%x) {end = ""} : (tensor<f32>) -> () loc("p1")
       tf_executor.yield
     }
-    // Who waits for the island waits for all of it. An empty one without a name is no node.
+    // Control users of the island wait for all of its nodes. An empty island without a name becomes
+    // no node.
     %empty = tf_executor.island(%island) {
     }
     // CHECK: NoOp [%[[EXP]], %[[P1]]] name("after")
@@ -27,7 +29,7 @@ func.func private @effects(%x: tensor<f32> loc("x")) {
   return
 }
 
-// An island is dead where one of the values is that it uses.
+// An island is dead if one of the values that it uses is.
 // CHECK-LABEL: tfg.func @deadness
 func.func private @deadness(%x: tensor<f32>, %p: tensor<i1>, %q: tensor<i1>) -> (tensor<f32>, tensor<f32>) {
   %result:2 = tf_executor.graph {
@@ -45,7 +47,7 @@ func.func private @deadness(%x: tensor<f32>, %p: tensor<i1>, %q: tensor<i1>) -> 
       %3 = "tf.AddV2"(%1, %2) : (tensor<f32>, tensor<f32>) -> tensor<f32> loc("sum")
       tf_executor.yield %3, %a : tensor<f32>, tensor<f32>
     }
-    // Outside it the values are what they were.
+    // Outside of it, the original values are used.
     // CHECK: PrintV2(%[[A]]#0)
     %c3 = tf_executor.island wraps "tf.PrintV2"(%a) : (tensor<f32>) -> ()
     // CHECK: return(%[[SUM]], %[[BOTH]]#0)
@@ -54,7 +56,7 @@ func.func private @deadness(%x: tensor<f32>, %p: tensor<i1>, %q: tensor<i1>) -> 
   return %result#0, %result#1 : tensor<f32>, tensor<f32>
 }
 
-// A function without a graph is read as an island.
+// A function without a graph is imported as an island.
 // CHECK-LABEL: tfg.func @plain
 // CHECK: %[[P0:.*]] = PrintV2(%arg0) name("p0")
 // CHECK: %[[P1:.*]] = PrintV2(%arg0) [%[[P0]]] name("p1")

@@ -21,7 +21,7 @@ func.func @main(%x: tensor<2x?xf32>, %y: tensor<*xf32>) -> (tensor<*xf32>, tenso
 
 // -----
 
-// A result that is called otherwise than its node.
+// A result with another name than its node.
 // CHECK-LABEL: tfg.graph
 // CHECK-SAME: outputs = "result:0"
 // CHECK-NEXT: %[[X:.*]], %{{.*}} = Placeholder name("arg0")
@@ -34,11 +34,11 @@ func.func @main(%x: tensor<f32>) -> tensor<f32> attributes {tf.entry_function = 
 
 // -----
 
-// The step of the loop is needed in every iteration, the start in the first.
+// The step of the loop is needed in every iteration, the start only in the first.
 // CHECK-LABEL: tfg.graph
 // CHECK: Enter(%{{.*}}) name("start") {T = i32, frame_name = "loop", is_constant = false,
 // CHECK: Enter(%{{.*}}) name("step") {T = i32, frame_name = "loop", is_constant = true,
-// A tensor type is no dtype.
+// A tensor type isn't a dtype.
 // CHECK: %[[SWITCH:.*]]:2, %{{.*}} = Switch(%{{.*}}, %{{.*}}) name("switch") {T = i32}
 // CHECK: NextIteration(%[[SWITCH]]#1) name("next") {T = i32}
 func.func @main(%x: tensor<i32>) -> tensor<i32> {
@@ -59,7 +59,7 @@ func.func @main(%x: tensor<i32>) -> tensor<i32> {
 
 // -----
 
-// Without @main the only function that is an entry is the graph.
+// If there is no @main, the only entry function is the graph.
 // CHECK-LABEL: tfg.graph
 // CHECK-SAME: inputs = "x", outputs = "y:0"
 // CHECK: Placeholder name("x")

@@ -8,7 +8,7 @@ module attributes {tf.versions = {bad_consumers = [1 : i32], min_consumer = 2 : 
       %0 = tf_executor.island wraps "tf.NoOp"() {device = ""} : () -> () loc("a")
       // CHECK-NEXT: NoOp name("b")
       %1 = tf_executor.island wraps "tf.NoOp"() : () -> () loc("b@some_function")
-      // The op isn't the name.
+      // The op isn't used as the name.
       // CHECK-NEXT: NoOp name("c")
       %2 = tf_executor.island wraps "tf.NoOp"() : () -> () loc(fused["NoOp:", "c"])
       // CHECK-NEXT: NoOp name("d")
@@ -17,7 +17,7 @@ module attributes {tf.versions = {bad_consumers = [1 : i32], min_consumer = 2 : 
       %4 = tf_executor.island wraps "tf.NoOp"() : () -> () loc(fused["e", "f"])
       // CHECK-NEXT: NoOp name(".g.h")
       %5 = tf_executor.island wraps "tf.NoOp"() : () -> () loc("^g:h")
-      // A name that is taken; names that nobody stated.
+      // A name that is taken, and nodes without names.
       // CHECK-NEXT: NoOp name("a1")
       %6 = tf_executor.island wraps "tf.NoOp"() : () -> () loc("a")
       // CHECK-NEXT: NoOp name("tf.NoOp")

@@ -1,4 +1,4 @@
-// Regions of tf operations become functions; what they use from outside becomes arguments.
+// Regions of tf operations become functions; values that they use from outside become arguments.
 // RUN: treadle-opt --tf-executor-to-tfg %s | FileCheck %s
 
 // CHECK: If(%{{.*}}, %{{.*}}) {{.*}}else_branch = #tf_type.func<@main_else, {}>{{.*}}then_branch = #tf_type.func<@main_then, {}>

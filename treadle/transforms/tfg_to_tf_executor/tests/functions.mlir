@@ -7,7 +7,7 @@
 // CHECK-SAME: attributes {tf._construction_context = "kEagerRuntime", tf.signature.is_stateful,
 // CHECK-SAME: tfg.control_ret_attrs = [{tfg.name = "done"}], tfg.description = "what f does"}
 // CHECK: %[[RESULT:.*]] = tf_executor.graph {
-// An argument has no token: an empty island has.
+// An argument has no token, so an empty island provides it.
 // CHECK: %{{.*}}, %[[ARG:.*]] = tf_executor.island {
 // CHECK: tf_executor.yield %arg0 : tensor<*xf32>
 // CHECK: %[[NEG:.*]], %[[DONE:.*]] = tf_executor.island(%[[ARG]]) wraps "tf.Neg"(%arg0) {device = ""} : (tensor<*xf32>) -> tensor<*xf32> loc(fused["Neg:", "neg@f"])
@@ -26,7 +26,7 @@ tfg.func @f(%x: tensor<*xf32> {tf._user_specified_name = "X", tfg.name = "x"})
   return(%y) [%c {tfg.name = "done"}] : tensor<*xf32>
 }
 
-// Generic functions stay.
+// Generic functions don't change.
 // CHECK: tfg.func generic @g
 // BACK: tfg.func generic @g
 tfg.func generic @g(%x: !tf_type.tensor {tfg.name = "x"}) -> (!tf_type.tensor {tfg.name = "r"}) {
@@ -35,7 +35,7 @@ tfg.func generic @g(%x: !tf_type.tensor {tfg.name = "x"}) -> (!tf_type.tensor {t
   return(%z) : !tf_type.tensor
 }
 
-// A value of a more precise type than the function states.
+// A value with a more precise type than the function's signature.
 // CHECK: func.func private @precise(%{{.*}}: tensor<1xi32>{{.*}}) -> (tensor<1xi32>
 tfg.func @precise(%x: tensor<1xi32> {tfg.name = "x"}) -> (tensor<*xi32> {tfg.name = "y"}) {
   return(%x) : tensor<1xi32>

@@ -6,21 +6,21 @@
 // CHECK-LABEL: func.func @main()
 // BACK: tfg.graph #tf_type.version<producer = 1482, min_consumer = 12, bad_consumers = [7]> {
 tfg.graph #tf_type.version<producer = 1482, min_consumer = 12, bad_consumers = [7]> {
-  // Attributes that the types tell are left out; control inputs come first.
+  // Attributes that the types imply are omitted; control inputs come first.
   // CHECK: %[[X:.*]], %[[XC:.*]] = tf_executor.island wraps "tf.Const"() {device = "", value = dense<1.000000e+00> : tensor<f32>} : () -> tensor<*xf32> loc(fused["Const:", "x"])
   // BACK-NEXT: %Const, %ctl = Const name("x") {dtype = f32, value = dense<1.000000e+00> : tensor<f32>}
   %x, %c0 = Const name("x") {dtype = f32, value = dense<1.0> : tensor<f32>} : () -> (tensor<*xf32>)
   // CHECK: tf_executor.island(%[[XC]]) wraps "tf.Neg"(%[[X]]) {device = "/CPU:0"} : (tensor<*xf32>) -> tensor<*xf32>
   // BACK-NEXT: Neg(%Const) [%ctl] device("/CPU:0") name("y") {T = f32}
   %y, %c1 = Neg(%x) [%c0] device("/CPU:0") name("y") {T = f32} : (tensor<*xf32>) -> (tensor<*xf32>)
-  // Where two lists may be of any length, their lengths are stated.
+  // If two lists may have any length, their lengths are stated.
   // CHECK: "tf.BatchFunction"(%[[X]], %{{[a-z_0-9]*}}, %[[X]]) {
   // CHECK-SAME: f = @f
   // CHECK-SAME: operandSegmentSizes = array<i32: 2, 1>
   // CHECK-NOT: Tin
   // BACK-NEXT: BatchFunction(%Const, %Neg, %Const) name("b") {Tcaptured = [f32], Tin = [f32, f32], Tout = [f32],
   %b, %c2 = BatchFunction(%x, %y, %x) name("b") {Tcaptured = [f32], Tin = [f32, f32], Tout = [f32], batch_timeout_micros = 1 : i64, f = #tf_type.func<@f, {}>, max_batch_size = 1 : i64, num_batch_threads = 1 : i64} : (tensor<*xf32>, tensor<*xf32>, tensor<*xf32>) -> (tensor<*xf32>)
-  // What follows from the types but isn't there is said to be left out.
+  // An attribute that the types imply but that is missing is listed as omitted.
   // CHECK: "tf.Sum"(%[[X]], %{{.*}}) {_mlir_omitted = ["Tidx"], device = ""}
   // BACK-NEXT: Const name("i")
   // BACK-NEXT: Sum(%Const, %{{.*}}) name("s") {T = f32}
@@ -35,7 +35,7 @@ tfg.graph #tf_type.version<producer = 1482, min_consumer = 12, bad_consumers = [
   // CHECK: "tf.While"(%[[X]]) {body = @f, cond = @f, device = "", is_stateless = true
   // BACK-NEXT: StatelessWhile(%Const) name("w") {T = [f32], body = #tf_type.func<@f, {}>, cond = #tf_type.func<@f, {}>, parallel_iterations = 10 : i64}
   %w, %c7 = StatelessWhile(%x) name("w") {T = [f32], body = #tf_type.func<@f, {}>, cond = #tf_type.func<@f, {}>, parallel_iterations = 10 : i64} : (tensor<*xf32>) -> (tensor<*xf32>)
-  // A name that a location can't hold.
+  // A name that a location can't represent.
   // CHECK: "tf.NoOp"() {_mlir_name = "a@b", device = ""} : () -> () loc(fused["NoOp:", "a@b"])
   // BACK-NEXT: NoOp name("a@b")
   %c8 = NoOp name("a@b")

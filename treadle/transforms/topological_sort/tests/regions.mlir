@@ -1,6 +1,6 @@
 // RUN: treadle-opt --tfg-toposort %s | FileCheck %s
 
-// What a region uses comes before the node that has the region; nodes in regions are sorted too.
+// Values that a region uses come before the node with the region; nodes in regions are sorted too.
 // CHECK: tfg.graph
 tfg.graph #tf_type.version<producer = 1482, min_consumer = 12> {
   // CHECK-NEXT: %[[P:.*]], %{{.*}} = Placeholder name("p")

@@ -1,6 +1,6 @@
 // RUN: treadle-opt --tfg-toposort %s | FileCheck %s
 
-// A node moves after what it uses; the rest keeps its order.
+// A node moves after its operands; the other nodes stay in order.
 // CHECK-LABEL: tfg.graph
 // CHECK: name("x")
 // CHECK: name("late")

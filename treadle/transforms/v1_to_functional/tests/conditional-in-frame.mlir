@@ -1,7 +1,8 @@
 // RUN: treadle-opt --tfg-v1-to-functional="keep=kept,gkept" --verify-diagnostics %s | FileCheck %s
 
-// In a loop that stays, two Switches of one predicate: one lets the Merge's value through, which is
-// there where the loop ends too; the other one what the body has. In one If the Print would be lost.
+// In a loop that isn't converted, two Switches of one predicate: one forwards the Merge's value,
+// which is also alive when the loop ends; the other one forwards a value of the body. In one If,
+// the Print would be lost.
 // CHECK: Switch({{.*}}name("on")
 // CHECK: Print({{.*}}name("print")
 // CHECK: Merge({{.*}}name("joined")
@@ -31,7 +32,7 @@ tfg.graph #tf_type.version<producer = 1, min_consumer = 0> {
   %next, %6 = NextIteration(%sum) name("next") {T = i32} : (tensor<i32>) -> (tensor<i32>)
   %exit, %7 = Exit(%s#0) name("exit") {T = i32} : (tensor<i32>) -> (tensor<i32>)
 
-  // What an Enter gives is there in the first iteration alone.
+  // The value of an Enter is alive in the first iteration only.
   %ge, %g0 = Enter(%x) name("ge") {T = i32, frame_name = "g"} : (tensor<i32>) -> (tensor<i32>)
   %glimit, %g1 = Enter(%n) name("glimit") {T = i32, frame_name = "g", is_constant = true} : (tensor<i32>) -> (tensor<i32>)
   %gq, %gqc = Enter(%p) name("gq") {T = i1, frame_name = "g", is_constant = true} : (tensor<i1>) -> (tensor<i1>)

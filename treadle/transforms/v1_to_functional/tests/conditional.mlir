@@ -1,7 +1,7 @@
 // RUN: treadle-opt --tfg-v1-to-functional %s | FileCheck %s
 // RUN: treadle-opt "--tfg-v1-to-functional=keep=neg" %s 2>&1 | FileCheck %s --check-prefix=KEEP
 
-// What the branches use comes in once; the pivot that the constant waits for is gone.
+// Values that the branches use are passed once; the pivot that the constant depended on is removed.
 // CHECK-LABEL: tfg.graph
 // CHECK: %[[X:.*]], %{{.*}} = Placeholder name("x")
 // CHECK: %[[P:.*]], %{{.*}} = Placeholder name("p")

@@ -1,6 +1,7 @@
 // RUN: treadle-opt --tfg-v1-to-functional %s | FileCheck %s
 
-// A loop that adds n to x until the sum is no longer less than n; n comes in by a constant Enter.
+// A loop that adds n to x until the sum is no longer less than n; n enters through a constant
+// Enter.
 // CHECK-LABEL: tfg.graph
 // CHECK: %[[X:.*]], %{{.*}} = Placeholder name("x")
 // CHECK: %[[N:.*]], %{{.*}} = Placeholder name("n")

@@ -1,6 +1,6 @@
 // RUN: treadle-opt --tfg-v1-to-functional %s | FileCheck %s
 
-// Merge says which input it took, and what a branch does happens in it.
+// Merge returns the index of its input, and side effects of a branch stay in it.
 // CHECK-LABEL: tfg.func @index
 // CHECK: %[[IF:.*]]:2, %[[CTL:.*]] = If(%{{.*}}, %{{.*}}) name("m/If")
 // CHECK: return(%[[IF]]#0, %[[IF]]#1) [%[[CTL]]

@@ -1,7 +1,7 @@
 // RUN: treadle-opt --tfg-v1-to-functional %s | FileCheck %s
 
-// LoopCond and Switch take bool scalars alone, a While and an If anything. Where the type doesn't
-// tell, a node checks it, and the If says what it was.
+// LoopCond and Switch only take boolean scalars; a While and an If take any value. If the type is
+// unknown, a node checks it, and the If records the original predicate.
 
 // CHECK: StatelessWhile
 tfg.func @loop(%x: tensor<f32> {tfg.name = "x"}, %p: tensor<*xi1> {tfg.name = "p"}) -> (tensor<f32> {tfg.name = "y"}) {

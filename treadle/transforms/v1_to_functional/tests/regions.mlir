@@ -1,6 +1,6 @@
 // RUN: treadle-opt --tfg-v1-to-functional -verify-diagnostics %s | FileCheck %s
 
-// A conditional of v1 beside regions stays.
+// A v1 conditional in a body with regions isn't converted.
 tfg.graph #tf_type.version<producer = 1482, min_consumer = 12> {
   %p, %cp = Placeholder name("p") {dtype = i1} : () -> (tensor<i1>)
   %x, %cx = Placeholder name("x") {dtype = f32} : () -> (tensor<f32>)

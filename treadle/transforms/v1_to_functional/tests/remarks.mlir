@@ -1,6 +1,6 @@
 // RUN: treadle-opt --tfg-v1-to-functional --verify-diagnostics %s
 
-// Nothing says when it ends.
+// The loop has no condition.
 tfg.func @endless(%x: tensor<i32> {tfg.name = "x"}) -> (tensor<i32> {tfg.name = "y"}) {
   // expected-remark @+1 {{loop 'endless' isn't converted: it has no LoopCond}}
   %enter, %enterc = Enter(%x) name("enter") {T = i32, frame_name = "endless"} : (tensor<i32>) -> (tensor<i32>)
@@ -8,7 +8,7 @@ tfg.func @endless(%x: tensor<i32> {tfg.name = "x"}) -> (tensor<i32> {tfg.name = 
   return(%exit) : tensor<i32>
 }
 
-// A frame whose values never change is left after its first iteration.
+// A frame whose values never change ends after its first iteration.
 tfg.func @once(%x: tensor<i32> {tfg.name = "x"}, %p: tensor<i1> {tfg.name = "p"}) -> (tensor<i32> {tfg.name = "y"}) {
   %enter, %enterc = Enter(%x) name("enter") {T = i32, frame_name = "once", is_constant = true} : (tensor<i32>) -> (tensor<i32>)
   %q, %qc = Enter(%p) name("q") {T = i1, frame_name = "once", is_constant = true} : (tensor<i1>) -> (tensor<i1>)
@@ -19,7 +19,7 @@ tfg.func @once(%x: tensor<i32> {tfg.name = "x"}, %p: tensor<i1> {tfg.name = "p"}
   return(%exit) : tensor<i32>
 }
 
-// What happens as the loop ends is no part of its body.
+// A node that runs when the loop ends isn't part of its body.
 tfg.func @at_the_end(%x: tensor<i32> {tfg.name = "x"}) -> (tensor<i32> {tfg.name = "y"}) {
   %enter, %enterc = Enter(%x) name("enter") {T = i32, frame_name = "end"} : (tensor<i32>) -> (tensor<i32>)
   %m:2, %mc = Merge(%enter, %next) name("merge") {N = 2 : i64, T = i32} : (tensor<i32>, tensor<i32>) -> (tensor<i32>, tensor<i32>)
@@ -33,7 +33,7 @@ tfg.func @at_the_end(%x: tensor<i32> {tfg.name = "x"}) -> (tensor<i32> {tfg.name
   return(%exit) : tensor<i32>
 }
 
-// The Switch says when a value may leave the loop: not before it was printed.
+// The control input of the Switch delays the value's exit until it was printed.
 tfg.func @late(%x: tensor<i32> {tfg.name = "x"}) -> (tensor<i32> {tfg.name = "y"}) {
   %enter, %enterc = Enter(%x) name("enter") {T = i32, frame_name = "late"} : (tensor<i32>) -> (tensor<i32>)
   %m:2, %mc = Merge(%enter, %next) name("merge") {N = 2 : i64, T = i32} : (tensor<i32>, tensor<i32>) -> (tensor<i32>, tensor<i32>)
@@ -61,7 +61,7 @@ tfg.func @one_branch(%x: tensor<f32> {tfg.name = "x"}, %p: tensor<i1> {tfg.name 
   return(%s#1) : tensor<f32>
 }
 
-// An If would take any number for true or false.
+// An If would accept any number as the predicate.
 tfg.func @number(%x: tensor<f32> {tfg.name = "x"}, %p: tensor<i32> {tfg.name = "p"}) -> (tensor<f32> {tfg.name = "y"}) {
   // expected-remark @+1 {{conditional of node 's' isn't converted: node 's' has a predicate that isn't a boolean scalar}}
   %s:2, %sc = Switch(%x, %p) name("s") {T = f32} : (tensor<f32>, tensor<i32>) -> (tensor<f32>, tensor<f32>)
@@ -82,7 +82,7 @@ tfg.func @many(%x: tensor<f32> {tfg.name = "x"}, %p: tensor<2xi1> {tfg.name = "p
   return(%exit) : tensor<f32>
 }
 
-// The sum may be dead where the loop isn't; a While has all of its values or none.
+// The sum may be dead while the loop isn't; a While has all of its values or none.
 tfg.func @dead_in_part(%no: tensor<i1> {tfg.name = "no"}, %n: tensor<i32> {tfg.name = "n"}) -> (tensor<i32> {tfg.name = "count"}) {
   %dead:2, %0 = Switch(%n, %no) name("dead") {T = i32} : (tensor<i32>, tensor<i1>) -> (tensor<i32>, tensor<i32>)
   %start, %1 = Enter(%n) name("start") {T = i32, frame_name = "f"} : (tensor<i32>) -> (tensor<i32>)
@@ -104,7 +104,7 @@ tfg.func @dead_in_part(%no: tensor<i1> {tfg.name = "no"}, %n: tensor<i32> {tfg.n
   return(%count) : tensor<i32>
 }
 
-// One node would wait for itself: the bound of the sum enters after the count has left.
+// A single node would depend on itself: the bound of the sum enters after the count has left.
 tfg.func @feedback(%n: tensor<i32> {tfg.name = "n"}) -> (tensor<i32> {tfg.name = "sum"}) {
   // expected-remark @+1 {{loop 'f' isn't converted: its inputs depend on its own results}}
   %start, %1 = Enter(%n) name("start") {T = i32, frame_name = "f"} : (tensor<i32>) -> (tensor<i32>)

@@ -1,6 +1,6 @@
 // RUN: treadle-opt --tfg-v1-to-functional %s | FileCheck %s
 
-// A conditional in a branch whose results nothing uses goes with the branch.
+// An unused conditional in a branch is removed with the branch.
 // CHECK-LABEL: tfg.graph
 // CHECK: StatelessIf(
 // CHECK-NOT: Switch
@@ -19,7 +19,7 @@ tfg.graph #tf_type.version<producer = 1, min_consumer = 0> {
   %m:2, %mc = Merge(%s#0, %neg) name("cond/m") {N = 2 : i64, T = f32} : (tensor<f32>, tensor<f32>) -> (tensor<f32>, tensor<i32>)
 }
 
-// Of one of which one result is used, the other stays: what uses it may stay.
+// If one result of a conditional is used, the others stay, because their users may stay.
 // CHECK: StatelessIf(
 // CHECK-NOT: Merge(
 // CHECK: tfg.func @cond_true(

@@ -1,6 +1,6 @@
 // RUN: treadle-opt --tfg-verify -verify-diagnostics %s
 
-// Nodes in regions are held to the op table as well.
+// Nodes in regions are verified as well.
 tfg.func @f(%p: tensor<i1>, %x: tensor<f32>) -> (tensor<f32>) {
   %i, %ci = IfRegion %p then {
     // expected-error@+1 {{node 'a' (AddV2): has 1 data input, expected 2}}
