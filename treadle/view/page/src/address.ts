@@ -1,8 +1,8 @@
-// What the address says after its `#`: the body, what is open, and the selected node by its name.
+// The URL fragment: the body, the open groups, and the selected node by name.
 
 export interface Address { tab: string; body: string | null; node: string | null; open: string[] | null }
 
-/** More than this isn't written: browsers cut longer addresses. */
+/** Maximum number of open groups in the address, because browsers truncate long ones. */
 const mostOpen = 200;
 
 export function readAddress(hash: string): Address {

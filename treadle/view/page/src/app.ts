@@ -38,7 +38,7 @@ export class PageApp implements graphTab.GraphTabPage {
   private readonly live = make("div", { class: "visually-hidden" });
   private readonly searchBox: SearchBox;
   private current: TabName = "graph";
-  /** While the page follows the address, it doesn't write it. */
+  /** The page doesn't update the address while it follows it. */
   private isFollowing = true;
 
   constructor(readonly host: HTMLElement, readonly scene: Scene, sectionNames: string[]) {
@@ -61,10 +61,10 @@ export class PageApp implements graphTab.GraphTabPage {
   }
   get graph(): GraphView { return this.view; }
 
-  /** After the first picture: goes where the address says, and loads what other tabs need. */
+  /** After the first picture, navigates to the address and loads the data of other tabs. */
   async finish(sections: Sections): Promise<void> {
     await this.view.firstPicture;
-    // The frame that draws it is asked for by now; tests and `./dev bench view` look for the mark.
+    // The frame that draws it is requested by now; tests and `./dev bench view` look for the mark.
     requestAnimationFrame(() => setTimeout(() => performance.mark("treadle:first-picture")));
     await this.view.settled();
     const { node, tab } = readAddress(location.hash);
@@ -101,7 +101,7 @@ export class PageApp implements graphTab.GraphTabPage {
       this.tabButtons.set(name, button);
       tabs.append(button);
     }
-    // One tab alone is no choice.
+    // A single tab needs no tab bar.
     tabs.hidden = this.tabButtons.size < 2;
     const title = shown(this.scene.title.split("/").pop() || this.scene.title, 80);
     return make("header", { class: "top" },
@@ -163,13 +163,13 @@ export class PageApp implements graphTab.GraphTabPage {
     });
     if (hash === location.hash) return;
     const before = readAddress(location.hash);
-    // Back goes to what was looked at before, not through each group that was opened on the way.
+    // Back returns to the previous view, skipping groups that were opened on the way.
     const isStep = before.node !== (node === null ? null : this.scene.name(node)) || before.tab !== this.current ||
       this.bodyNamed(before.body) !== body;
     try {
       history[isStep ? "pushState" : "replaceState"](null, "", hash);
     } catch {
-      // A page within another, as in a notebook, may have no address of its own.
+      // An embedded page, as in a notebook, may have no address of its own.
     }
   }
   private follow() {

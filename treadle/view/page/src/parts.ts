@@ -1,16 +1,16 @@
-// What the parts of the page know of each other.
+// The interfaces between the parts of the page.
 import type { Scene } from "./scene/scene.js";
 
-/** What a mark at a node says; each kind has a colour of its own. */
+/** The kind of a mark at a node, which determines its color. */
 export type Mark = "now" | "ready" | "path" | "added" | "removed" | "changed" | "race";
 
-/** What is drawn over a graph beside the graph itself. */
+/** Overlays of a graph. */
 export interface Decorations {
   /** 0..1 by node: heat. */
   heat?: Map<number, number>;
-  /** Greyed: what was dead in a run. */
+  /** Greyed: nodes that were dead in a run. */
   dead?: Set<number>;
-  /** Outlined strongly: what fires now, what is on a path, what was added. */
+  /** Strongly outlined: nodes that fire, are on a path, or were added. */
   marks?: Map<number, Mark>;
   /** A short text at a node: its value. */
   nodeTexts?: Map<number, string>;
@@ -25,12 +25,12 @@ export interface GraphView {
   /** Opens the groups around the node, brings it into sight and selects it. */
   reveal(node: number): void;
   selected(): number | null;
-  /** Called with what the user selected: a node, or null. */
+  /** Called with the node that the user selected, or null. */
   onSelect(listener: (node: number | null) => void): void;
-  /** Replaces the decorations that were there. */
+  /** Replaces the existing decorations. */
   decorate(decorations: Decorations): void;
   fit(): void;
-  /** To be called after the host changed its size. */
+  /** Call this after the size of the host changed. */
   resize(): void;
   destroy(): void;
 }
@@ -41,7 +41,7 @@ export interface App {
   readonly other: Scene | null;
   /** By name: "scene", "other", "differences", "trace", "steps". */
   readonly sections: Map<string, Uint8Array>;
-  /** That of the graph tab. */
+  /** The graph of the graph tab. */
   readonly graph: GraphView;
   /** Selects a node everywhere: details panel, address, graph. */
   select(node: number | null, reveal?: boolean): void;
@@ -51,12 +51,12 @@ export interface App {
 
 export type TabName = "graph" | "time" | "steps" | "compare";
 
-/** A tab, made when it is first opened. Each is a module with
+/** A tab, which is created when it is first opened. Each is a module with
     `export function createTab(app: App): Tab`: graph.ts, compare.ts, time.ts, steps.ts. */
 export interface Tab {
   readonly element: HTMLElement;
   shown(): void;
   hidden(): void;
-  /** True if it used the key. */
+  /** Returns true if it handled the key. */
   key(event: KeyboardEvent): boolean;
 }

@@ -1,4 +1,4 @@
-// How the page gets its data: within the page, compressed, or from the server that opened it.
+// Loads the data of the page: embedded and compressed, or from the server that opened it.
 
 export interface Sections {
   names: string[];
@@ -27,7 +27,7 @@ function served({ from, token, names }: Served): Sections {
   };
 }
 
-/** Base64 of gzip. Decoded in pieces: a text of hundreds of megabytes must not exist twice. */
+/** Base64 of gzip. Decoded in chunks, so that a text of hundreds of megabytes doesn't exist twice. */
 async function inflate(base64: string): Promise<Uint8Array> {
   const pieces: Uint8Array<ArrayBuffer>[] = [];
   const size = 4 << 20;

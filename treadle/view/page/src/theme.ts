@@ -1,5 +1,5 @@
-// Dark or light, and of how much contrast: as the reader's system says, until the reader says
-// otherwise on this page.
+// Dark or light theme, and contrast: those of the system, unless the user chose others on this
+// page.
 import { paletteOf, type Palette } from "./drawing/palette.js";
 
 const dark = matchMedia("(prefers-color-scheme: dark)");

@@ -1,10 +1,10 @@
-// The fallback where there is no WebGL2: the same shapes by Canvas 2D, those in sight only.
+// The fallback without WebGL2: draws the visible shapes with Canvas 2D.
 import type { Camera } from "../view/camera.js";
 import { unpacked } from "./palette.js";
 import { fadeOf, lineRanges, rangesIn, type Overlay, type Renderer } from "./renderer.js";
 import type { Shapes } from "./shapes.js";
 
-/** More than this isn't drawn in one frame. */
+/** Maximum number of shapes in one frame. */
 const mostLines = 30_000;
 
 export class Canvas2dRenderer implements Renderer {

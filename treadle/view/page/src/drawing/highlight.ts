@@ -1,4 +1,4 @@
-// What is drawn over a picture: the selection with its edges, marks, paths, races.
+// Overlays of a picture: the selection with its edges, marks, paths, races.
 import type { Level } from "../layout/levels.js";
 import { lineWidth, routeLine } from "./lines.js";
 import { packed, type Palette } from "./palette.js";
@@ -6,11 +6,11 @@ import type { Decorations, Mark } from "../parts.js";
 import type { Picture, Place } from "../layout/picture.js";
 import type { Overlay } from "./renderer.js";
 
-/** A node of a million edges needn't show them all. */
+/** Maximum number of edges that are shown for a node. */
 const mostEdges = 400;
 const mostMarks = 20_000;
 
-/** The lines that an edge is drawn by, through the borders of open groups. */
+/** Returns the lines of an edge, through the borders of open groups. */
 export function linesOfEdge(picture: Picture, edge: number): { level: Level; bundle: number }[] {
   const { scene } = picture;
   const [source, kind] = [scene.edgeFrom[edge], scene.edgeKind[edge]];
@@ -72,7 +72,7 @@ export function trace(overlay: Overlay, { level, bundle }: { level: Level; bundl
   }, 2, true);
 }
 
-/** The edges at a node: those in, and those out. */
+/** Returns the edges of a node: inputs, and outputs. */
 export function traceEdgesOf(overlay: Overlay, picture: Picture, node: number, palette: Palette) {
   const { scene } = picture;
   const seen = new Map<Level, Set<number>>();
@@ -100,7 +100,7 @@ function colorOfMark(mark: Mark, palette: Palette): string {
   return colors[mark];
 }
 
-/** Outlines what is marked; a closed group stands for what is in it. */
+/** Outlines marked nodes; a closed group represents its contents. */
 export function outlineMarks(overlay: Overlay, picture: Picture, palette: Palette, { marks }: Decorations,
   more: Iterable<[number, Mark]>) {
   const done = new Map<Level, Set<number>>();

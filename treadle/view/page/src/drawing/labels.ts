@@ -1,4 +1,4 @@
-// Texts over the shapes, on a 2D canvas: only those in sight and large enough to be read.
+// Texts over the shapes, on a 2D canvas: only visible ones that are large enough to read.
 import { headerOf, linesOf } from "../layout/captions.js";
 import type { Camera } from "../view/camera.js";
 import { beside, Stub, type Level } from "../layout/levels.js";
@@ -10,9 +10,9 @@ import type { Shapes } from "./shapes.js";
 import { shown } from "../texts/shown.js";
 import { fonts, textWidth, type Font } from "../texts/text_width.js";
 
-/** Smaller letters than this, in pixels, are left out. */
+/** Minimum size of letters in pixels. */
 const legible = 5.2;
-/** Below this size of the first line, in pixels, there is only one line. */
+/** If the first line is smaller, in pixels, only one line is shown. */
 const comfortable = 6.4;
 /** The height of the letters of that one line, in units of the picture, where they are largest. */
 const farthest = 22;
@@ -41,9 +41,9 @@ export class Labels {
       for (const [begin, end] of rangesIn(shapes.boxTiles, shapes.boxCount, shapes.openCount, camera))
         for (let i = begin; i < end && this.count < mostLabels; ++i)
           if (inSight(shapes, i, sight)) this.box(shapes, i, camera, decorations);
-    // Values stand where types would.
+    // Values are shown instead of types.
     const hasTypes = 9.5 * camera.scale >= 8 && !decorations.nodeTexts;
-    // What waits at an edge is what a stepper is for; it is shown as soon as it can be read.
+    // Waiting tokens matter most in the stepper, so they are shown as soon as they can be read.
     if (hasTypes || (decorations.edgeTexts?.size && 9.5 * camera.scale >= legible)) this.edges(shapes, sight, decorations, hasTypes);
   }
 
@@ -69,7 +69,7 @@ export class Labels {
     if (value !== undefined) this.badge(shown(value, 60), x + 8, y + height + 2);
   }
 
-  /** From afar one line, in letters as large as the box allows. */
+  /** Zoomed out, shows one line in letters as large as the box allows. */
   private farBox(level: Level, place: number, x: number, y: number, width: number, height: number, camera: Camera,
     value: string | undefined) {
     const grow = Math.min(farthest, (comfortable + 1.5) / camera.scale) / 12;
@@ -98,7 +98,7 @@ export class Labels {
     if (used + 60 < width - 36) this.text(note, x + 24 + used + 8, y + 19, width - 44 - used, "plain", this.palette.muted, halo);
   }
 
-  /** From afar a group's name stays as large as can be read, if the group has room for it. */
+  /** Zoomed out, a group's name keeps a readable size if the group has room for it. */
   private farHeader(shapes: Shapes, i: number, camera: Camera) {
     const [x, y, width, height] = shapes.boxes.subarray(4 * i, 4 * i + 4);
     if (width * camera.scale < 90 || height * camera.scale < 30) return;
@@ -151,7 +151,7 @@ export class Labels {
     this.badge(text, endX + (isLeft ? -5 : 5), endY - 20, "token", isLeft);
   }
 
-  /** How many edges a bundle holds, what flows, and what waits. */
+  /** Shows the number of edges in a bundle, its flow, and waiting tokens. */
   private edges(shapes: Shapes, sight: { x: number; y: number; width: number; height: number }, { edgeTexts }: Decorations,
     hasTypes: boolean) {
     for (const level of shapes.levels) {
@@ -178,7 +178,7 @@ export class Labels {
     }
   }
 
-  /** On the side that the edge doesn't turn to, if neither another text nor another edge is there. */
+  /** Placed on the side that the edge doesn't turn to, unless another text or edge is there. */
   private edgeText(text: string, x: number, y: number, turnsRight: boolean, drawn: EdgeText[], starts: number[]) {
     const width = Math.min(110, textWidth(text, "small"));
     for (const isLeft of turnsRight ? [true, false] : [false, true]) {
@@ -191,7 +191,7 @@ export class Labels {
     }
   }
 
-  /** Draws a text and says how wide it is. */
+  /** Draws a text and returns its width. */
   private text(text: string, x: number, y: number, room: number, font: Font, color: string, halo = ""): number {
     if (room < 12 || text === "") return 0;
     const fitted = this.fit(text, room, font);
@@ -229,7 +229,7 @@ export class Labels {
   }
 }
 
-/** One line stands for all edges between two nodes, whatever of them a text is at. */
+/** One line represents all edges between two nodes, wherever the text is. */
 function waitingByEnds(level: Level, edgeTexts: Decorations["edgeTexts"]): Map<string, string> {
   const out = new Map<string, string>();
   for (const [edge, text] of edgeTexts ?? []) {
@@ -243,7 +243,7 @@ function endsOf(level: Level, edge: number): string {
   return `${level.scene.edgeFrom[edge]} ${level.scene.edgeTo[edge]}`;
 }
 
-/** Where edges begin, by height. */
+/** The starts of edges, by height. */
 function startsOf(level: Level): Map<number, number[]> {
   const starts = new Map<number, number[]>();
   for (let bundle = 0; bundle < level.bundles.from.length; ++bundle) {

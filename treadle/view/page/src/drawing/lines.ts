@@ -1,4 +1,4 @@
-// The way that a line of a level takes, as pieces: corners rounded, an arrow at its end.
+// The line of an edge in a level, as segments with rounded corners and an arrow at the end.
 import { Stub, type Level } from "../layout/levels.js";
 
 export interface LineSink {
@@ -8,7 +8,7 @@ export interface LineSink {
 
 const radius = 7;
 const stubLength = 11;
-/** By EdgeKind: the period of its dashes in pixels. */
+/** By EdgeKind: the dash period in pixels. */
 const periods = [0, 7, 0, 4, 0];
 
 /** The corners of a bundle in the world: x, y, x, y. */
@@ -30,7 +30,7 @@ function stub(level: Level, bundle: number): number[] {
   const result = level.result as NonNullable<Level["result"]>;
   const atTarget = level.stubs[bundle] === Stub.atTarget;
   const place = (atTarget ? level.bundles.to : level.bundles.from)[bundle];
-  // Between two such ends there is nothing to draw.
+  // Lines between two such ends aren't drawn.
   if (place >= level.count) return [];
   const offset = level.open.has(place) ? portOffset(level, place, bundle, atTarget) : atTarget ? 12 : level.widthOf(place) - 12;
   const x = level.x + result.x[place] + offset;
@@ -65,7 +65,7 @@ function portOffset(level: Level, place: number, bundle: number, incoming: boole
   return level.widthOf(place) / 2;
 }
 
-/** Widths grow with what is bundled. */
+/** The width grows with the number of bundled edges. */
 export function lineWidth(level: Level, bundle: number): number {
   return 1.2 + Math.min(3, Math.log2(level.bundles.counts[bundle]) * 0.4);
 }
@@ -120,7 +120,7 @@ function polyline(corners: number[], sink: LineSink, width: number, kind: number
   }
 }
 
-/** From below one box to above another: a curve that leaves and arrives upright. */
+/** A curve from below one box to above another, vertical at both ends. */
 function curve(corners: number[], sink: LineSink, width: number, kind: number, detail: number) {
   const [x0, y0, x1, y1] = corners;
   const bend = Math.min(80, Math.max(24, Math.abs(y1 - y0) / 2));

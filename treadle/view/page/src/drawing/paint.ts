@@ -1,4 +1,4 @@
-// The colours of shapes: by what a node is, touches, or took.
+// The colors of shapes: by kind of node, resource, or time.
 import { isLoop } from "../layout/captions.js";
 import type { Level } from "../layout/levels.js";
 import { kindOfOp, opKinds } from "../scene/op_kinds.js";
@@ -13,10 +13,10 @@ export const colorModeNames: Record<ColorMode, string> = {
   op: "op", resource: "resource", cluster: "compiled", type: "type", heat: "heat",
 };
 
-/** Of a larger group, only as many nodes decide its colour. */
+/** Maximum number of nodes that determine the color of a group. */
 const mostLookedAt = 2000;
 
-/** The hue of a node as a number, by what the colours stand for; -1: none. */
+/** Returns the hue of a node as a number, for the current color mode; -1 if it has none. */
 export class Hues {
   private readonly byOp = new Map<number, number>();
   private readonly byType = new Map<string, number>();
@@ -49,7 +49,7 @@ export class Hues {
     return hue;
   }
 
-  /** What the colours in sight stand for. */
+  /** Returns the legend of the visible colors. */
   legend(mode: ColorMode): { text: string; hue: number }[] {
     if (mode === "op") {
       const used = new Set(this.scene.nodeOp);
@@ -99,7 +99,7 @@ function paintClosed(shapes: Shapes, i: number, level: Level, place: number, pal
   shapes.boxStyle[4 * i + 1] = loop ? 6 : 4;
 }
 
-/** The hue of most of what is compiled, or has effects, in a closed group; -1: there is none. */
+/** Returns the hue of most compiled or effectful nodes in a closed group; -1 if there are none. */
 function hueInside(level: Level, place: number, mode: ColorMode, hues: Hues): number {
   const group = level.groupAt(place);
   if (!group || (mode !== "cluster" && mode !== "resource")) return -1;

@@ -1,4 +1,4 @@
-// The colours of a graph, light, dark and of high contrast. The page's own are in styles/.
+// The colors of a graph: light, dark and high contrast. Those of the page are in styles/.
 
 export type Theme = "light" | "dark";
 

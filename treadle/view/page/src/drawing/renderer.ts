@@ -1,9 +1,9 @@
-// Draws shapes, by WebGL2 where there is one.
+// Draws shapes with WebGL2 if it is available.
 import { Canvas2dRenderer } from "./canvas_renderer.js";
 import type { Camera } from "../view/camera.js";
 import type { Shapes, Tiles } from "./shapes.js";
 
-/** Few boxes and lines, drawn over the others: what is selected, marked or pointed at. */
+/** A few boxes and lines over the others: selected, marked or hovered ones. */
 export interface Overlay {
   boxes: { x: number; y: number; width: number; height: number; radius: number; stroke: number; fill: number; line: number }[];
   lines: { x0: number; y0: number; x1: number; y1: number; w0: number; w1: number; color: number }[];
@@ -11,13 +11,13 @@ export interface Overlay {
 
 export interface Renderer {
   setShapes(shapes: Shapes): void;
-  /** After the colours in the shapes changed. */
+  /** Call this after the colors of shapes changed. */
   setColors(shapes: Shapes): void;
   draw(shapes: Shapes, camera: Camera, ratio: number, background: string, overlay: Overlay): void;
   destroy(): void;
 }
 
-/** More lines than this in one frame are but a haze. */
+/** Maximum number of lines in one frame; more would only be a haze. */
 const mostLines = 60_000;
 
 export function createRenderer(canvas: HTMLCanvasElement): Renderer {
@@ -26,7 +26,7 @@ export function createRenderer(canvas: HTMLCanvasElement): Renderer {
     try {
       return new WebGlRenderer(gl);
     } catch {
-      // A context that compiles nothing is as good as none.
+      // Without a working shader compiler, the context can't be used.
     }
   }
   return new Canvas2dRenderer(canvas);
@@ -112,7 +112,7 @@ void main() {
   color = vec4(lineColor.rgb * a, a);
 }`;
 
-/** The arrays of boxes or lines, as textures that shaders read by number. */
+/** Returns the arrays of boxes or lines as textures, which shaders read by index. */
 class Tables {
   private readonly textures = new Map<string, WebGLTexture>();
   constructor(private readonly gl: WebGL2RenderingContext) {}
@@ -255,13 +255,13 @@ class Program {
   }
 }
 
-/** From afar, a hundred thousand lines would hide the boxes. */
+/** Zoomed out, a hundred thousand lines would hide the boxes. */
 export function fadeOf(shapes: Shapes, camera: Camera): number {
   const perPixel = shapes.lineCount / Math.max(1, shapes.width * camera.scale * shapes.height * camera.scale);
   return Math.min(1, Math.max(0.12, 0.02 / Math.max(perPixel, 1e-9)));
 }
 
-/** The lines to draw: those in sight, or of so many that none can be told apart, some of each tile. */
+/** Returns the lines to draw: the visible ones, or a sample of each tile if there are too many to distinguish. */
 export function lineRanges(shapes: Shapes, camera: Camera): [number, number][] {
   const ranges = rangesIn(shapes.lineTiles, shapes.lineCount, 0, camera);
   const total = ranges.reduce((sum, [begin, end]) => sum + end - begin, 0);
@@ -290,7 +290,7 @@ function lowerBound(sorted: Uint32Array, value: number): number {
   return low;
 }
 
-/** The ranges of shapes that may be in sight. */
+/** Returns the ranges of shapes that may be visible. */
 export function rangesIn(tiles: Tiles | null, count: number, first: number, camera: Camera): [number, number][] {
   if (!tiles) return [[first, count]];
   const sight = camera.sight();

@@ -1,4 +1,4 @@
-// What is in sight, as a picture: PNG, or SVG with texts as texts.
+// Saves the visible part as a picture: PNG, or SVG with real texts.
 import { linesOf } from "../layout/captions.js";
 import { paint } from "./canvas_renderer.js";
 import type { GraphCanvas } from "../view/graph_view.js";

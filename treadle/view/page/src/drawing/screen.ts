@@ -1,4 +1,4 @@
-// The canvases of a picture: shapes below, texts above, and when they are drawn anew.
+// The canvases of a picture (shapes below, texts above), and their redrawing.
 import type { Camera } from "../view/camera.js";
 import { make } from "../elements/element.js";
 import { Labels } from "./labels.js";
@@ -22,14 +22,14 @@ export class Screen {
   private frame = 0;
   private timer = 0;
   private lastFrame = 0;
-  /** How long a frame takes, of late. */
+  /** The recent duration of a frame. */
   private cost = 0;
   private drawn = { x: 0, y: 0, scale: 1 };
 
   constructor(host: HTMLElement, private readonly camera: Camera, private readonly drawing: Drawing) {
     host.append(this.canvas, this.textCanvas);
     for (const canvas of this.canvases()) canvas.setAttribute("aria-hidden", "true");
-    // Before the first picture it would be black.
+    // Without this, it would be black before the first picture.
     this.canvas.style.visibility = "hidden";
     this.canvas.addEventListener("webglcontextlost", (event) => event.preventDefault());
     this.canvas.addEventListener("webglcontextrestored", () => {
@@ -64,13 +64,13 @@ export class Screen {
       this.draw();
     });
   }
-  /** As redraw, while the picture is moved. */
+  /** Like redraw, while the picture is being moved. */
   move() {
     if (this.cost < slowFrame || !this.shift()) return this.redraw();
     clearTimeout(this.timer);
     this.timer = window.setTimeout(() => { this.lastFrame = -Infinity; this.redraw(); }, pause);
   }
-  /** Moves the picture that was drawn last to where it belongs now; false if that is too far. */
+  /** Moves the last picture to its current position; returns false if that is too far. */
   private shift(): boolean {
     const { x, y, scale, width, height } = this.camera;
     const grow = scale / this.drawn.scale;

@@ -1,14 +1,14 @@
-// A laid out picture as arrays that a renderer reads: boxes (open groups first, outer ones first),
-// and the pieces of lines. Large pictures are sorted into rows of tiles, so that what is out of
-// sight isn't drawn.
+// A laid-out picture as arrays for a renderer: boxes (open groups first, outer ones before inner
+// ones), and line segments. Large pictures are sorted into tiles by rows, so that invisible parts
+// aren't drawn.
 import type { Level } from "../layout/levels.js";
 import { routeLine, type LineSink } from "./lines.js";
 import type { Picture } from "../layout/picture.js";
 
 export interface Tiles {
-  /** The row's top; tiles are `size` wide and high. */
+  /** The top of the row; tiles are `size` wide and high. */
   left: number; top: number; size: number; columns: number; rows: number;
-  /** Where each tile begins in its array; those from `begin[columns * rows]` on are always drawn. */
+  /** The begin of each tile in its array; elements from `begin[columns * rows]` on are always drawn. */
   begin: Uint32Array;
 }
 
@@ -27,7 +27,7 @@ export interface Shapes {
   lineCount: number;
   /** x0, y0, x1, y1. */
   lines: Float32Array;
-  /** Width at each end, where its dashes begin, their period (0: none). */
+  /** Width at each end, start of the dashes, their period (0: none). */
   lineStyle: Float32Array;
   lineColor: Uint32Array;
   lineKind: Uint8Array;
@@ -84,7 +84,7 @@ function radiusOf(level: Level, place: number): number {
   return group || level.opens(place) ? 8 : 5;
 }
 
-/** How finely lines are drawn: 2 with round corners, 1 plain, 0 straight and without arrows. */
+/** Detail of lines: 2 with rounded corners, 1 plain, 0 straight without arrows. */
 function detailOf(level: Level): number {
   if (level.bundles.from.length > 20_000) return 0;
   return level.bundles.from.length > 3000 ? 1 : 2;
@@ -125,7 +125,7 @@ function tilesOver(shapes: Shapes): Tiles {
   return { left: 0, top: 0, size, columns, rows, begin: new Uint32Array(columns * rows + 2) };
 }
 
-/** The tile of a point; the last number for what is too large for a tile. */
+/** Returns the tile of a point; the last index for shapes that are too large for a tile. */
 function tileOf(tiles: Tiles, x: number, y: number, width: number, height: number): number {
   if (width > tiles.size || height > tiles.size) return tiles.columns * tiles.rows;
   const column = Math.min(tiles.columns - 1, Math.max(0, Math.floor(x / tiles.size)));

@@ -1,4 +1,4 @@
-// Makes elements. Texts become text nodes: names of a model never are markup.
+// Creates elements. Texts become text nodes, so names of a model are never parsed as markup.
 
 type Child = Node | string | null | false;
 

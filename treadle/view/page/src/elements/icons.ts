@@ -1,4 +1,4 @@
-// The few signs of the page, as lines.
+// The icons of the page, as lines.
 
 const paths: Record<string, string> = {
   outline: "M3 5h4M3 10h4M3 15h4M10 5h7M10 10h7M10 15h7",

@@ -1,17 +1,17 @@
-// A table that can be sorted by its columns, of as many rows as people read.
+// A table that can be sorted by its columns, with a limited number of rows.
 import { make } from "./element.js";
 
 export interface TableColumn<Row> {
   readonly title: string;
-  /** What the column is, at length. */
+  /** The tooltip of the column. */
   readonly hint?: string;
-  /** By which rows are sorted; numbers descend first. */
+  /** The sort key of rows; numbers are sorted in descending order first. */
   readonly key: (row: Row) => number | string;
   readonly show: (row: Row) => string | Node;
   readonly isNumber?: boolean;
 }
 
-/** More are left out, and counted. */
+/** Maximum number of rows; the others are counted. */
 const mostRows = 300;
 
 export class SortedTable<Row> {

@@ -1,6 +1,6 @@
-// The nested groups of a body: loop frames, and inside and outside of them the scopes that names
-// give (`a/b/c`). A group of one child is taken away; one of thousands of children is cut into runs;
-// many sources that feed one thing make a set.
+// The nested groups of a body: loop frames, and the scopes of names (`a/b/c`) inside and outside of
+// them. A group with one child is removed; one with thousands of children is split into runs; many
+// sources that feed one node form a set.
 import { cutIntoRuns } from "./runs.js";
 import { EdgeKind, type Scene } from "../scene/scene.js";
 import { gatherSets } from "./sets.js";
@@ -9,15 +9,15 @@ export interface Group {
   id: number;
   parent: number;
   kind: "root" | "scope" | "frame" | "run" | "set";
-  /** What the group adds to the name of its parent. */
+  /** The part of the name that the group adds to its parent's. */
   name: string;
-  /** The loop frame, if it is one. */
+  /** The loop frame, if the group is one. */
   frame: number;
-  /** How many bytes of its nodes' names say that they are in it, with the last slash. */
+  /** The number of bytes in its nodes' names that identify it, including the last slash. */
   prefix: number;
   /** Codes: a node, or ~group. */
   children: number[];
-  /** How many nodes are in it and in its groups. */
+  /** The number of nodes in it and in its groups. */
   nodes: number;
 }
 
@@ -27,11 +27,11 @@ const longest = 4096;
 
 export class BodyTree {
   readonly groups: Group[] = [];
-  /** The group that holds a node of the body, by its place in the body. */
+  /** Returns the group of a node, given its position in the body. */
   readonly nodeGroup: Int32Array;
   readonly first: number;
   readonly end: number;
-  /** Arguments and results that are in the group of what they feed or come from, whatever their names say. */
+  /** Arguments and results in the group of their users or producers, regardless of their names. */
   private readonly moved = new Set<number>();
 
   constructor(readonly scene: Scene, readonly body: number, grouped = true) {
@@ -60,12 +60,12 @@ export class BodyTree {
     return group;
   }
 
-  /** Whether it stands with what it feeds, or comes from. */
+  /** Whether it is placed with its users or its producer. */
   isMoved(node: number): boolean { return this.moved.has(node); }
   holds(node: number): boolean { return node >= this.first && node < this.end; }
   groupOf(node: number): Group { return this.groups[this.nodeGroup[node - this.first]]; }
 
-  /** The groups around a node, from the outermost (not the root) inwards. */
+  /** Returns the groups around a node, outermost first, without the root. */
   groupsAround(node: number): Group[] {
     const around: Group[] = [];
     for (let group = this.groupOf(node); group.id !== 0; group = this.groups[group.parent])
@@ -73,7 +73,7 @@ export class BodyTree {
     return around.reverse();
   }
 
-  /** The child of `group` that is the node or holds it, as a code; null if the node is outside. */
+  /** Returns the code of the child of `group` that is or contains the node; null if the node is outside. */
   childHolding(group: Group, node: number): number | null {
     if (!this.holds(node)) return null;
     let at = this.nodeGroup[node - this.first];
@@ -86,7 +86,7 @@ export class BodyTree {
     return null;
   }
 
-  /** A group's name, and a node's, as they read inside of the group that holds them. */
+  /** Returns the name of a group or node relative to the enclosing group. */
   nodeLabel(node: number): string {
     const name = this.scene.name(node);
     if (this.moved.has(node)) return name;
@@ -101,12 +101,12 @@ export class BodyTree {
         code = this.groups[~code].children[0];
       return code;
     };
-    // `Greater` with its `Greater/y`, a constant, is one thing to whoever looks at it.
+    // `Greater` and its constant `Greater/y` are shown as one.
     const spread = (code: number): number[] => {
       const at = resolved(code);
       return at < 0 && this.isNodeWithConstants(this.groups[~at]) ? this.groups[~at].children : [at];
     };
-    // A root that holds one scope and nothing else says nothing that the scope doesn't.
+    // A root that contains a single scope is redundant.
     for (let only = this.onlyScope(); only; only = this.onlyScope()) {
       this.root.prefix = only.prefix;
       this.root.children = only.children;
@@ -156,7 +156,7 @@ export class BodyTree {
     return new TextDecoder().decode(bytes.subarray(outer, end)).replace(/\/$/, "");
   }
 
-  /** Counts nodes; the groups that are left, inner ones first. */
+  /** Counts nodes, and collects the remaining groups, inner ones first. */
   private count(): Group[] {
     const order: Group[] = [this.root];
     for (let i = 0; i < order.length; ++i)
@@ -166,7 +166,7 @@ export class BodyTree {
     return order;
   }
 
-  /** The edges between the children of a group, by their places in it. */
+  /** Returns the edges between the children of a group, by position. */
   edgesBetween(group: Group): { from: Int32Array; to: Int32Array } {
     const { scene } = this;
     const place = new Map<number, number>();
@@ -234,7 +234,7 @@ class Scopes {
       const scope = this.scopeOf(region, scene.bytesOf(scene.nodeName[node]));
       this.tree.nodeGroup[node - first] = scope;
     }
-    // `dense` beside a scope `dense/...` belongs to it: it is what the scope is named for.
+    // `dense` next to a scope `dense/...` belongs to it, because the scope is named after it.
     for (let node = first; node < end; ++node) {
       const whole = this.keyOf(this.regionOf(node), scene.bytesOf(scene.nodeName[node]));
       const scope = whole === null ? undefined : this.byKey.get(whole);
@@ -307,7 +307,7 @@ class Scopes {
     for (const frame of prefixes.keys()) make(frame);
   }
 
-  /** The group of the scope that a name begins with, made if need be. */
+  /** Returns the group of the scope that a name begins with, creating it if necessary. */
   private scopeOf(region: Group, name: Uint8Array): number {
     let scope = region.id;
     let depth = 0;

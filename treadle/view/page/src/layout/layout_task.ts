@@ -1,5 +1,5 @@
-// What is asked of a layout, and what it answers. An end of an edge is a child's place; from `count`
-// on a port where edges come in, and after those a port where they leave.
+// The input and output of a layout. An end of an edge is the position of a child, or an input port
+// (from `count` on), or an output port (after those).
 
 export interface LayoutTask {
   count: number;
@@ -11,9 +11,9 @@ export interface LayoutTask {
   to: Int32Array;
   /** EdgeKind by edge. */
   kinds: Uint8Array;
-  /** By edge: an output's number, so that edges of one output leave from one point. */
+  /** By edge: the index of the output, so that edges of one output start at one point. */
   fromPort: Int32Array;
-  /** By edge: where it must leave from or arrive at, from the box's left side; NaN where it is free. */
+  /** By edge: the required start or end, relative to the box's left side; NaN if it is free. */
   fromAt: Float32Array;
   toAt: Float32Array;
   /** Whether it is a set: boxes are packed, in rows. */

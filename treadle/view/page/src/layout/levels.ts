@@ -1,6 +1,6 @@
-// A level: the inside of one open group, laid out on its own. Edges that cross its border go through
-// ports, one for each edge that the level around it draws to or from it, so that lines run through
-// and many are bundled to one outside.
+// A level: the inside of one open group, laid out separately. Edges that cross its border pass
+// through ports, one for each edge that the enclosing level draws to or from it; so lines continue
+// across borders, and many edges are bundled outside.
 import { bundlesOf, type Bundles } from "./bundles.js";
 import { linesOf } from "./captions.js";
 import { bundlesOfCall } from "./joins.js";
@@ -33,9 +33,9 @@ export class Trees {
 
 export const beside = { width: 58, height: 15, gap: 8, most: 6 };
 export const Stub = { none: 0, atTarget: 1, atSource: 2 } as const;
-/** In a level of this many boxes, an end of more edges than this has stubs. */
+/** In a level with this many boxes, an end with more edges than this has stubs. */
 const stubsBegin = { boxes: 40, edges: 10 };
-/** In larger levels the width of texts is guessed. */
+/** In larger levels, the width of texts is estimated. */
 const mostMeasured = 3000;
 const nodeHeight = 38;
 const groupHeight = 46;
@@ -65,7 +65,7 @@ export class Level {
   constructor(
     readonly key: string,
     readonly tree: BodyTree,
-    /** Null: the functions of a call, side by side. */
+    /** Null for the functions of a call, side by side. */
     readonly group: Group | null,
     readonly callNode: number,
     readonly parent: Level | null,
@@ -93,7 +93,7 @@ export class Level {
   groupAt(place: number): Group | null {
     return this.group && this.codes[place] < 0 ? this.tree.groups[~this.codes[place]] : null;
   }
-  /** The function that a box of a call stands for. */
+  /** Returns the function that a box of a call represents. */
   callAt(place: number): { body: number; role: string } | null {
     return this.group ? null : this.scene.callsOf(this.callNode)[place];
   }
@@ -138,7 +138,8 @@ export class Level {
     parent.bundles.from.forEach((from, i) => { if (from === this.place) this.outEdges.push(i); });
   }
 
-  /** Constants, and resources that are given, that feed one node of this level alone. What only orders them isn't drawn then. */
+  /** Returns constants and passed resources that feed only one node of this level. Edges that
+   * only order them aren't drawn. */
   private findConstants() {
     const { from, to, counts, kinds } = this.bundles;
     const uses = new Int32Array(this.count);
@@ -177,7 +178,7 @@ export class Level {
     const { from, to } = this.bundles;
     const stubs = new Uint8Array(from.length);
     if (this.isOfRuns() && from.length > 2 * this.count) {
-      // Runs follow each other: a web of what leads past the next says nothing.
+      // Runs are sequential: edges that skip runs aren't drawn.
       for (let i = 0; i < from.length; ++i)
         if (to[i] !== from[i] + 1) stubs[i] = to[i] < this.count ? Stub.atTarget : Stub.atSource;
       return stubs;
@@ -209,7 +210,7 @@ export class Level {
     const [first, second] = linesOf(this, place);
     return Math.max(textWidth(first, "strong"), textWidth(second, "plain"));
   }
-  /** From the number of bytes, without a look at the text. */
+  /** Estimates from the number of bytes, without decoding the text. */
   private guessedWidth(place: number): number {
     const { scene } = this;
     const node = this.nodeAt(place);
@@ -250,7 +251,7 @@ export class Level {
     const from = this.bundles.from[bundle];
     return from < this.count && this.besideOf[from] >= 0;
   }
-  /** Whether the layout gives its line. */
+  /** Returns whether the layout provides the line. */
   private isLaidOut(bundle: number): boolean {
     return !this.isBeside(bundle) && !this.isHidden(bundle) && this.stubs[bundle] === Stub.none;
   }
@@ -263,7 +264,7 @@ export class Level {
     for (let i = 0; i < this.count; ++i) if (this.besideOf[i] < 0) shown.push(i);
     return shown;
   }
-  /** How much room the constants beside a node take on its left. */
+  /** Returns the width of the constants at the left side of a node. */
   private stackWidths(): Float32Array {
     const beds = new Uint8Array(this.count);
     for (const user of this.besideOf) if (user >= 0) ++beds[user];
@@ -274,13 +275,13 @@ export class Level {
     const inner = this.open.get(place);
     if (inner?.result) {
       const port = (incoming ? inner.inEdges : inner.outEdges).indexOf(bundle);
-      // What a function isn't given ends at its border.
+      // Edges of arguments that the function doesn't have end at its border.
       return port < 0 ? NaN : (incoming ? inner.result.inX : inner.result.outX)[port];
     }
     return stacks[place] > 0 ? stacks[place] + this.widths[place] / 2 : NaN;
   }
 
-  /** Takes a layout over: spreads it to all children, those beside others too. */
+  /** Applies a layout to all children, including those beside others. */
   accept(result: LayoutResult) {
     const shown = this.shownPlaces();
     const stacks = this.stackWidths();

@@ -1,12 +1,13 @@
-// What is open of a body, and where everything lies: levels, laid out from the inside outwards.
+// The open groups of a body, and the positions of all boxes: levels, laid out from the inside
+// outwards.
 import type { Layouts } from "./layout.js";
 import { Level, type Trees, type ViewOptions } from "./levels.js";
 import { placeTask } from "./place_task.js";
 import type { Scene } from "../scene/scene.js";
 
-/** The first picture opens groups while there are no more boxes than this. */
+/** Maximum number of boxes that the first picture opens. */
 const firstBoxes = 80;
-/** A group that holds nearly everything opens though it has as many. */
+/** A group that contains nearly all nodes is opened up to this number. */
 const mostOfOne = 260;
 const deepestCall = 8;
 
@@ -53,7 +54,7 @@ export class Picture {
     }
   }
 
-  /** Whether nearly all that there is is in one group: closed, it would say nothing. */
+  /** Returns whether one group contains nearly all nodes, so that it would be useless when closed. */
   private isMostOf(at: Level, place: number): boolean {
     const group = at.groupAt(place);
     const call = at.callAt(place) ?? this.scene.callsOf(Math.max(0, at.nodeAt(place)))[0];
@@ -67,7 +68,7 @@ export class Picture {
 
   private sizeInside(at: Level, place: number): number {
     const group = at.groupAt(place);
-    // A set is there to be closed, unless all there is can be shown.
+    // Sets stay closed, unless everything can be shown.
     if (group) return group.kind === "set" && this.scene.nodeCount > firstBoxes ? 0 : group.children.length;
     const call = at.callAt(place);
     if (call && isAround(at, call.body)) return 0;
@@ -80,7 +81,7 @@ export class Picture {
     return this.trees.of(calls[0].body, at.options.grouped).root.children.length || 1;
   }
 
-  /** Opens what is at a place. Null if there is nothing inside. */
+  /** Opens the box with this key. Returns null if it has no contents. */
   open(at: Level, place: number): Level | null {
     const known = at.open.get(place);
     if (known) return known;
@@ -126,7 +127,7 @@ export class Picture {
     }
   }
 
-  /** Opens what is around a node, and says where the node is. Null if the body doesn't hold it. */
+  /** Opens the groups around a node and returns its position. Null if the body doesn't contain it. */
   async unfold(node: number): Promise<Place | null> {
     const shown = this.find(node);
     const start = shown?.level.tree.holds(node) ? shown.level : this.holding(node);
@@ -156,7 +157,7 @@ export class Picture {
     return null;
   }
 
-  /** Where a node is drawn: its own box, or that of the closed group around it. */
+  /** Returns the box of a node, or of the closed group around it. */
   find(node: number): Place | null {
     let level = this.holding(node);
     while (level?.group) {
@@ -170,16 +171,16 @@ export class Picture {
     return null;
   }
 
-  /** Lays out what changed, from the inside outwards, and says where everything lies. */
+  /** Lays out changed levels from the inside outwards, and returns all positions. */
   async layout(): Promise<void> {
     await this.layoutLevel(this.root);
     this.setOrigins(this.root, 0, 0);
   }
 
-  /** Whether a rough layout takes no time worth mentioning. */
+  /** Returns whether a rough layout takes negligible time. */
   canBeRough(): boolean { return this.levels().every((level) => level.count <= 2000); }
 
-  /** A layout at once, of what isn't laid out yet; `layout` replaces it. */
+  /** Returns a rough layout of parts without a layout; `layout` replaces it. */
   layoutRoughly() {
     for (const level of this.levels().reverse()) {
       if (!level.stale) continue;
@@ -214,7 +215,7 @@ function markStale(level: Level) {
   for (let at: Level | null = level; at; at = at.parent) at.stale = true;
 }
 
-/** How many levels are around it. */
+/** Returns the number of enclosing levels. */
 function depthOf(level: Level): number {
   let depth = 0;
   for (let at = level.parent; at; at = at.parent) ++depth;

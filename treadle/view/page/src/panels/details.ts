@@ -1,4 +1,4 @@
-// The panel that says what is known of the selected node, group, or the graph.
+// The panel with the details of the selected node or group, or of the graph.
 import { headerOf } from "../layout/captions.js";
 import { button, make } from "../elements/element.js";
 import type { Selection } from "../view/graph_view.js";
@@ -15,7 +15,7 @@ export interface DetailsActions {
   toggle(): void;
 }
 
-/** Of longer lists, this many are shown until the reader asks for more. */
+/** Number of elements of longer lists that are shown at first. */
 const mostRows = 40;
 
 export class Details {

@@ -1,4 +1,4 @@
-// The panel that lists what there is: bodies, loops, conditionals, resources, signatures, races.
+// The panel that lists the bodies, loops, conditionals, resources, signatures and races.
 import { list } from "./details.js";
 import { button, make } from "../elements/element.js";
 import type { Scene } from "../scene/scene.js";
@@ -11,7 +11,7 @@ export interface OutlineActions {
   search(query: string): void;
 }
 
-/** Of two nodes; a node of a loop may race with itself in another iteration. */
+/** Races of two nodes; a node of a loop may race with itself in another iteration. */
 function namesOf(scene: Scene, nodes: number[]): string {
   return [...new Set(nodes)].map((node) => shown(scene.name(node), 50)).join(" and ");
 }
@@ -45,7 +45,7 @@ export class Outline {
     if (length === 0) return null;
     const part = make("details", {}, make("summary", {}, title, make("small", {}, length.toLocaleString("en"))));
     part.open = isOpen;
-    // Long lists cost nothing until they are seen.
+    // Long lists are created only when they become visible.
     const fill = () => { if (part.open && part.childElementCount === 1) part.append(list(length, row)); };
     part.addEventListener("toggle", fill);
     fill();

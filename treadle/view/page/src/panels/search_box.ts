@@ -1,4 +1,4 @@
-// The search field and what it finds, as a list that the keyboard walks.
+// The search field and its results, as a list with keyboard navigation.
 import { make } from "../elements/element.js";
 import { icon } from "../elements/icons.js";
 import type { Scene } from "../scene/scene.js";

@@ -1,12 +1,12 @@
-// What family an op belongs to, for its colour. The first pattern that fits decides; this is for the
-// eye alone, and nothing depends on it.
+// The category of an op, which determines its color. The first matching pattern applies. It is only
+// used for display.
 
 export const opKinds = [
   "matrices, convolutions", "arithmetic", "shapes, moves", "state, input and output of files", "control flow, calls",
   "arguments and results", "constants",
 ] as const;
 
-/** How the names of these ops begin. */
+/** Prefixes of the names of these ops. */
 const arithmetic = new RegExp(
   "^(" +
   "Abs|Acos|Add|All|And|Any|Approximate|ArgM|Asin|Atan|Bessel|Betainc|Bias|Bincount|Bitwise|" +
@@ -28,7 +28,7 @@ const patterns: [RegExp, number][] = [
   [arithmetic, 1],
 ];
 
-/** -1: of none of these. */
+/** Returns -1 for other ops. */
 export function kindOfOp(op: string): number {
   for (const [pattern, kind] of patterns) if (pattern.test(op)) return kind;
   return -1;

@@ -1,4 +1,4 @@
-// The shortest way from one node to another along the edges of the graph.
+// The shortest path from one node to another along the edges of the graph.
 import { EdgeKind, type Scene } from "./scene.js";
 
 /** The edges of a shortest path, in order; null if no path leads there. Soft edges order nothing

@@ -1,5 +1,5 @@
-// A scene: what the page shows of a graph. treadle/view/Scene.h says how its bytes are laid out; they
-// are read in place, so that a graph of a million nodes costs no more than its bytes.
+// A scene: the data of a graph that the page shows. treadle/view/Scene.h describes the format. It
+// is read in place, so that a graph of a million nodes takes no more memory than its bytes.
 
 export const EdgeKind = { Data: 0, Control: 1, Back: 2, Soft: 3, Chain: 4 } as const;
 
@@ -143,7 +143,7 @@ export class Scene {
     if (text.length < 4096) this.texts.set(string, text);
     return text;
   }
-  /** In bytes; costs no decoding. */
+  /** The size in bytes, without decoding. */
   textLength(string: number): number {
     return this.stringEnds[string] - (string === 0 ? 0 : this.stringEnds[string - 1]);
   }
@@ -159,7 +159,7 @@ export class Scene {
     const at = this.outBegin[node] + port;
     return port >= 0 && at < this.outBegin[node + 1] ? this.text(this.outType[at]) : "";
   }
-  /** The type of what flows along an edge; empty for control. */
+  /** Returns the type of the value of an edge; empty for control edges. */
   edgeType(edge: number): string {
     return this.outputType(this.edgeFrom[edge], this.edgePort[edge]);
   }
@@ -298,7 +298,7 @@ function parseHeader(bytes: Uint8Array): Record<string, unknown> {
     const header: unknown = JSON.parse(new TextDecoder().decode(bytes));
     if (typeof header === "object" && header !== null) return header as Record<string, unknown>;
   } catch {
-    // Said below, in words of this page.
+    // Reported below with a better message.
   }
   return damaged("its header isn't JSON");
 }

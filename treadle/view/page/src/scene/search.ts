@@ -1,10 +1,10 @@
-// Finds nodes by name, `op:`, `type:` and `resource:`. Names are searched as bytes and in slices of
-// time, so that a million of them don't hold the page up.
+// Finds nodes by name, `op:`, `type:` and `resource:`. Names are searched as bytes and in time
+// slices, so that a million of them don't block the page.
 import type { Scene } from "./scene.js";
 
 interface Term { field: "name" | "op" | "type" | "resource"; needle: Uint8Array }
 
-/** What is typed, as terms that all must fit. */
+/** The query, as terms that must all match. */
 function termsOf(query: string): Term[] {
   return query.trim().split(/\s+/).filter(Boolean).map((word) => {
     const field = /^(op|type|dtype|resource|name):(.*)$/.exec(word);
@@ -32,7 +32,7 @@ function holds(bytes: Uint8Array, begin: number, end: number, needle: Uint8Array
 
 export class Matcher {
   private readonly terms: Term[];
-  /** By term: 1 + whether a string fits, by its number. */
+  /** By term: 1 + whether a string matches, by string index. */
   private readonly known: Uint8Array[];
   private readonly resources: Set<number>[];
 
@@ -71,7 +71,7 @@ export class Matcher {
 
 export interface Found { nodes: number[]; count: number; isDone: boolean }
 
-/** Reports what is found so far, until all is searched or the signal stops it. */
+/** Reports intermediate results, until everything was searched or the signal aborts it. */
 export async function search(scene: Scene, query: string, most: number, signal: AbortSignal,
   report: (found: Found) => void): Promise<void> {
   const matcher = new Matcher(scene, query);

@@ -1,4 +1,5 @@
-// The column beside the picture: what the firing did, what is under way, what a node did so far.
+// The column next to the picture: the effect of a firing, iterations in progress, and the history
+// of a node.
 import { make } from "../elements/element.js";
 import { count, short } from "../texts/texts.js";
 import { outputText } from "./decorations.js";
@@ -9,7 +10,7 @@ import type { Wiring } from "./tokens.js";
 
 export type Go = (at: number) => void;
 
-/** What the last firing did, in a sentence, and its values. */
+/** Describes the last firing in a sentence, with its values. */
 export function nowView(machine: Machine, wiring: Wiring & Names): HTMLElement {
   const firing = machine.current;
   if (!firing)
@@ -42,14 +43,14 @@ function inWords(text: string): string {
   return text === "bool[] = 1" ? "bool[] = true" : text === "bool[] = 0" ? "bool[] = false" : text;
 }
 
-/** Iterations by loop, with what waits and what is ready in those under way. */
+/** Shows iterations by loop, with waiting tokens and ready nodes. */
 export function iterationsView(machine: Machine, go: Go): HTMLElement {
   const element = make("div", { class: "frames" });
   const begun = machine.frames.filter((frame) => machine.at > frame.iterations[0].first);
   if (machine.frames.length === 0) element.append(make("p", { class: "part-hint" }, "The graph has no loop of version 1."));
   else if (begun.length === 0) element.append(make("p", { class: "part-hint" }, "No loop has begun."));
   const counts = countsByIteration(machine);
-  // Of inner loops the latest say most; there may be one for each outer iteration.
+  // Shows the latest executions of an inner loop; there may be one for each outer iteration.
   for (const frame of begun.slice(-6)) element.append(frameView(frame, machine, counts, go));
   if (begun.length > 6) element.prepend(make("p", { class: "part-hint" }, `${begun.length - 6} loops before these aren't shown.`));
   return element;
@@ -94,7 +95,7 @@ function iterationView(iteration: Iteration, counts: Map<string, Counts>, go: Go
   return element;
 }
 
-/** What a node did, iteration by iteration. */
+/** Shows the history of a node by iteration. */
 export function nodeView(node: number, numbers: readonly number[], machine: Machine, wiring: Wiring & Names, go: Go): HTMLElement {
   const { firings } = machine.run, name = short(wiring.name(node), 60);
   if (numbers.length === 0) return make("p", { class: "part-hint" }, `‘${name}’ doesn't fire in this run.`);

@@ -1,4 +1,4 @@
-// A run of a loop that counts down, as the section `steps` would hold it: for tests alone.
+// For tests: a run of a loop that counts down, in the format of the section `steps`.
 import type { Names } from "./explain.js";
 import type { Firing, Run, Tag, Value } from "./run.js";
 import type { Wiring } from "./tokens.js";

@@ -1,4 +1,4 @@
-// What the picture of the graph says of a moment: values at nodes, tokens at edges.
+// Decorations of the graph at a point of a run: values at nodes, tokens at edges.
 import type { Decorations, Mark } from "../parts.js";
 import { short } from "../texts/texts.js";
 import { valueOf } from "./explain.js";
@@ -7,7 +7,7 @@ import { iterationText, type Firing } from "./run.js";
 import { isOp, tokenIteration, type Token, type Wiring } from "./tokens.js";
 
 export class Decorator {
-  /** By node: the numbers of its firings. */
+  /** By node: the indices of its firings. */
   private readonly firingsOf = new Map<number, number[]>();
 
   constructor(
@@ -63,7 +63,7 @@ function tokenText(token: Token, isControl: boolean): string {
   return iteration ? `${value} ${iteration}` : value;
 }
 
-/** Of ascending numbers the last below `at`, or -1. */
+/** Returns the last of ascending numbers below `at`, or -1. */
 function lastBefore(numbers: readonly number[], at: number): number {
   let first = 0, end = numbers.length;
   while (first < end) {
@@ -74,7 +74,7 @@ function lastBefore(numbers: readonly number[], at: number): number {
   return first ? numbers[first - 1] : -1;
 }
 
-/** What a node gave last, with its iteration. */
+/** Returns the last result of a node, with its iteration. */
 function nodeText(op: string, firing: Firing): string {
   const iteration = iterationText(firing.tag), behind = iteration && ` ${iteration}`;
   if (firing.error !== undefined) return "failed" + behind;
@@ -90,7 +90,7 @@ export function outputText(op: string, firing: Firing): string {
     const taken = outputs[1]?.dead ? 0 : 1;
     return `${valueOf(outputs[taken])} by ${taken}`;
   }
-  // The second of a Merge is only where the first came from.
+  // The second result of a Merge is only the index of the input.
   if (outputs.length === 1 || isOp(op, "Merge")) return valueOf(outputs[0]);
   return outputs.slice(0, 3).map(valueOf).join(", ") + (outputs.length > 3 ? ", …" : "");
 }

@@ -1,12 +1,13 @@
-// Says in plain words what a firing did, by the rules of docs/spec.md, whose labels stand in comments.
+// Describes in a sentence what a firing did, by the rules of docs/spec.md, whose labels are in
+// comments.
 import { short } from "../texts/texts.js";
 import type { Firing, Value } from "./run.js";
 import { frameName, isLoopsEnd, isTrue, type Wiring } from "./tokens.js";
 
-/** What the sentences ask of a graph beside its wiring. */
+/** The information about a graph that the sentences need in addition to its edges. */
 export interface Names {
   name(node: number): string;
-  /** The output of a node that an input gets. */
+  /** Returns the output that an input is connected to. */
   inputName(node: number, input: number): string;
 }
 
@@ -18,7 +19,7 @@ export function explain(firing: Firing, wiring: Wiring, names: Names): string {
   return sentence(rule({ firing, wiring, names, who }));
 }
 
-/** That it is one: with a full stop. */
+/** Makes the text a sentence with a full stop. */
 const sentence = (text: string) => (/[.:!]$/.test(text) ? text : text + ".");
 
 interface Case {

@@ -1,4 +1,4 @@
-// A list of which only the rows in sight exist: runs of a hundred thousand firings have as many rows.
+// A list that only creates visible rows: runs of a hundred thousand firings have as many rows.
 import { make } from "../elements/element.js";
 
 const rowHeight = 24;
@@ -26,7 +26,7 @@ export class LongList {
     new ResizeObserver(() => this.draw()).observe(this.element);
   }
 
-  /** Marks a row, or none (-1), and brings it into sight. */
+  /** Marks a row, or none (-1), and scrolls to it. */
   mark(row: number): void {
     this.current = row;
     const top = Math.max(0, row) * rowHeight, { scrollTop, clientHeight } = this.element;

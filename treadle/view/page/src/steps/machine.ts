@@ -1,5 +1,5 @@
-// The state of a run after so many firings. It is moved a firing at a time, either way; a moment has
-// the same state whichever way it was come to.
+// The state of a run after a number of firings. It can be moved by one firing in either direction;
+// the state at a point doesn't depend on how it was reached.
 import { tagKey, type Firing, type Run, type Tag } from "./run.js";
 import { Tokens, type Token, type Wiring } from "./tokens.js";
 
@@ -9,7 +9,7 @@ export interface Iteration {
       `last`: its last firing, what is in loops within it included. */
   readonly first: number;
   readonly last: number;
-  /** Of firings under this tag itself. */
+  /** The firings with this tag itself. */
   readonly firings: number[];
 }
 /** One execution of a loop. */
@@ -23,12 +23,12 @@ export interface FrameRun {
 export class Machine {
   readonly tokens: Tokens;
   readonly frames: FrameRun[];
-  /** So many firings have been. */
+  /** The number of firings so far. */
   at = 0;
   readonly waiting = new Set<Token>();
-  /** Numbers of firings that could be next: everything that they take is there. */
+  /** The indices of ready firings, whose inputs are all available. */
   readonly ready = new Set<number>();
-  /** Numbers of firings by the moment from which they are ready. */
+  /** Indices of firings by the time at which they become ready. */
   private readonly readyFrom: number[][];
 
   constructor(

@@ -41,7 +41,7 @@ export class Player {
     );
   }
 
-  /** Says where the run is. */
+  /** Shows the position in the run. */
   set(at: number): void {
     this.at = at;
     this.slider.value = String(at);
@@ -50,7 +50,7 @@ export class Player {
     if (at >= this.length) this.pause();
   }
 
-  /** By hand: then it doesn't go on by itself. */
+  /** A manual step stops playback. */
   private move(at: number): void {
     this.pause();
     this.go(at);
@@ -74,7 +74,7 @@ export class Player {
     this.playButton.textContent = "▶ Play";
   }
 
-  /** True if it used the key. */
+  /** Returns true if it handled the key. */
   key(event: KeyboardEvent): boolean {
     if (event.ctrlKey || event.metaKey || event.altKey) return false;
     const isOnSlider = event.target === this.slider;

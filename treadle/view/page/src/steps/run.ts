@@ -1,5 +1,5 @@
-// The steps of a run as the section `steps` holds them: treadle/view writes it, from the machine that
-// follows docs/spec.md one firing at a time.
+// The steps of a run in the section `steps`. treadle/view writes it from the reference machine,
+// which follows docs/spec.md one firing at a time.
 
 export interface Value {
   readonly dead: boolean;
@@ -11,7 +11,7 @@ export interface Firing {
   readonly node: number;
   readonly tag: Tag;
   readonly dead: boolean;
-  /** By input; null: nothing has come to it (a Merge fires before). */
+  /** By input; null if nothing has arrived (a Merge fires before that). */
   readonly inputs: readonly (Value | null)[];
   readonly outputs: readonly Value[];
   readonly error?: string;
@@ -35,12 +35,12 @@ export interface Run {
   readonly feeds: readonly { name: string; text: string }[];
   readonly firings: readonly Firing[];
   readonly results: readonly { name: string; text: string }[];
-  /** There were more firings. */
+  /** Whether there were more firings. */
   readonly isCut: boolean;
   readonly schedules: Schedules | null;
 }
 
-/** Errors say what is wrong with it. */
+/** Throws errors that describe the problem. */
 export function readRun(bytes: Uint8Array, numNodes: number, numBodies: number): Run {
   const run = JSON.parse(new TextDecoder().decode(bytes)) as Run;
   if (!Array.isArray(run.firings)) throw new Error("there is no list of firings in them");
@@ -52,7 +52,7 @@ export function readRun(bytes: Uint8Array, numNodes: number, numBodies: number):
   return run;
 }
 
-/** `@2` in one loop, `@2@0` in a loop of a loop, nothing outside. */
+/** Returns `@2` in a loop, `@2@0` in a nested loop, and nothing outside. */
 export function iterationText(tag: Tag): string {
   return tag.map(([, iteration]) => `@${iteration}`).join("");
 }

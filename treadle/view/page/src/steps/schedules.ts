@@ -1,9 +1,9 @@
-// Two schedules of one graph that give different things, side by side.
+// Two schedules of one graph with different results, side by side.
 import { make } from "../elements/element.js";
 import { count, short } from "../texts/texts.js";
 import type { Schedule, Schedules } from "./run.js";
 
-/** The first place where the two part: the number of firings that they begin with alike. */
+/** Returns the length of the common prefix of both schedules, in firings. */
 export function placeOfParting(a: readonly string[], b: readonly string[]): number {
   let at = 0;
   while (at < a.length && at < b.length && a[at] === b[at]) ++at;
@@ -38,7 +38,7 @@ function partingOf(a: Schedule, b: Schedule, at: number): string {
   return `${begin}: one fires ${name(a)}, the other ${name(b)}.`;
 }
 
-/** As many rows as people compare; what is alike before is folded. */
+/** Maximum number of rows; the common prefix is folded. */
 const mostRows = 200, aroundParting = 4;
 
 function column(title: string, schedule: Schedule, parting: number, kind: string): HTMLElement {

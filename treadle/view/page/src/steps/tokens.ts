@@ -1,9 +1,9 @@
-// Rebuilds from the firings of a run where tokens wait after each of them. Every token has the firing
-// that sent it and the firing that took it, so that any moment of the run can be shown, forwards and
-// backwards: what waits after k firings is what was sent by the first k and not taken by them.
+// Reconstructs the waiting tokens after each firing of a run. Each token has the firing that sent
+// it and the firing that took it, so that any point of the run can be shown in both directions: the
+// tokens waiting after k firings are those that the first k firings sent and didn't take.
 import { iterationText, tagKey, type Firing, type Tag } from "./run.js";
 
-/** What this asks of a graph. Labels are rules of docs/spec.md. */
+/** The required information about a graph. Labels are rules of docs/spec.md. */
 export interface Wiring {
   op(node: number): string;
   /** The value of an attribute of the node as text, or ''. */
@@ -21,11 +21,11 @@ export interface Token {
   readonly tag: Tag;
   readonly dead: boolean;
   readonly text: string;
-  /** The number of firings after which it is there: 0 for what is fed. */
+  /** The number of firings after which it exists: 0 for feeds. */
   readonly sent: number;
-  /** The number of firings after which it is gone; Infinity: it stays to the end. */
+  /** The number of firings after which it is consumed; Infinity if it never is. */
   taken: number;
-  /** A constant of a loop: there in each iteration, and not used up. */
+  /** A constant of a loop: it exists in each iteration, and isn't consumed. */
   readonly isConstant: boolean;
 }
 
@@ -33,16 +33,16 @@ export const isOp = (op: string, name: string) => op === name || op === "Ref" + 
 
 export class Tokens {
   readonly all: Token[] = [];
-  /** By firing: what it took, and what it sent. */
+  /** By firing: the tokens that it took and sent. */
   readonly takenBy: Token[][] = [];
   readonly sentBy: Token[][] = [];
-  /** By firing: after how many firings everything that it takes was there. */
+  /** By firing: the number of firings after which all of its inputs existed. */
   readonly readySince: number[] = [];
-  /** By edge and tag: what waits there, while this is built. */
+  /** Waiting tokens by edge and tag, during construction. */
   private readonly waiting = new Map<string, Token>();
-  /** By edge and the tag around: the constants of loops. */
+  /** Constants of loops by edge and enclosing tag. */
   private readonly constants = new Map<string, Token>();
-  /** Merges that have fired, by node and tag: what still comes to them is for nobody. */
+  /** Merges that have fired, by node and tag: later tokens for them are dropped. */
   private readonly fired = new Set<string>();
 
   constructor(
@@ -70,7 +70,7 @@ export class Tokens {
         this.waiting.delete(keyOf(edge, firing.tag));
       }
     }
-    // The end of a loop is when nothing else is left in it: it isn't known before.
+    // A loop has ended when no token is left in it; this isn't known earlier.
     this.readySince.push(isLoopsEnd(this.wiring, firing) ? number : since);
     this.fired.add(keyOf(firing.node, firing.tag));
     this.sendOutputs(firing, number + 1, sent);
@@ -97,7 +97,7 @@ export class Tokens {
     sent: number,
   ): Token {
     const { edge, tag } = what, node = this.wiring.to(edge);
-    // A Merge that has fired takes what comes late, and does nothing with it.
+    // A Merge that has fired consumes late tokens without effect.
     const isLate = !isConstant && isOp(this.wiring.op(node), "Merge") && this.fired.has(keyOf(node, tag));
     const token: Token = { ...what, isConstant, sent, taken: isLate ? sent : Infinity };
     this.all.push(token);
@@ -120,7 +120,7 @@ export function isLoopsEnd(wiring: Wiring, firing: Firing): boolean {
   return isOp(wiring.op(firing.node), "Exit") && firing.dead && !firing.inputs.some((value) => value);
 }
 
-/** Where what a firing sends belongs: frame_1, frame_3, frame_4, node_5. */
+/** Returns the destination of a firing's tokens: frame_1, frame_3, frame_4, node_5. */
 export function tagOfOutputs(wiring: Wiring, firing: Firing): Tag {
   const op = wiring.op(firing.node), { tag } = firing;
   if (isOp(op, "Enter")) return [...tag, [frameName(wiring, firing.node), 0]];

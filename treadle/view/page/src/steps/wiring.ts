@@ -1,4 +1,4 @@
-// What the stepper asks of a scene.
+// Adapts a scene for the stepper.
 import type { Scene } from "../scene/scene.js";
 import type { Names } from "./explain.js";
 import type { Run } from "./run.js";
@@ -31,7 +31,7 @@ function attrOf(lines: string, key: string): string {
   return "";
 }
 
-/** The edges that what is fed comes by, where the node of a feed itself never fires. */
+/** Returns the edges of fed values whose own node never fires. */
 export function fedEdges(scene: Scene, run: Run): { edge: number; text: string }[] {
   const firing = new Set(run.firings.map((f) => f.node)), out: { edge: number; text: string }[] = [];
   const { begin, edges } = scene.outgoing();

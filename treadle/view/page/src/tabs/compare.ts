@@ -1,5 +1,5 @@
-// Two graphs side by side: what differs is marked in both, and a selection is found in the other by
-// its name.
+// Two graphs side by side: differences are marked in both, and a selection is shown in the other
+// graph by name.
 import { list } from "../panels/details.js";
 import { button, make } from "../elements/element.js";
 import type { App, GraphView, Mark, Tab } from "../parts.js";
@@ -57,7 +57,7 @@ class CompareTab implements Tab {
     if ((mark === "added" && which === 0) || (mark === "removed" && which === 1) || !difference.node) return null;
     const body = scene.bodies.findIndex(({ name }) => name === difference.function);
     const found = scene.find(difference.node, Math.max(0, body));
-    // What was renamed has its old name in the message alone.
+    // Only the message contains the old name of a renamed node.
     const before = which === 0 && found === null ? /^was '(.*)'$/s.exec(difference.message) : null;
     return before ? scene.find(before[1], Math.max(0, body)) : found;
   }

@@ -1,4 +1,4 @@
-// The graph tab: the picture between the outline and the details, with its switches above.
+// The graph tab: the picture between outline and details, with its options above.
 import { sentenceFor } from "../view/announce.js";
 import { Details } from "../panels/details.js";
 import { make, toggle } from "../elements/element.js";
@@ -14,7 +14,7 @@ import { EdgeKind, type Scene } from "../scene/scene.js";
 import { shown } from "../texts/shown.js";
 import { count } from "../texts/texts.js";
 
-/** What the graph tab needs of the page beyond what every part does. */
+/** The interface of the graph tab that other parts of the page don't have. */
 export interface GraphTabPage extends App {
   readonly view: GraphCanvas;
   readonly graphHost: HTMLElement;
@@ -156,7 +156,7 @@ class GraphTab implements Tab {
     const { body } = this.app.view.state();
     this.bodySelect.value = String(body);
     this.outline.setBody(body);
-    // What is said of a group depends on whether it is open.
+    // The details of a group depend on whether it is open.
     const selection = this.app.view.selectedPlace();
     if (selection?.node === null) this.details.show(selection);
   }
@@ -165,7 +165,8 @@ class GraphTab implements Tab {
     if (this.pathFrom !== null && selection?.node != null && selection.node !== this.pathFrom) this.endPath(this.pathFrom, selection.node);
     if (selection === null) this.setPath([]);
     this.details.show(selection);
-    // On a small screen the details cover half of it: a tap beside the boxes doesn't ask for them.
+    // On a small screen, the details cover half of it, so a tap next to the boxes doesn't show
+    // them.
     const isOpen = selection?.place.level.open.has(selection.place.place);
     if (selection && !isOpen && narrow.matches && this.detailsPanel.hidden) {
       this.showPanel(this.detailsPanel, true);
@@ -173,7 +174,7 @@ class GraphTab implements Tab {
     }
     if (this.notice.hidden) this.app.announce(sentenceFor(this.app.scene, selection));
   }
-  /** After the page selected a node by itself. */
+  /** Call this after the page itself selected a node. */
   nodeSelected() { this.selected(this.app.view.selectedPlace()); }
 
   private say(text: string) {

@@ -1,4 +1,4 @@
-// The tab that goes through a run firing by firing, forwards and backwards.
+// The tab that steps through a run firing by firing, forwards and backwards.
 import { make, toggle } from "../elements/element.js";
 import type { App, GraphView, Tab } from "../parts.js";
 import { endsView, iterationsView, nodeView, nowView } from "../steps/column.js";
@@ -37,7 +37,7 @@ class NoteTab implements Tab {
   }
 }
 
-/** Graphs of more nodes are followed: the node that fires is brought into sight. */
+/** In graphs with more nodes, the view follows the firing node. */
 const mostWithoutFollowing = 20;
 
 class StepsTab implements Tab {
@@ -136,7 +136,7 @@ class StepsTab implements Tab {
   }
 
   private choose(node: number | null): void {
-    // What follows the run is no choice of the user's.
+    // Selections that follow the run aren't the user's.
     if (this.isFollowing && node !== null && node === this.machine.current?.node) return;
     this.chosen = node;
     this.showNode();

@@ -1,4 +1,4 @@
-// The tab that shows when things ran: the timeline of a trace, and what it says in sums.
+// The tab with the timeline of a trace and its sums.
 import { button, make, toggle } from "../elements/element.js";
 import type { App, Tab } from "../parts.js";
 import { factsOf } from "../time/about.js";
@@ -116,7 +116,7 @@ class TimeTab implements Tab {
     return line;
   }
 
-  /** Says so if the trace is of another graph. */
+  /** Warns if the trace is of another graph. */
   private strangers(trace: Trace): string {
     const missing = new Set<number>(), known = new Set<number>();
     for (let slice = 0; slice < trace.length; ++slice)
@@ -162,7 +162,7 @@ class TimeTab implements Tab {
     if (node >= 0) this.app.select(node, true);
   }
 
-  /** A button for what the slice could have waited for, if anything is known of it. */
+  /** A button for the slice that this one could have waited for, if known. */
   private causeOf(slice: number): HTMLElement[] {
     if (this.trace!.op[slice] === 0 || this.trace!.hasInner[slice]) return [];
     const cause = this.causes!.of(slice);
@@ -243,9 +243,9 @@ class TimeTab implements Tab {
     const heat = new Map<number, number>(), most = this.times!.byNode[0]?.own || 1;
     for (const row of this.times!.byNode) {
       const node = this.nodeOf(row.slice);
-      // A loop of version 1 is no node: the time of running it is none of its nodes'.
+      // A v1 loop is no node, so the time of running it belongs to no node.
       if (node >= 0 && !isNamed(trace.texts[row.text], scene.name(node))) continue;
-      // The square root: what takes a hundredth of the most is still seen to take something.
+      // Uses the square root, so that a hundredth of the maximum is still visible.
       if (node >= 0) heat.set(node, Math.max(heat.get(node) ?? 0, Math.sqrt(row.own / most)));
     }
     this.app.graph.decorate({ heat });
@@ -280,7 +280,7 @@ class TimeTab implements Tab {
   }
 }
 
-/** Whether a slice of this name ran the node itself, or what the node became. */
+/** Returns whether a slice of this name ran the node itself or its replacement. */
 function isNamed(slice: string, node: string): boolean {
   return slice === node || slice.endsWith(`/${node}`) || slice.startsWith(`${node}/`);
 }

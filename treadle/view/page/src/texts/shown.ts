@@ -1,4 +1,4 @@
-// Texts and numbers of a model, made fit to be shown: it may hold anything.
+// Sanitizes texts and numbers of a model for display, since it may contain anything.
 
 const unsafe = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
 

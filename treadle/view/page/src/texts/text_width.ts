@@ -1,4 +1,4 @@
-// How wide texts are in the letters of a graph.
+// The width of texts in the font of a graph.
 
 const sans = "Inter, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', 'Liberation Sans', system-ui, sans-serif";
 export const fonts = { strong: `600 12px ${sans}`, plain: `11px ${sans}`, small: `9.5px ${sans}` };

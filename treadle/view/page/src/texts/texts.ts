@@ -1,6 +1,6 @@
-// Numbers for people.
+// Formats numbers for display.
 
-/** Microseconds as `3.2 ms`. */
+/** Formats microseconds as `3.2 ms`. */
 export function duration(us: number): string {
   const size = Math.abs(us);
   if (size === 0) return "0";
@@ -10,7 +10,7 @@ export function duration(us: number): string {
   return `${digits(us / 1e6)} s`;
 }
 
-/** Three digits that count. */
+/** Three significant digits. */
 function digits(value: number): string {
   const size = Math.abs(value);
   return value.toFixed(size < 9.995 ? 2 : size < 99.95 ? 1 : 0).replace(/\.0+$/, "");
@@ -27,7 +27,7 @@ export function count(number: number, one: string, many = one + "s"): string {
   return `${number.toLocaleString("en")} ${number === 1 ? one : many}`;
 }
 
-/** Names of a megabyte exist; nobody reads them to the end. */
+/** Names may have a megabyte; they are truncated. */
 export function short(text: string, most = 120): string {
   if (text.length <= most) return text;
   const head = Math.floor(most * 0.6);

@@ -1,4 +1,4 @@
-// What a slice is, in lines for people.
+// The description of a slice, in lines.
 import { duration, short } from "../texts/texts.js";
 import { exchangeTracks, opTracks, type Trace } from "./trace.js";
 
@@ -25,7 +25,7 @@ export function factsOf(trace: Trace, slice: number): SliceFacts {
   return { title: short(trace.texts[trace.name[slice]], 200), lines };
 }
 
-/** `3 of loop`, `3`, or nothing: outermost loops first where they are nested. */
+/** Returns `3 of loop`, `3`, or nothing; outermost loops first if they are nested. */
 function iterationOf(trace: Trace, slice: number): string {
   if (trace.loop[slice])
     return `${trace.iteration[slice]} of ${short(trace.texts[trace.loop[slice]], 60)}`;

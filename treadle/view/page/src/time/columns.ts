@@ -1,4 +1,4 @@
-// Columns of numbers that grow: what a million slices take is known only at the end.
+// Growable columns of numbers, since the size of a million slices is known only at the end.
 
 type Numbers = Float64Array | Int32Array | Uint32Array;
 

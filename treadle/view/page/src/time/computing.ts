@@ -1,5 +1,6 @@
-// When any thread computed: what an exchange with other ranks may hide behind. The same rule as in
-// treadle/session/TraceText.cpp: ops, but neither what runs others nor what waits for exchanges.
+// The times at which any thread computed, which exchanges with other ranks may overlap with. Same
+// rule as in treadle/session/TraceText.cpp: ops, except those that run others or wait for
+// exchanges.
 import { lowerBound } from "./columns.js";
 import { exchangeTracks, opTracks, type Trace } from "./trace.js";
 
@@ -44,7 +45,7 @@ function united(trace: Trace, slices: number[]): Spans {
 export function gaps(spans: Spans, from: number, to: number): [number, number][] {
   const out: [number, number][] = [];
   let at = from;
-  // The first that isn't over before `from`; ends ascend as begins do.
+  // The first span that doesn't end before `from`; ends ascend as begins do.
   for (let i = lowerBound(spans.end, 0, spans.end.length, from); i < spans.begin.length; ++i) {
     if (spans.begin[i] >= to) break;
     if (spans.begin[i] > at) out.push([at, spans.begin[i]]);

@@ -11,22 +11,22 @@ import type { Trace } from "./trace.js";
 import { opTracks } from "./trace.js";
 import type { Wires } from "./wires.js";
 
-/** Times are rounded; so much may a slice begin before the end of what it waited for. */
+/** Times are rounded: a slice may begin this much before the end of its dependency. */
 const slack = 0.002;
 /** Nodes looked through from one slice: more are seldom between two that compute. */
 const mostNodes = 400;
 
 export interface Cause {
   readonly slice: number;
-  /** The graph says so; else it is only what the thread ran before. */
+  /** Whether the graph has the dependency; otherwise it is only the previous slice of the thread. */
   readonly isByEdge: boolean;
 }
 
-/** Finds what slices waited for. */
+/** Finds the dependencies of slices. */
 export class Causes {
   /** By node: its slices without inner ones, by their end. */
   private readonly slicesOf = new Map<number, Int32Array>();
-  /** By slice: a number for the iteration that it is in; 0: none. */
+  /** By slice: the index of its iteration; 0 if it has none. */
   private readonly iterationOf: Int32Array;
   /** By such a number, that of the iteration before, if it left slices. */
   private readonly before = new Map<number, number>();
@@ -52,7 +52,7 @@ export class Causes {
     return node;
   }
 
-  /** What the slice could have waited for, or null: nothing ended before it. */
+  /** Returns the slice that this one could have waited for; null if none ended before it. */
   of(slice: number): Cause | null {
     const byEdge = this.byEdges(slice);
     if (byEdge >= 0) return { slice: byEdge, isByEdge: true };
@@ -175,10 +175,10 @@ export class Causes {
 export interface CriticalPath {
   /** In the order of time. */
   readonly slices: number[];
-  /** Those that the thread, not the graph, put behind the one before. */
+  /** Slices that follow the previous one because of the thread, not the graph. */
   readonly byThread: Set<number>;
   readonly busy: number;
-  /** Between slices of the path nothing of it ran. */
+  /** No slice of the path ran in these gaps. */
   readonly idle: number;
 }
 

@@ -1,7 +1,7 @@
-// Reads a trace in Chrome's Trace Event Format piece by piece: a million events as one text, and as
-// one tree of objects, would take many times the memory of what is kept of them.
+// Parses a trace in Chrome's Trace Event Format incrementally: a million events as one text and one
+// object tree would take many times the memory of the result.
 
-/** What `treadle run --trace` writes of an event, and nothing else. */
+/** The fields of an event that `treadle run --trace` writes. */
 export interface TraceEvent {
   ph?: string;
   pid?: number;
@@ -21,7 +21,7 @@ export interface TraceEvent {
 }
 
 export interface TraceSource {
-  /** What stands beside the events: the sums over exchanges, and how many slices were left out. */
+  /** The data next to the events: sums over exchanges, and the number of omitted slices. */
   facts: Record<string, string>;
   /** The events, some thousands at a time, and how much of the bytes has been read, from 0 to 1. */
   pieces(): Generator<{ events: TraceEvent[]; done: number }>;
@@ -93,7 +93,7 @@ class Scanner {
   }
 }
 
-/** Errors say what is wrong with the trace. */
+/** Throws errors that describe the problem of the trace. */
 export function readTrace(bytes: Uint8Array): TraceSource {
   const scanner = new Scanner(bytes);
   const begin = scanner.beginOfEvents();
@@ -107,7 +107,7 @@ export function readTrace(bytes: Uint8Array): TraceSource {
       const end = scanner.endOfEvent(at);
       if (end < 0 || end - pieceBegin >= pieceBytes) {
         const last = end < 0 ? at : end;
-        // What was behind the last comma isn't an event.
+        // The text after the last comma isn't an event.
         if (last > pieceBegin) yield { events: parse(pieceBegin, last), done: last / bytes.length };
         if (end < 0) return;
         pieceBegin = scanner.afterSpace(end);
@@ -119,7 +119,7 @@ export function readTrace(bytes: Uint8Array): TraceSource {
   return { facts: readFacts(scanner, begin, decoder), pieces };
 }
 
-/** Looks at what stands before the events, and, where it is short, behind them. */
+/** Reads the data before the events and, if it is short, after them. */
 function readFacts(scanner: Scanner, begin: number, decoder: TextDecoder): Record<string, string> {
   const head = decoder.decode(scanner.bytes.subarray(0, Math.min(begin, 1 << 16)));
   try {

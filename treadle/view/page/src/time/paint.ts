@@ -1,5 +1,5 @@
-// Draws what is in sight of a trace. Slices narrower than a pixel are drawn together, as strongly as
-// they cover it: what is drawn depends on the pixels, not on how many slices there are.
+// Draws the visible part of a trace. Slices narrower than a pixel are merged, with an opacity by
+// their coverage, so that the cost depends on the number of pixels rather than slices.
 import { lowerBound } from "./columns.js";
 import { gaps, type Spans } from "./computing.js";
 import { rowHeight, type Places } from "./places.js";
@@ -19,10 +19,10 @@ export interface Colours {
 }
 
 export const axisHeight = 26;
-/** Narrower than this, slices are drawn together. */
+/** Narrower slices are merged. */
 const leastWidth = 1;
 
-/** What is drawn over the slices, or decides how strongly. */
+/** Overlays of the slices, and their emphasis. */
 export interface Emphasis {
   selected: number;
   hovered: number;
@@ -158,7 +158,7 @@ export class Painter {
     c.fillText(text, left + 4, y + rowHeight / 2 + 0.5);
   }
 
-  /** Parts of an exchange that nothing was computed in. */
+  /** Parts of an exchange without concurrent computation. */
   private hatch(c: CanvasRenderingContext2D, view: Viewport, slice: number, y: number, colours: Colours): void {
     const from = Math.max(this.trace.begin[slice], view.begin), to = Math.min(this.trace.end[slice], view.end);
     for (const [begin, end] of gaps(this.computing, from, to))
@@ -191,7 +191,7 @@ export class Painter {
     return path && this.isOnPath[slice] === 0 ? 0.4 : 1;
   }
 
-  /** By op, so that what is alike looks alike; iterations in turn are grey. */
+  /** Colors by op, so that equal ops look alike; sequential iterations are grey. */
   private colour(slice: number, colours: Colours): string {
     if (colours.isHighContrast) return colours.line;
     if (this.isExchange(this.trace.row[slice])) return exchangeColour;

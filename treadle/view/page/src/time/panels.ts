@@ -1,4 +1,4 @@
-// What stands below the timeline: tables of times, waits, the critical path and exchanges.
+// The panels below the timeline: tables of times, waits, the critical path and exchanges.
 import { make } from "../elements/element.js";
 import { SortedTable } from "../elements/table.js";
 import { exchangesOf } from "./computing.js";
@@ -11,7 +11,7 @@ import type { Wait } from "./waits.js";
 export interface PanelListener {
   /** A slice was chosen. */
   show(slice: number): void;
-  /** All slices of an op, or of a name, shall stand out. */
+  /** Highlights all slices of an op or a name. */
   only(of: { name: number; op: number } | null, slice: number): void;
 }
 

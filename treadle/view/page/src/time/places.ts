@@ -1,4 +1,4 @@
-// Where tracks and rows of a timeline stand, in pixels from its top.
+// The positions of tracks and rows of a timeline, in pixels from its top.
 import type { Trace } from "./trace.js";
 
 export const rowHeight = 18, rowPitch = 20;

@@ -9,7 +9,7 @@ export interface PointerListener {
   doubleClick(x: number, y: number): void;
 }
 
-/** So far a finger may move, and still mean a click. */
+/** Maximum movement of a finger that still counts as a click. */
 const clickDistance = 5;
 
 export class Pointers {

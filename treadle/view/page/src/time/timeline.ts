@@ -1,5 +1,4 @@
-// The timeline: a canvas that is drawn anew when something changed, and what mouse, fingers and keys
-// do to it.
+// The timeline: a canvas that is redrawn after changes, with mouse, touch and keyboard input.
 import type { Spans } from "./computing.js";
 import { lowerBound } from "./columns.js";
 import { axisHeight, Painter, type Colours, type Emphasis } from "./paint.js";
@@ -146,7 +145,7 @@ export class Timeline {
     this.draw();
   }
 
-  /** True if it used the key. */
+  /** Returns true if it handled the key. */
   key(event: KeyboardEvent): boolean {
     if (event.ctrlKey || event.metaKey || event.altKey) return false;
     const step = this.view.width / 10, slice = this.emphasis.selected;

@@ -1,16 +1,16 @@
-// What took the time: sums over the slices of threads, by op or by node.
+// Sums of times over the slices of threads, by op or by node.
 import { opTracks, type Trace } from "./trace.js";
 
 export interface TimeRow {
   /** Number of a text: an op, or the name of a node. */
   readonly text: number;
-  /** Of a node: its op. */
+  /** For a node: its op. */
   readonly op: number;
   count: number;
   own: number;
   waited: number;
   longest: number;
-  /** The slice that took longest by itself. */
+  /** The slice with the longest own time. */
   slice: number;
 }
 
@@ -26,7 +26,7 @@ export function isOpSlice(trace: Trace, slice: number): boolean {
   return trace.tracks[trace.rows[trace.row[slice]].track].group === opTracks;
 }
 
-/** An iteration that runs in turn has no op: its own time counts for its loop. */
+/** A sequential iteration has no op: its own time counts for its loop. */
 function opSliceAt(trace: Trace, slice: number): number {
   while (slice >= 0 && trace.op[slice] === 0) slice = trace.parent[slice];
   return slice;

@@ -1,5 +1,5 @@
-// A trace as columns: slices of time, sorted by row and then by their begin. A row is one depth of
-// one track, so its slices never overlap, and what is in sight is found by bisection.
+// A trace as columns: slices of time, sorted by row, then by begin. A row is one depth of one
+// track, so its slices never overlap, and the visible ones are found by bisection.
 import { floats, integers } from "./columns.js";
 import { readTrace, type TraceEvent } from "./events.js";
 
@@ -28,10 +28,10 @@ export interface Trace {
   /** By slice, times in microseconds. */
   readonly begin: Float64Array;
   readonly end: Float64Array;
-  /** Of its time, what no slice within it took. */
+  /** The time that no nested slice took. */
   readonly own: Float64Array;
   readonly waited: Float64Array;
-  /** Of an exchange: its time while something was computed. */
+  /** For an exchange: its time while anything was computed. */
   readonly hidden: Float64Array;
   /** By slice, numbers of texts; 0: none. */
   readonly name: Int32Array;
@@ -41,7 +41,7 @@ export interface Trace {
   readonly iteration: Int32Array;
   /** The slice around it, or -1. */
   readonly parent: Int32Array;
-  /** Whether slices stand within it. */
+  /** Whether it contains slices. */
   readonly hasInner: Uint8Array;
   readonly row: Int32Array;
 
@@ -55,7 +55,7 @@ export interface Trace {
   readonly to: number;
 }
 
-/** Iterations that run in turn are slices of this name, without an op. */
+/** Sequential iterations are slices of this name, without an op. */
 const iterationName = /^iteration (\d+)$/;
 
 /** Times are rounded to a nanosecond, each by itself. */
@@ -111,7 +111,7 @@ export class TraceBuilder {
     const iteration = args.op ? args.iteration : iterationName.exec(event.name ?? "")?.[1];
     this.begin.push(begin);
     this.end.push(begin + Math.max(0, event.dur ?? 0));
-    // What held no thread is nothing but a wait.
+    // A slice without a thread is only a wait.
     this.waited.push(group === waitTracks ? (event.dur ?? 0) : (args.waited_us ?? 0));
     this.hidden.push(args.hidden_us ?? 0);
     this.name.push(this.texts.number(event.name));
@@ -216,7 +216,7 @@ export class TraceBuilder {
     return { parent, depth, own, order };
   }
 
-  /** What is sorted by begin goes into rows by counting. */
+  /** Distributes elements that are sorted by begin to rows, by counting. */
   private orderByRow(nested: { depth: Uint16Array; order: Uint32Array }, place: Int32Array) {
     const names = this.trackNames;
     const depths = new Int32Array(this.trackList.length);
@@ -250,7 +250,7 @@ export class TraceBuilder {
   }
 }
 
-/** The whole at once; `progress` is called between pieces and may wait, so that the page stays alive. */
+/** Processes everything; `progress` is called between chunks and may wait, so that the page stays responsive. */
 export async function buildTrace(
   bytes: Uint8Array,
   progress: (done: number) => Promise<void> | void = () => {},

@@ -1,4 +1,4 @@
-// Which part of the time is in sight.
+// The visible time range.
 
 export class Viewport {
   begin: number;

@@ -1,4 +1,4 @@
-// Waits: time in which an op, or a thread, did nothing, and what it waited for.
+// Waits: times in which an op or a thread did nothing, with their causes.
 import type { Causes } from "./critical.js";
 import { opTracks, waitTracks, type Trace } from "./trace.js";
 
@@ -8,7 +8,7 @@ export interface Wait {
   readonly time: number;
   /** `op`: the op itself waited, for a queue or another rank. `thread`: nothing ran before it. */
   readonly kind: "op" | "thread";
-  /** What ended the wait, as far as the graph says, or -1. */
+  /** The slice that ended the wait according to the graph, or -1. */
   readonly cause: number;
 }
 
@@ -35,7 +35,7 @@ function causeOf(wait: Omit<Wait, "cause">, causes: Causes): number {
   return cause?.isByEdge ? cause.slice : -1;
 }
 
-/** The first slice within it that has none within. */
+/** The first slice within it that contains none. */
 function leafAt(trace: Trace, slice: number): number {
   for (;;) {
     if (trace.hasInner[slice] === 0) return slice;

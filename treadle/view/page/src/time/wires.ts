@@ -1,4 +1,4 @@
-// What the analysis of a trace asks of a graph.
+// The information about a graph that the analysis of a trace needs.
 import { EdgeKind, type Scene } from "../scene/scene.js";
 
 export interface Wires {

@@ -1,4 +1,4 @@
-// What a screen reader is told of the selection.
+// The announcements of the selection for screen readers.
 import { headerOf } from "../layout/captions.js";
 import type { Selection } from "./graph_view.js";
 import { EdgeKind, type Scene } from "../scene/scene.js";

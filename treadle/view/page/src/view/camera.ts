@@ -1,4 +1,4 @@
-// Where the eye is: screen = (world - (x, y)) * scale, in CSS pixels.
+// The camera: screen = (world - (x, y)) * scale, in CSS pixels.
 
 export interface Rect { x: number; y: number; width: number; height: number }
 
@@ -10,7 +10,7 @@ export class Camera {
   scale = 1;
   width = 1;
   height = 1;
-  /** What there is to see: no need to go further away than that. */
+  /** The extent of the picture, which limits zooming out. */
   private bounds: Rect = { x: 0, y: 0, width: 1, height: 1 };
 
   setBounds(bounds: Rect) { this.bounds = bounds; }
@@ -40,7 +40,7 @@ export class Camera {
     this.y -= dy / this.scale;
     this.keepInSight();
   }
-  /** Zooms so that what is at a point of the screen stays there. */
+  /** Zooms around a point of the screen. */
   zoom(factor: number, screenX: number, screenY: number) {
     const scale = Math.min(nearest, Math.max(this.farthest(), this.scale * factor));
     this.x += screenX / this.scale - screenX / scale;

@@ -1,4 +1,4 @@
-// Where the reader looks: what zooms, moves and fits the picture, and brings parts of it into sight.
+// Controls the camera: zooms, moves and fits the picture, and makes parts of it visible.
 import type { Screen } from "../drawing/screen.js";
 import type { Place } from "../layout/picture.js";
 import type { Camera, Rect } from "./camera.js";
@@ -7,11 +7,11 @@ import { Flight } from "./flight.js";
 export class Eye {
   private readonly flight: Flight;
   private bounds: Rect | null = null;
-  /** Whether the reader hasn't moved the picture since it was fitted. */
+  /** Whether the user hasn't moved the picture since it was fitted. */
   isFitted = true;
-  /** Room below the picture, for what the tab lays over it. */
+  /** Room below the picture for overlays of the tab. */
   footOf = () => 0;
-  /** How much of it a panel covers. */
+  /** The size that a panel covers. */
   coveredBelow = () => 0;
 
   constructor(private readonly camera: Camera, private readonly screen: Screen, private readonly onMove: () => void) {
@@ -42,7 +42,7 @@ export class Eye {
   private fittedView() {
     return this.camera.fitted(this.bounds ?? { x: 0, y: 0, width: 1, height: 1 }, 1.15, 4, this.footOf());
   }
-  /** Where the picture would leave most of the screen empty. */
+  /** Limits moves that would leave most of the screen empty. */
   fitIfSmall() {
     const view = this.fittedView();
     if (view.scale > this.camera.scale * 1.3) this.flight.to(view);
@@ -99,7 +99,7 @@ export class Eye {
   }
 }
 
-/** Where a box is drawn; null while it has no place. */
+/** Returns the position of a box; null if it has none yet. */
 export function rectOf({ level, place }: Place): Rect | null {
   if (!level.result) return null;
   return {

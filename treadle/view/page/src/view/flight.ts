@@ -1,4 +1,4 @@
-// Moves the eye to another place, quickly and smoothly, unless the reader wants no motion.
+// Animates the camera, unless the user prefers reduced motion.
 import type { Camera } from "./camera.js";
 
 interface View { x: number; y: number; scale: number }

@@ -9,7 +9,7 @@ export interface GestureTarget {
   leave(): void;
 }
 
-/** A pointer that moved no further than this, in pixels, clicks. */
+/** Maximum movement of a pointer, in pixels, that counts as a click. */
 const clickReach = 5;
 
 export class Gestures {

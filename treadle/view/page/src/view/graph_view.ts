@@ -1,4 +1,4 @@
-// The picture of a body on a canvas: what parts.ts promises, and what the graph tab needs beyond it.
+// The picture of a body on a canvas: the interface in parts.ts, and additions for the graph tab.
 import { Camera } from "./camera.js";
 import { make } from "../elements/element.js";
 import { Eye, rectOf } from "./eye.js";
@@ -25,7 +25,7 @@ const defaultOptions: ViewOptions = {
   control: true, soft: false, chain: true, constantsBeside: true, grouped: true,
 };
 
-/** Milliseconds after the page began: then something must be seen. */
+/** Milliseconds after the page began, by which a first picture must be visible. */
 const patience = 750;
 
 const layouts = new Layouts();
@@ -82,9 +82,9 @@ export class GraphCanvas implements GraphView {
     if (body !== null) this.showBody(body, open);
   }
 
-  /** Resolves when there is a first picture, be it rough. */
+  /** Resolves when there is a first picture, possibly a rough one. */
   readonly firstPicture = new Promise<void>((resolve) => { this.pictureCame = resolve; });
-  /** Resolves when what was asked for is drawn. */
+  /** Resolves when everything requested is drawn. */
   settled(): Promise<void> { return this.work.settled(); }
 
   showBody(body: number, open: string[] | null = null) {
@@ -94,14 +94,14 @@ export class GraphCanvas implements GraphView {
       this.selection = null;
       const wasRough = await this.layoutSoon();
       this.place();
-      // The reader may have moved the rough picture.
+      // The user may have moved the rough picture.
       if (!wasRough || this.eye.isFitted) this.eye.fitNow();
       this.pictureCame();
       this.changed();
     });
   }
 
-  /** Lays out; if that takes long, a rough picture comes before. */
+  /** Lays out; if that takes long, shows a rough picture before. */
   private async layoutSoon(): Promise<boolean> {
     const done = this.layout().then(() => true);
     const late = new Promise<boolean>((resolve) => setTimeout(() => resolve(false), Math.max(250, patience - performance.now())));
@@ -116,7 +116,7 @@ export class GraphCanvas implements GraphView {
     return isRough;
   }
 
-  /** A picture is drawn with other options: what is open stays open. */
+  /** Redraws with other options; open groups stay open. */
   setOptions(options: Partial<ViewOptions>) {
     void this.work.later("Laying out the graph …", async () => {
       const regroups = options.grouped !== undefined && options.grouped !== this.options.grouped;
@@ -162,7 +162,7 @@ export class GraphCanvas implements GraphView {
   }
   setPath(edges: number[]) { this.pathEdges = edges; this.highlight(); }
 
-  /** The selection, found again after the picture changed. */
+  /** Finds the selection again after the picture changed. */
   private place() {
     const { selection } = this;
     if (selection) {
@@ -244,7 +244,7 @@ export class GraphCanvas implements GraphView {
       else this.picture.close(level, place);
       await this.layout();
       this.place();
-      // What was opened stays where it was pointed at.
+      // The opened box stays at the pointer.
       this.eye.hold({ x: level.x + level.result.x[place], y: level.y + level.result.y[place] }, before);
       this.tip.hidden = true;
       if (opens) this.eye.bring(at, this.camera.scale < 0.5);
@@ -311,7 +311,7 @@ export class GraphCanvas implements GraphView {
   selectedPlace(): Selection | null { return this.selection; }
   onSelect(listener: (node: number | null) => void) { this.listeners.push(listener); }
   onSelectPlace(listener: (selection: Selection | null) => void) { this.placeListeners.push(listener); }
-  /** After the body, what is open or what is selected changed. */
+  /** Called after the body, the open groups or the selection changed. */
   onChange(listener: () => void) { this.changeListeners.push(listener); }
   private changed() { for (const listener of this.changeListeners) listener(); }
   state(): ViewState { return { body: this.picture.body, open: this.picture.openKeys() }; }

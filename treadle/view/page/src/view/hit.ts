@@ -1,4 +1,4 @@
-// What lies at a point of the picture.
+// Finds the shape at a point of the picture.
 import type { Level } from "../layout/levels.js";
 import { cornersOf } from "../drawing/lines.js";
 import type { Place } from "../layout/picture.js";
@@ -8,7 +8,7 @@ interface Grid { result: object; cell: number; columns: number; rows: number; be
 const grids = new WeakMap<Level, Grid>();
 const fewBoxes = 400;
 
-/** The innermost box at a point: of an open group its border and header, where nothing else is. */
+/** Returns the innermost box at a point; of an open group, only its border and header. */
 export function boxAt(root: Level, x: number, y: number): Place | null {
   let found: Place | null = null;
   let level: Level | undefined = root;

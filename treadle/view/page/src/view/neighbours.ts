@@ -1,4 +1,4 @@
-// Which box an arrow key leads to.
+// The box that an arrow key leads to.
 import type { Level } from "../layout/levels.js";
 import type { Picture, Place } from "../layout/picture.js";
 

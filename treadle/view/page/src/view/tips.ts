@@ -1,4 +1,4 @@
-// The few lines beside the pointer.
+// The tooltip at the pointer.
 import { make } from "../elements/element.js";
 import { headerOf } from "../layout/captions.js";
 import type { Level } from "../layout/levels.js";

@@ -1,7 +1,7 @@
-// What a picture does one after the other, and what it says meanwhile.
+// Sequential tasks of a picture, and their progress messages.
 import { make } from "../elements/element.js";
 
-/** Milliseconds after which it is said what is being done. */
+/** Milliseconds after which the progress message appears. */
 const patience = 200;
 
 export class Work {
@@ -14,7 +14,7 @@ export class Work {
     host.append(this.notice);
   }
 
-  /** Resolves when all is done that was asked for so far. */
+  /** Resolves when all tasks so far are done. */
   settled(): Promise<void> { return this.last; }
 
   later(what: string, action: () => Promise<void> | void): Promise<void> {
@@ -32,7 +32,7 @@ export class Work {
     return this.last;
   }
 
-  /** Says what comes, and waits until that is seen: what follows keeps the browser busy. */
+  /** Shows the message of the next task and waits until it is visible, because the task blocks the browser. */
   async say(what: string) {
     this.show(what);
     await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
