@@ -38,8 +38,8 @@ def CommonSubexpressions : Pass<"tfg-cse", "::mlir::ModuleOp"> {
     %s, %c2 = Sub(%a, %a) [%c0] name("s") : (tensor<f32>, tensor<f32>) -> (tensor<f32>)
     ```
 
-    It merges no nodes with side effects, no nodes that `keep` lists and no values that `feeds`
-    lists.
+    It doesn't remove nodes that `keep` lists, and doesn't merge nodes with side effects or nodes
+    whose values `feeds` lists.
   }];
   let options = [
     ListOption<"keep", "keep", "std::string", "names of nodes to preserve">,
@@ -370,7 +370,7 @@ def OverlapLoops : Pass<"tfg-overlap-loops", "::mlir::ModuleOp"> {
     ```mlir
     %w, %c = While(%x) name("while") {T = [i32], body = #tf_type.func<@double, {}>,
         cond = #tf_type.func<@small, {}>, parallel_iterations = 7} : (tensor<i32>) -> (tensor<i32>)
-    // becomes, pivots and the condition left out
+    // becomes (pivots and the condition omitted)
     %e, %c0 = Enter(%x) name("while/Enter_0") {frame_name = "while", parallel_iterations = 7} : (tensor<i32>) -> (tensor<i32>)
     %m:2, %c1 = Merge(%e, %n) name("while/Merge_0") : (tensor<i32>, tensor<i32>) -> (tensor<i32>, tensor<i32>)
     %s:2, %c2 = Switch(%m#0, %more) name("while/Switch_0") : (tensor<i32>, tensor<i1>) -> (tensor<i32>, tensor<i32>)
@@ -431,7 +431,7 @@ def InlineCalls : Pass<"tfg-inline", "::mlir::ModuleOp"> {
       %n, %c = Neg(%v) name("n") : (tensor<f32>) -> (tensor<f32>)
       return(%n) : tensor<f32>
     }
-    // becomes, beside the function
+    // becomes (the function stays)
     %n, %c1 = Neg(%x) [%init] name("a/n") : (tensor<f32>) -> (tensor<f32>)
     %a, %c0 = Identity(%n) name("a") : (tensor<f32>) -> (tensor<f32>)
     ```
@@ -871,8 +871,9 @@ def TfExecutorToTfg : Pass<"tf-executor-to-tfg", "::mlir::ModuleOp"> {
     ```
 
     An Enter becomes constant if the predicate of its loop can't be computed in later iterations
-    without it. It fails on functions with several blocks, on operations with regions, and on a
-    tf_executor.graph next to other operations.
+    without it. Regions of tf operations (`tf.IfRegion` and others) become functions. It fails on
+    functions with several blocks, on other operations with regions, and on a tf_executor.graph next
+    to other operations.
   }];
   let dependentDialects = ["::treadle::tfg::TfgDialect"];
 }
@@ -889,7 +890,7 @@ def FunctionalToV1 : Pass<"tfg-functional-to-v1", "::mlir::ModuleOp"> {
     ```mlir
     %y, %c = StatelessIf(%p, %x) name("if") {then_branch = #tf_type.func<@t, {}>, ...}
         : (tensor<i1>, tensor<f32>) -> (tensor<f32>)
-    // becomes, pivots left out
+    // becomes (pivots omitted)
     %s:2, %c0 = Switch(%x, %p) name("if/Switch_0") : (tensor<f32>, tensor<i1>) -> (tensor<f32>, tensor<f32>)
     %f, %c1 = PartitionedCall(%s#0) name("if/branch_0") {f = #tf_type.func<@e, {}>, ...} : (tensor<f32>) -> (tensor<f32>)
     %t, %c2 = PartitionedCall(%s#1) name("if/branch_1") {f = #tf_type.func<@t, {}>, ...} : (tensor<f32>) -> (tensor<f32>)

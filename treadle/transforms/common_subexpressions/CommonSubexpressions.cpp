@@ -72,8 +72,6 @@ struct ComputationInfo {
   }
 };
 
-/// Nodes that look equal, but whose values are fed.
-
 struct CommonSubexpressions : impl::CommonSubexpressionsBase<CommonSubexpressions> {
   using Base::Base;
 

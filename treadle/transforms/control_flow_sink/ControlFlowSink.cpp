@@ -35,8 +35,6 @@ Region *onlyBranchWithUses(Node node) {
   return branch;
 }
 
-/// Nodes with fed values stay.
-
 struct ControlFlowSink : impl::ControlFlowSinkBase<ControlFlowSink> {
   using Base::Base;
 
