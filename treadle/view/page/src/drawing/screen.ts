@@ -9,8 +9,8 @@ import type { Shapes } from "./shapes.js";
 
 export interface Drawing { shapes: Shapes | null; overlay: Overlay; decorations: Decorations; palette: Palette }
 
-/** Where a frame takes longer than this, in milliseconds, the last picture is moved as a whole while
-    the reader moves it, and drawn anew after. */
+/** If frames take longer than this, in milliseconds, the last picture is moved as a whole during a
+    gesture, and redrawn afterwards. */
 const slowFrame = 28;
 const pause = 130;
 

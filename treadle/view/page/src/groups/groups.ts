@@ -248,9 +248,8 @@ class Scopes {
     }
   }
 
-  /** A resource that a function is given, as a weight is, and that feeds one node stands where that
-      node does, and so does what only says that a node ran. As arguments and results of the function
-      they would be a fan of lines over all of it. */
+  /** Moves an argument with a resource, such as a weight, that feeds one node to the group of that node,
+      and likewise control results. Otherwise their lines would cover the whole function. */
   private moveArguments(moved: Set<number>) {
     const { scene, first, end, nodeGroup } = this.tree;
     if (scene.bodies[this.tree.body].kind !== "function") return;
@@ -273,8 +272,7 @@ class Scopes {
     return end - first === 1 && scene.op(node) === "_ControlResult" ? scene.edgeFrom[first] : null;
   }
 
-  /** Puts a group into its parent when its first node comes, so that children are in the order of
-      the graph. */
+  /** Attaches a group to its parent at its first node, so that children are in the order of the graph. */
   private attach(id: number) {
     while (!this.attached[id]) {
       this.attached[id] = true;

@@ -7,8 +7,8 @@ export interface Run {
   parts?: Run[];
 }
 
-/** Runs of runs, each of about `fanout` members. Every edge that isn't part of a cycle leads
-    forwards, so that the runs read from top to bottom. */
+/** Splits nodes into nested runs of about `fanout` members each. Edges that aren't on a cycle lead
+    forwards, so that runs are read from top to bottom. */
 export function cutIntoRuns(count: number, from: Int32Array, to: Int32Array, fanout: number): Run[] {
   const layer = layersOf(count, from, to);
   const order = Uint32Array.from({ length: count }, (_, i) => i);

@@ -6,8 +6,8 @@ import { Level, Trees, type ViewOptions } from "./levels.js";
 
 const options: ViewOptions = { control: true, soft: true, chain: true, constantsBeside: true, grouped: true };
 
-/** Two values go into a call of `op`, and its first output to a node. The functions of the call give
-    the sum of what they are given. */
+/** A call of `op` with two inputs, whose first output goes to a node. The functions of the call
+    return the sum of their arguments. */
 function opened(op: string, roles: string[]): { root: Level; call: Level } {
   const nodes: MadeNode[] = [{ name: "a" }, { name: "b" }, { name: "call", op, inputs: [0, 1] }, { name: "user", inputs: [2] }];
   const bodies = [{ name: "graph", kind: "graph", first: 0, end: 4 }];

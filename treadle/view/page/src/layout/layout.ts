@@ -6,8 +6,8 @@ import { layersOf } from "./place.js";
 import { placeTask } from "./place_task.js";
 import { EdgeKind } from "../scene/scene.js";
 
-/** ELK takes about a second for as many, and grows faster than they do. What counts is boxes, and the
-    layers that edges pass through. */
+/** Limits for ELK, which takes about a second for this many boxes and edges, and superlinear time for
+    more. The cost depends on boxes, and on the layers that edges cross. */
 const mostForElk = { boxes: 600, edges: 1500, cost: 1600 };
 /** How often ELK tries to cross fewer edges, by cost. */
 const thoroughness = (cost: number): number => (cost < 150 ? 7 : cost < 400 ? 3 : 1);

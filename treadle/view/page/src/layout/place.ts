@@ -3,8 +3,8 @@
 
 export interface Places { x: Float32Array; y: Float32Array; width: number; height: number }
 
-/** The layer of each node: one more than the deepest of those before it. In a cycle, the node of the
-    smallest number comes first. */
+/** Returns the layer of each node: one more than the deepest of its inputs. In a cycle, the node with
+    the smallest index comes first. */
 export function layersOf(count: number, from: Int32Array, to: Int32Array): Int32Array {
   const { begin, edges } = bySource(count, from);
   const waiting = new Int32Array(count);

@@ -1,8 +1,8 @@
 // The shortest path from one node to another along the edges of the graph.
 import { EdgeKind, type Scene } from "./scene.js";
 
-/** The edges of a shortest path, in order; null if no path leads there. Soft edges order nothing
-    that must be in order, so that no path goes along them. */
+/** Returns the edges of a shortest path, in order; null if no path leads there. Ignores soft
+    edges, since they are only hints. */
 export function shortestPath(scene: Scene, from: number, to: number): number[] | null {
   const { begin, edges } = scene.outgoing();
   const reachedBy = new Int32Array(scene.nodeCount).fill(-1);

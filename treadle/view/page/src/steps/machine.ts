@@ -5,8 +5,8 @@ import { Tokens, type Token, type Wiring } from "./tokens.js";
 
 export interface Iteration {
   readonly tag: Tag;
-  /** It is under way after more than `first` firings, when its first token is there, until more than
-      `last`: its last firing, what is in loops within it included. */
+  /** It is in progress after more than `first` firings (its first token exists) and until `last` (its
+      last firing, including nested loops). */
   readonly first: number;
   readonly last: number;
   /** The firings with this tag itself. */

@@ -114,8 +114,8 @@ export class Tokens {
 const keyOf = (number: number, tag: Tag) => number + tagKey(tag);
 export const isTrue = (text: string) => text === "true" || text === "1";
 
-/** A loop is over, and this Exit of it was never alive: it gives dead under the tag around the loop,
-    for no token. frame_6 */
+/** Returns whether a loop has ended without this Exit being alive: the Exit then sends dead tokens with
+    the enclosing tag, without consuming a token. frame_6 */
 export function isLoopsEnd(wiring: Wiring, firing: Firing): boolean {
   return isOp(wiring.op(firing.node), "Exit") && firing.dead && !firing.inputs.some((value) => value);
 }

@@ -2,8 +2,8 @@
 
 const unsafe = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
 
-/** Control characters, and those that turn the direction of writing, are written as their numbers;
-    what is too long loses its middle. */
+/** Returns the text with control characters and direction marks escaped, and shortened in the middle
+    if it is too long. */
 export function shown(text: string, most = 300): string {
   if (text.length > most) text = `${text.slice(0, Math.ceil(most * 0.7))}…${text.slice(text.length - Math.floor(most * 0.3))}`;
   return text.replace(unsafe, (c) => (c === "\n" || c === "\t" ? " " : `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`));

@@ -160,8 +160,8 @@ export class Causes {
     return best;
   }
 
-  /** The last slice of `node` that `slice` could wait for: of its iteration, or, from outside of
-      loops, of none. */
+  /** Returns the last slice of `node` that `slice` could wait for: in the same iteration, or without an
+      iteration if it is outside of loops. */
   private sliceOf(node: number, slice: number, isBack: boolean): number {
     const own = this.iterationOf[slice];
     const wanted = isBack ? this.before.get(own) : own;

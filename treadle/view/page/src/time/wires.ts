@@ -8,8 +8,8 @@ export interface Wires {
   inputs(node: number, visit: (from: number, isBack: boolean) => void): void;
 }
 
-/** Finds nodes by the names of slices. Inside of a call that was inlined, a node's name stands behind
-    that of the call: `layer/call/matmul` is `matmul` of a function. */
+/** Finds nodes by the names of slices. The name of a node of an inlined call follows that of the call:
+    `layer/call/matmul` is `matmul` of a function. */
 export function findNode(
   name: string,
   find: (name: string) => number | null,
@@ -26,9 +26,9 @@ export function findNode(
 
 const kindOf = (scene: Scene, node: number) => scene.bodies[scene.bodyOf(node)].kind;
 
-/** The node to show for a slice of this name, or -1. The flat body repeats what stands in the others,
-    and is shown by the stepper alone. Where a loop or call became nodes of its own, such as
-    `while/pivot`, it stands for them. */
+/** Returns the node to show for a slice of this name, or -1. Nodes of the flat body aren't used, since
+    only the stepper shows it. A loop or call represents the nodes that it was lowered to, such as
+    `while/pivot`. */
 export function shownNode(scene: Scene, name: string): number {
   const find = (text: string) => {
     const node = scene.find(text, 0);

@@ -4,8 +4,8 @@ import type { Picture, Place } from "../layout/picture.js";
 
 export type Direction = "up" | "down" | "left" | "right";
 
-/** Up and down follow edges: to what feeds the box, and to what it feeds. Left and right go to the
-    nearest box beside it. */
+/** Up and down follow edges to the inputs and users of the box. Left and right go to the nearest box
+    next to it. */
 export function neighbour(picture: Picture, from: Place | null, direction: Direction): Place | null {
   if (!from) return picture.root.count > 0 ? { level: picture.root, place: topmost(picture.root) } : null;
   const { level, place } = from;
