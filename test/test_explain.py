@@ -102,7 +102,7 @@ def test_a_loop_without_effects(explain):
     assert not resources(loop) and loop.overlaps_when_on and not loop.overlaps_in_auto
     assert ops(loop.overlapping) == {"Mul"}
     assert ops(loop.in_turns) == {"Less", "AddV2", "TensorListSetItem"}
-    assert "nothing in it waits" in loop.in_auto and not loop.advice
+    assert "no op in it waits" in loop.in_auto and not loop.advice
     assert "nothing else orders its iterations" in str(found)
 
 
@@ -351,7 +351,7 @@ def test_what_is_compiled_and_why_the_rest_is_not(explain, command):
     found = explain(text)
     assert found.clusters == ()
     (why,) = [part.why for part in found.interpreted if "while" in [n.name for n in part.nodes]]
-    assert "its op has effects" in why
+    assert "its op has side effects" in why
     assert "always interpreted\n" in str(found)
     status, out, _ = command(text, "--json")
     read = json.loads(out)

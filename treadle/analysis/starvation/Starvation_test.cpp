@@ -151,8 +151,8 @@ TEST_F(StarvationTest, TheTextNamesNodeEnterAndIteration) {
   parseGraph(loop(limit + enter("e", "c") + add("j", "s#1", "e")));
   EXPECT_EQ(textOf(findStarvedNodes(FrameGraph(*graph().getBody()))),
             "node 'j' (Add) waits in iteration 1 of loop 'f' for 'e' (Enter), which isn't constant "
-            "and so brings its value into iteration 0 only; set is_constant = true, or hand the "
-            "value on through a Merge and a NextIteration");
+            "and so brings its value into iteration 0 only; set is_constant = true, or pass the "
+            "value through a Merge and a NextIteration");
 }
 
 } // namespace

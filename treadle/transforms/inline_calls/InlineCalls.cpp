@@ -150,8 +150,7 @@ private:
              " nodes; raise the option max-nodes";
     // A chain of functions that each call the next one twice would double with every level.
     if (callee.numNodes > left)
-      return "all bodies together would have too many nodes; the option max-nodes allows "
-             "more";
+      return "all bodies together would have too many nodes; raise the option max-nodes";
     return obstacleOfCall(call, callee);
   }
 

@@ -3,7 +3,7 @@
 // RUN: sed 's/^.. graph/tfg.graph #tf_type.version<producer = 1, min_consumer = 0> {}/' %s > %t
 // RUN: not treadle-opt "--tfg-lower-func-to-graph=name=f" %t 2>&1 | FileCheck %s --check-prefix=TWO
 
-// TWO: error: function 'f' can't become the graph: there is one already
+// TWO: error: function 'f' can't become the graph: the module already has a graph
 // graph
 
 // CHECK: tfg.graph

@@ -11,7 +11,7 @@
 
 // BAD: error: costs: 'ops' of 'Exp' is not a non-negative number of seconds
 // TYPO: error: costs: unknown key 'opps', expected nodes, ops, default, link
-// LINK: error: costs: there is no 'bandwidth'; expected latency, bytes_per_second
+// LINK: error: costs: unknown key 'bandwidth', expected latency, bytes_per_second
 // NONE: error: costs: '{{.*}}' can't be read
 
 // Dependencies of the collective come first; existing edges stay.
