@@ -40,7 +40,7 @@ def test_straight_code_of_a_graph_with_too_many_nodes_is_interpreted(tmp_path):
     assert sum(cluster["ops"] for cluster in small["clusters"]) == 1000
     large = chain(tmp_path / "large.pbtxt", OF_A_GRAPH + 100)
     assert large["clusters"] == []
-    left = [part for part in large["interpreted"] if part["why"].startswith("too much: ")]
+    left = [part for part in large["interpreted"] if part["why"].startswith("too large: outside")]
     assert len(left) == 1 and len(left[0]["nodes"]) == OF_A_GRAPH + 100
     assert str(OF_A_GRAPH) in left[0]["why"]
 
