@@ -1,4 +1,4 @@
-// What the dialects stablehlo, chlo and check declare their ops with.
+// The base classes, traits and constraints of the ops of stablehlo, chlo and check.
 
 #ifndef TREADLE_DIALECT_STABLEHLO_BASE
 #define TREADLE_DIALECT_STABLEHLO_BASE
