@@ -82,18 +82,24 @@ bool assignLoop(void *out, const void *, const void *b, bool bSteps, int64_t n) 
   return true;
 }
 
-template <Update update, typename Types> UpdateLoop choose(DType dtype) {
-  UpdateLoop chosen = nullptr;
-  visitType(dtype, Types(), [&]<typename T>() { chosen = loop<update, T>; });
+/// The two loops of an update: over the elements of a row, and over rows.
+struct Loops {
+  UpdateLoop elements = nullptr;
+  RowsUpdateLoop rows = nullptr;
+};
+
+template <Update update, typename Types> Loops choose(DType dtype) {
+  Loops chosen;
+  visitType(dtype, Types(),
+            [&]<typename T>() { chosen = {loop<update, T>, updateRows<T, loop<update, T>>}; });
   return chosen;
 }
 
-} // namespace
-
-UpdateLoop updateLoop(Update update, DType dtype) {
+Loops loopsOf(Update update, DType dtype) {
   switch (update) {
   case Update::Assign:
-    return visitMoved(dtype, []<typename T>() -> UpdateLoop { return assignLoop<T>; });
+    return visitMoved(
+        dtype, []<typename T>() -> Loops { return {assignLoop<T>, updateRows<T, assignLoop<T>>}; });
   case Update::Add:
     return choose<Update::Add, NumericTypes>(dtype);
   case Update::Sub:
@@ -107,8 +113,13 @@ UpdateLoop updateLoop(Update update, DType dtype) {
   case Update::Max:
     return choose<Update::Max, RealTypes>(dtype);
   }
-  return nullptr;
+  return {};
 }
+
+} // namespace
+
+UpdateLoop updateLoop(Update update, DType dtype) { return loopsOf(update, dtype).elements; }
+RowsUpdateLoop rowsUpdateLoop(Update update, DType dtype) { return loopsOf(update, dtype).rows; }
 
 Expected<Tensor> addTensors(Tensor a, const Tensor &b) {
   DType dtype = a.dtype();

@@ -15,6 +15,33 @@ using UpdateLoop = bool (*)(void *out, const void *a, const void *b, bool bSteps
 /// Returns null if the dtype has no such operation. Assign is defined for every dtype.
 UpdateLoop updateLoop(Update update, DType dtype);
 
+/// Updates `count` rows of `width` elements one after the other: row `targets[i]` of `out` by row
+/// `sources[i]` of `b`, both counted in elements. Rows at negative targets are skipped. Returns
+/// false if an integer was divided by zero.
+using RowsUpdateLoop = bool (*)(void *out, const int64_t *targets, const void *b,
+                                const int64_t *sources, int64_t count, int64_t width);
+
+/// Returns null where `updateLoop` does.
+RowsUpdateLoop rowsUpdateLoop(Update update, DType dtype);
+
+/// The RowsUpdateLoop that updates each row by `elements`, which takes elements of type T.
+template <typename T, UpdateLoop elements>
+bool updateRows(void *out, const int64_t *targets, const void *b, const int64_t *sources,
+                int64_t count, int64_t width) {
+  auto *to = static_cast<T *>(out);
+  auto *from = static_cast<const T *>(b);
+  auto run = [&](int64_t rowWidth) {
+    for (int64_t i = 0; i < count; ++i)
+      if (targets[i] >= 0) {
+        T *row = to + targets[i];
+        if (!elements(row, row, from + sources[i], true, rowWidth))
+          return false;
+      }
+    return true;
+  };
+  return width == 1 ? run(1) : run(width); // the compiler removes the loop over one element
+}
+
 /// Returns `a` + `b`, of one shape and dtype, in `a`'s buffer if nothing else shares it. Variants
 /// add the values that they hold.
 Expected<Tensor> addTensors(Tensor a, const Tensor &b);

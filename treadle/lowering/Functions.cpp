@@ -5,6 +5,8 @@
 #include "treadle/ops/OpTable.h"
 #include "treadle/rewriting/ScalarFunctions.h"
 
+#include "llvm/ADT/StringSwitch.h"
+
 namespace treadle {
 
 /// Whether the function, or one that it calls, has an op that passes the test.
@@ -61,7 +63,12 @@ Combination ModuleFunctions::combination(const std::string &function, DType dtyp
     return Combination::Other;
   if (tfg::returnsSecond(op, finder()))
     return Combination::Second;
-  return tfg::returnsSum(op, finder()) ? Combination::Sum : Combination::Other;
+  return llvm::StringSwitch<Combination>(tfg::combinationOf(op, finder()))
+      .Case("add", Combination::Sum)
+      .Case("mul", Combination::Product)
+      .Case("minimum", Combination::Min)
+      .Case("maximum", Combination::Max)
+      .Default(Combination::Other);
 }
 
 Expected<std::string> ModuleFunctions::gradientOf(const std::string &function) {

@@ -252,16 +252,19 @@ bool returnsSecond(FuncOp function, FunctionOfName functionOf) {
          numNodes == numNodesOf(function);
 }
 
-bool returnsSum(FuncOp function, FunctionOfName functionOf) {
+StringRef combinationOf(FuncOp function, FunctionOfName functionOf) {
   Value result = resultOfTwo(function);
   size_t numNodes = 1;
-  Node sum = result ? definingNode(behindIdentities(result, functionOf, numNodes)) : Node();
-  if (elementwiseForm(sum, functionOf) != "add" || sum.numData() != 2 ||
-      numNodes != numNodesOf(function))
-    return false;
+  Node node = result ? definingNode(behindIdentities(result, functionOf, numNodes)) : Node();
+  StringRef form = elementwiseForm(node, functionOf);
+  if (form.empty() || node.numData() != 2 || numNodes != numNodesOf(function))
+    return {};
   Value first = function.getDataArgument(0), second = function.getDataArgument(1);
-  Value a = sum.data()[0], b = sum.data()[1];
-  return (a == first && b == second) || (a == second && b == first);
+  Value a = node.data()[0], b = node.data()[1];
+  // The extreme of two zeros is the first of them.
+  bool commutes = form != "minimum" && form != "maximum";
+  return (a == first && b == second) || (commutes && a == second && b == first) ? form
+                                                                                : StringRef();
 }
 
 SmallVector<SortKey> sortKeysOf(FuncOp comparator, FunctionOfName functionOf) {

@@ -16,8 +16,9 @@ bool isElementwise(FuncOp function, FunctionOfName functionOf);
 /// Returns whether the function only returns the second of its two arguments.
 bool returnsSecond(FuncOp function, FunctionOfName functionOf);
 
-/// Returns whether the function of two arguments only adds them, in any order.
-bool returnsSum(FuncOp function, FunctionOfName functionOf);
+/// Returns the elementwise form ("add") by which a function combines its two arguments; empty if it
+/// does anything else.
+llvm::StringRef combinationOf(FuncOp function, FunctionOfName functionOf);
 
 /// A sort key of a comparator: the same expression of two rows.
 struct SortKey {

@@ -27,7 +27,7 @@ enum class ArgMode : uint8_t {
 };
 
 /// What a function makes of two values of one dtype.
-enum class Combination : uint8_t { Other, Sum, Second };
+enum class Combination : uint8_t { Other, Second, Sum, Product, Min, Max };
 
 /// How a comparator orders rows: by keys, strongest first.
 struct SortOrder {

@@ -1,9 +1,10 @@
 // Gather: reads rows by index.
 #include "treadle/kernels/Element.h"
-#include "treadle/kernels/ElementCopy.h"
+#include "treadle/kernels/arrays/IndexedOffsets.h"
 #include "treadle/kernels/arrays/Scatter.h"
 
 #include <algorithm>
+#include <atomic>
 
 namespace treadle {
 namespace {
@@ -60,16 +61,24 @@ template <typename Index> int64_t findOutside(const Tensor &indices, int64_t lim
   return -1;
 }
 
+/// Gathers the rows [begin, end) of the result's [batches * outer * indices].
 template <typename T, typename Index>
-void gatherRows(const GatherShape &s, const T *params, const Index *indices, T *out) {
-  for (int64_t b = 0; b < s.batches; ++b, indices += s.indices)
-    for (int64_t o = 0; o < s.outer; ++o, params += s.limit * s.inner)
-      if (s.inner == 1)
-        for (int64_t i = 0; i < s.indices; ++i)
-          *out++ = params[indices[i]];
-      else
-        for (int64_t i = 0; i < s.indices; ++i, out += s.inner)
-          std::copy_n(params + indices[i] * s.inner, s.inner, out);
+void gatherRows(const GatherShape &s, const T *params, const Index *indices, T *out, int64_t begin,
+                int64_t end) {
+  while (begin < end) {
+    int64_t block = begin / s.indices, i = begin % s.indices;
+    int64_t last = std::min(s.indices, i + end - begin);
+    const Index *at = indices + block / s.outer * s.indices;
+    const T *from = params + block * s.limit * s.inner;
+    T *to = out + begin * s.inner;
+    begin += last - i;
+    if (s.inner == 1)
+      for (; i < last; ++i)
+        *to++ = from[at[i]];
+    else
+      for (; i < last; ++i, to += s.inner)
+        std::copy_n(from + at[i] * s.inner, s.inner, to);
+  }
 }
 
 // Formats the position of element `i`: `[1,0]`.
@@ -91,7 +100,11 @@ template <typename Index> void gather(OpContext &ctx, int64_t axis, int64_t batc
                                     indices.data<Index>()[bad], " is not in [0, ", shape.limit,
                                     ")"));
   visitMoved(params.dtype(), [&]<typename T>() {
-    gatherRows(shape, params.data<T>(), indices.data<Index>(), out->data<T>());
+    ctx.parallelFor(shape.batches * shape.outer * shape.indices,
+                    1 + static_cast<double>(shape.inner) / 4, [&](int64_t begin, int64_t end) {
+                      gatherRows(shape, params.data<T>(), indices.data<Index>(), out->data<T>(),
+                                 begin, end);
+                    });
   });
 }
 
@@ -121,6 +134,27 @@ Expected<BoundKernel> bindIndexed(const BindContext &node) {
 
 // --- by coordinates ----------------------------------------------------------------------------
 
+/// Copies the rows of `inner` elements at `sources` to the rows of `out` from `first` on; those at
+/// negative offsets become zero. Returns the position of the first of these, or the number of rows.
+int64_t copyRows(Tensor &out, int64_t first, const Tensor &params, std::span<const int64_t> sources,
+                 int64_t inner) {
+  int64_t bad = std::ssize(sources);
+  visitMoved(params.dtype(), [&]<typename T>() {
+    T *to = out.data<T>() + first * inner;
+    const T *from = params.data<T>();
+    for (size_t i = 0; i < sources.size(); ++i, to += inner)
+      if (sources[i] < 0) {
+        std::fill_n(to, inner, T());
+        bad = std::min(bad, static_cast<int64_t>(i));
+      } else if (inner == 1) {
+        *to = from[sources[i]];
+      } else {
+        std::copy_n(from + sources[i], inner, to);
+      }
+  });
+  return bad;
+}
+
 void gatherNd(OpContext &ctx) {
   const Tensor &params = ctx.input(0), &indices = ctx.input(1);
   if (params.rank() < 1 || indices.rank() < 1)
@@ -140,28 +174,29 @@ void gatherNd(OpContext &ctx) {
   Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, params.dtype(), dims));
   if (rows && !params.count())
     return ctx.fail(invalidArgument("indices select ", rows, " entries, but params is empty"));
-  DType dtype = params.dtype();
-  for (int64_t r = 0; r < rows; ++r) {
-    int64_t at = 0;
-    bool isInside = true;
-    for (int64_t d = 0; d < depth; ++d) {
-      int64_t i = indexAt(indices, r * depth + d);
-      isInside &= i >= 0 && i < params.dims()[d];
-      at = at * params.dims()[d] + (isInside ? i : 0);
-    }
-    void *to = elementAt(dtype, out->raw(), r * inner);
-    if (isInside) {
-      copyElements(dtype, to, elementAt(dtype, params.raw(), at * inner), inner);
-    } else if (ctx.state<BadIndices>() == BadIndices::Ignore) {
-      zeroElements(dtype, to, inner);
-    } else {
-      DimVector row;
-      for (int64_t d = 0; d < depth; ++d)
-        row.push(indexAt(indices, r * depth + d));
-      return ctx.fail(invalidArgument("indices[", r, "] = ", dimsText(row),
-                                      " does not index into params of shape ",
-                                      dimsText(params.dims())));
-    }
+  IndexedOffsets offsets(indices, indices.rank() - 1, IndexedOffsets::Bounds::Reject);
+  DimVector strides = rowMajorStrides(params.dims());
+  for (int64_t d = 0; d < depth; ++d)
+    offsets.addCoordinate(strides[d], params.dims()[d] - 1);
+  bool ignores = ctx.state<BadIndices>() == BadIndices::Ignore;
+  std::atomic<int64_t> bad = rows; // the first row out of range, if any
+  ctx.parallelFor(rows, 2 + static_cast<double>(inner) / 4, [&](int64_t begin, int64_t end) {
+    forEachOffsetBlock(begin, end, [&](int64_t first, int64_t count) {
+      int64_t sources[offsetsPerBlock];
+      offsets.compute(first, count, sources);
+      int64_t found = copyRows(*out, first, params, {sources, static_cast<size_t>(count)}, inner);
+      if (found < count && !ignores)
+        for (int64_t seen = bad;
+             first + found < seen && !bad.compare_exchange_weak(seen, first + found);)
+          ;
+    });
+  });
+  if (bad < rows) {
+    DimVector row;
+    for (int64_t d = 0; d < depth; ++d)
+      row.push(indexAt(indices, bad * depth + d));
+    ctx.fail(invalidArgument("indices[", bad.load(), "] = ", dimsText(row),
+                             " does not index into params of shape ", dimsText(params.dims())));
   }
 }
 

@@ -1,5 +1,7 @@
 #include "treadle/kernels/arrays/Rearrange.h"
 
+#include "treadle/kernels/arrays/Pad.h"
+
 #include <algorithm>
 
 namespace treadle::rearrange {
@@ -101,9 +103,8 @@ Expected<Tensor> permuted(const Tensor &x, std::span<const int64_t> order) {
 
 Expected<Tensor> filled(const Tensor &x, Dims dims) {
   Expected<Tensor> out = Tensor::make(x.dtype(), dims);
-  std::vector<int64_t> none(dims.size(), 0);
-  if (out && out->count())
-    copy(dtypeSize(x.dtype()), dims, out->raw(), strides(dims), x.raw(), none);
+  if (out)
+    fillElements(x.dtype(), out->raw(), x.raw(), out->count());
   return out;
 }
 
@@ -130,8 +131,18 @@ Expected<Tensor> padded(const Tensor &x, const Tensor &filler, std::span<const i
     int64_t fits = first[i] < dims[i] ? (dims[i] - 1 - first[i]) / step[i] + 1 : 0;
     count[i] = std::clamp<int64_t>(size - skipped[i], 0, fits);
   }
-  Expected<Tensor> out = filled(filler, dims);
-  if (!out || out->count() == 0 || std::ranges::find(count, 0) != count.end())
+  Expected<Tensor> out = Tensor::make(x.dtype(), dims);
+  if (!out || out->count() == 0)
+    return out;
+  if (std::ranges::all_of(step, [](int64_t s) { return s == 1; })) {
+    std::vector<PadRange> ranges;
+    for (size_t i = 0; i < rank; ++i)
+      ranges.push_back({first[i], count[i], skipped[i]});
+    copyPadded(nullptr, x, ranges, filler.raw(), *out);
+    return out;
+  }
+  fillElements(out->dtype(), out->raw(), filler.raw(), out->count());
+  if (std::ranges::find(count, 0) != count.end())
     return out;
   std::vector<int64_t> to = strides(dims), from = strides(x.dims());
   int64_t toOffset = 0, fromOffset = 0;

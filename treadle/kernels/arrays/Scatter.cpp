@@ -1,7 +1,7 @@
 // Scatter: writes rows by coordinates or by position.
 #include "treadle/kernels/arrays/Scatter.h"
 
-#include "treadle/kernels/ElementCopy.h"
+#include "treadle/kernels/arrays/IndexedOffsets.h"
 
 #include <algorithm>
 
@@ -31,40 +31,38 @@ static Expected<void> checkShapes(const Tensor &whole, const Tensor &indices,
   return {};
 }
 
-// Returns the offset of the row that an index addresses; -1 if it is out of range.
-static int64_t rowOffset(const Tensor &indices, int64_t row, int64_t depth, Dims dims) {
-  int64_t offset = 0;
-  for (int64_t d = 0; d < depth; ++d) {
-    int64_t i = indexAt(indices, row * depth + d), n = dims[static_cast<size_t>(d)];
-    if (i < 0 || i >= n)
-      return -1;
-    offset = offset * n + i;
-  }
-  return offset;
+static Unexpected outOfRange(const Tensor &whole, const Tensor &indices, int64_t row) {
+  int64_t depth = indices.dim(indices.rank() - 1);
+  DimVector index;
+  for (int64_t d = 0; d < depth; ++d)
+    index.push(indexAt(indices, row * depth + d));
+  return Unexpected(invalidArgument("indices[", row, "] = ", dimsText(index),
+                                    " does not index into shape ", dimsText(whole.dims())));
 }
 
 Expected<void> scatterNd(Tensor &whole, const Tensor &indices, const Tensor &updates,
-                         UpdateLoop update, BadIndices bad) {
+                         RowsUpdateLoop update, BadIndices bad) {
   TREADLE_TRY(checkShapes(whole, indices, updates));
   if (!updates.count())
     return {};
+  IndexedOffsets offsets(indices, indices.rank() - 1, IndexedOffsets::Bounds::Reject);
+  DimVector strides = rowMajorStrides(whole.dims());
   int64_t depth = indices.dim(indices.rank() - 1);
-  int64_t rows = countBetween(indices.dims(), 0, static_cast<size_t>(indices.rank()) - 1);
-  int64_t width = updates.count() / rows;
-  DType dtype = whole.dtype();
-  for (int64_t row = 0; row < rows; ++row) {
-    int64_t at = rowOffset(indices, row, depth, whole.dims());
-    if (at >= 0) {
-      void *to = elementAt(dtype, whole.raw(), at * width);
-      if (!update(to, to, elementAt(dtype, updates.raw(), row * width), true, width))
-        return Unexpected(invalidArgument("integer division by zero"));
-    } else if (bad == BadIndices::Fail) {
-      DimVector index;
-      for (int64_t d = 0; d < depth; ++d)
-        index.push(indexAt(indices, row * depth + d));
-      return Unexpected(invalidArgument("indices[", row, "] = ", dimsText(index),
-                                        " does not index into shape ", dimsText(whole.dims())));
-    }
+  for (int64_t d = 0; d < depth; ++d)
+    offsets.addCoordinate(strides[d], whole.dim(static_cast<int>(d)) - 1);
+  int64_t rows = offsets.count(), width = updates.count() / rows;
+  int64_t targets[offsetsPerBlock], sources[offsetsPerBlock];
+  for (int64_t first = 0; first < rows; first += offsetsPerBlock) {
+    int64_t count = std::min(offsetsPerBlock, rows - first), valid = count;
+    offsets.compute(first, count, targets);
+    if (bad == BadIndices::Fail)
+      valid = std::find_if(targets, targets + count, [](int64_t at) { return at < 0; }) - targets;
+    for (int64_t i = 0; i < valid; ++i)
+      sources[i] = (first + i) * width;
+    if (!update(whole.raw(), targets, updates.raw(), sources, valid, width))
+      return Unexpected(invalidArgument("integer division by zero"));
+    if (valid < count)
+      return outOfRange(whole, indices, first + valid);
   }
   return {};
 }
@@ -72,7 +70,7 @@ Expected<void> scatterNd(Tensor &whole, const Tensor &indices, const Tensor &upd
 namespace {
 
 struct ScatterState {
-  UpdateLoop update;
+  RowsUpdateLoop update;
   BadIndices bad;
 };
 
@@ -123,11 +121,11 @@ Expected<BoundKernel> bindScatter(const BindContext &node) {
   DType dtype = node.outputTypes[0], index = node.inputTypes[static_cast<size_t>(indices)];
   if (index != DType::Int16 && index != DType::Int32 && index != DType::Int64)
     return unsupportedDType(node, index);
-  UpdateLoop loop = updateLoop(update, dtype);
+  RowsUpdateLoop loop = rowsUpdateLoop(update, dtype);
   if (update == Update::Add && dtype == DType::Bool)
-    loop = eitherLoop;
+    loop = updateRows<bool, eitherLoop>;
   if (update == Update::Add && dtype == DType::String)
-    loop = appendLoop;
+    loop = updateRows<std::string, appendLoop>;
   if (!loop)
     return unsupportedDType(node, dtype);
   bool ignores = node.attrs.getOr("bad_indices_policy", std::string()) == "IGNORE";
@@ -139,7 +137,7 @@ constexpr BindFn bindTensorScatter = bindScatter<scatterIntoTensor, update, 1>;
 // --- by position -------------------------------------------------------------------------------
 
 // Row indices wrap around at the end, as in TensorFlow.
-void updateRows(OpContext &ctx) {
+void updateAtPositions(OpContext &ctx) {
   Tensor indices = ctx.input(1), updates = ctx.input(2);
   const Tensor &in = ctx.input(0);
   if (in.rank() < 1 || indices.rank() != 1 || updates.rank() != in.rank() ||
@@ -150,12 +148,9 @@ void updateRows(OpContext &ctx) {
                                     ", expected a vector i with an element for each row of v"));
   auto whole = TREADLE_OR_RETURN(takeOwn(ctx, 0));
   int64_t rows = whole.dim(0), width = rows ? whole.count() / rows : 0;
-  DType dtype = whole.dtype();
   for (int64_t k = 0; width && k < indices.count(); ++k) {
-    int64_t row = (indices.data<int32_t>()[k] % rows + rows) % rows;
-    void *to = elementAt(dtype, whole.raw(), row * width);
-    ctx.state<ScatterState>().update(to, to, elementAt(dtype, updates.raw(), k * width), true,
-                                     width);
+    int64_t target = (indices.data<int32_t>()[k] % rows + rows) % rows * width, source = k * width;
+    ctx.state<ScatterState>().update(whole.raw(), &target, updates.raw(), &source, 1, width);
   }
   ctx.setOutput(0, std::move(whole));
 }
@@ -204,9 +199,9 @@ Expected<BoundKernel> bindSparseToDense(const BindContext &node) {
 }
 
 const KernelEntry scatterTable[] = {
-    {"InplaceAdd", bindScatter<updateRows, Update::Add, 1>},
-    {"InplaceSub", bindScatter<updateRows, Update::Sub, 1>},
-    {"InplaceUpdate", bindScatter<updateRows, Update::Assign, 1>},
+    {"InplaceAdd", bindScatter<updateAtPositions, Update::Add, 1>},
+    {"InplaceSub", bindScatter<updateAtPositions, Update::Sub, 1>},
+    {"InplaceUpdate", bindScatter<updateAtPositions, Update::Assign, 1>},
     {"ScatterNd", bindScatter<scatterIntoZeros, Update::Add, 0>},
     {"ScatterNdNonAliasingAdd", bindTensorScatter<Update::Add>},
     {"SparseToDense", bindSparseToDense},

@@ -12,6 +12,6 @@ enum class BadIndices : bool { Fail, Ignore };
 /// the shapes don't match or an index is out of range; the rows before that one have then been
 /// written.
 Expected<void> scatterNd(Tensor &whole, const Tensor &indices, const Tensor &updates,
-                         UpdateLoop update, BadIndices bad = BadIndices::Fail);
+                         RowsUpdateLoop update, BadIndices bad = BadIndices::Fail);
 
 } // namespace treadle

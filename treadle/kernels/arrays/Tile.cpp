@@ -1,6 +1,7 @@
 // Tiles, broadcasts and pads.
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/ElementCopy.h"
+#include "treadle/kernels/arrays/Pad.h"
 #include "treadle/kernels/elementwise/Wrapping.h"
 
 #include <algorithm>
@@ -97,13 +98,6 @@ std::optional<DimVector> paddedDims(OpContext &ctx, Dims dims, const Paddings &p
   return out;
 }
 
-int64_t offsetOf(Dims position, Dims strides) {
-  int64_t offset = 0;
-  for (size_t d = 0; d < position.size(); ++d)
-    offset += position[d] * strides[d];
-  return offset;
-}
-
 void padWith(OpContext &ctx, const void *value) {
   const Tensor &in = ctx.input(0);
   auto paddings = TREADLE_OR_RETURN(ctx.check(readPaddings(ctx.input(1), in.rank())));
@@ -113,32 +107,10 @@ void padWith(OpContext &ctx, const void *value) {
   Tensor *out = ctx.allocateOutput(0, in.dtype(), dims);
   if (!out || !out->count())
     return;
-  // Block by block, so that a block is still in the cache when elements are copied into it.
-  size_t leading = std::min<size_t>(in.dims().size(), 2);
-  DimVector strides = rowMajorStrides(dims), inStrides = rowMajorStrides(in.dims());
-  int64_t blockSize = leading ? strides[leading - 1] : 1, blocks = out->count() / blockSize;
-  Dims inner = in.dims().subspan(leading);
-  int64_t at = offsetOf(Dims(paddings.before).subspan(leading), Dims(strides).subspan(leading));
-  ctx.parallelFor(blocks, static_cast<double>(blockSize) / 4, [&](int64_t begin, int64_t end) {
-    for (int64_t block = begin; block < end; ++block) {
-      void *to = elementAt(out->dtype(), out->raw(), block * blockSize);
-      if (value)
-        fillElements(out->dtype(), to, value, blockSize);
-      else
-        zeroElements(out->dtype(), to, blockSize);
-      int64_t from = 0;
-      bool isInside = in.count() > 0;
-      for (size_t d = 0; d < leading; ++d) {
-        int64_t position = block * blockSize / strides[d] % dims[d] - paddings.before[d];
-        isInside &= position >= 0 && position < in.dim(static_cast<int>(d));
-        from += position * inStrides[d];
-      }
-      if (isInside)
-        copyStrided(in.dtype(), inner, elementAt(in.dtype(), to, at),
-                    Dims(strides).subspan(leading), elementAt(in.dtype(), in.raw(), from),
-                    Dims(inStrides).subspan(leading));
-    }
-  });
+  std::vector<PadRange> ranges;
+  for (int d = 0; d < in.rank(); ++d)
+    ranges.push_back({paddings.before[static_cast<size_t>(d)], in.dim(d), 0});
+  copyPadded(&ctx, in, ranges, value, *out);
 }
 
 void pad(OpContext &ctx) { padWith(ctx, nullptr); }

@@ -3,6 +3,7 @@
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/ElementCopy.h"
 #include "treadle/kernels/arrays/DimensionNumbers.h"
+#include "treadle/kernels/arrays/IndexedOffsets.h"
 #include "treadle/kernels/arrays/Rearrange.h"
 
 #include <algorithm>
@@ -107,6 +108,18 @@ bool contains(const std::vector<int64_t> &list, int64_t value) {
   return std::ranges::find(list, value) != list.end();
 }
 
+/// Copies rows of `width` elements: to[targets[i]] = from[sources[i]] for i in [0, count).
+template <typename T>
+void moveRows(const T *from, const int64_t *sources, T *to, const int64_t *targets, int64_t count,
+              int64_t width) {
+  if (width == 1)
+    for (int64_t i = 0; i < count; ++i)
+      to[targets[i]] = from[sources[i]];
+  else
+    for (int64_t i = 0; i < count; ++i)
+      std::copy_n(from + sources[i], width, to + targets[i]);
+}
+
 /// A gather, with everything that is the same for all indices precomputed.
 class Gather {
 public:
@@ -120,34 +133,47 @@ public:
     Tensor *out = ctx.allocateOutput(0, x.dtype(), outDims);
     if (!out || out->count() == 0)
       return;
+    auto isOne = [&](int64_t d) { return sizes[d] == 1; };
+    if (!std::ranges::all_of(n.collapsed, isOne) || !std::ranges::all_of(n.operandBatching, isOne))
+      return fail();
     DimVector outStrides = rowMajorStrides(outDims), sliceTo, batchTo;
     for (size_t d = 0; d < outDims.size(); ++d)
       (contains(n.offset, static_cast<int64_t>(d)) ? sliceTo : batchTo).push(outStrides[d]);
-    bool isWhole = isContiguous(sliceTo);
-    DimVector at(batchDims.size());
-    for (;;) {
-      int64_t to = offsetOf(at, batchTo), from = startOf(at);
-      void *dst = elementAt(x.dtype(), out->raw(), to);
-      const void *src = elementAt(x.dtype(), x.raw(), from);
-      if (isWhole)
-        copyElements(x.dtype(), dst, src, countBetween(sliceDims, 0, sliceDims.size()));
-      else
-        copyStrided(x.dtype(), sliceDims, dst, sliceTo, src, sliceFrom);
-      if (!next(at))
-        return;
-    }
+    IndexedWindow window(sliceDims, sliceFrom, sliceTo);
+    IndexedOffsets from = sources(), to = targets(batchTo);
+    int64_t rows = countBetween(window.dims, 0, window.dims.size());
+    double cost = 2 + static_cast<double>(rows * window.width) / 4;
+    visitMoved(x.dtype(), [&]<typename T>() {
+      ctx.parallelFor(from.count(), cost, [&](int64_t begin, int64_t end) {
+        forEachOffsetBlock(begin, end, [&](int64_t first, int64_t count) {
+          int64_t sourceOffsets[offsetsPerBlock], targetOffsets[offsetsPerBlock];
+          from.compute(first, count, sourceOffsets);
+          to.compute(first, count, targetOffsets);
+          window.forEachRow([&](int64_t source, int64_t target) {
+            moveRows(static_cast<const T *>(x.raw()) + source, sourceOffsets,
+                     static_cast<T *>(out->raw()) + target, targetOffsets, count, window.width);
+          });
+        });
+      });
+    });
   }
 
 private:
   bool check() {
-    int64_t rank = x.rank(), vectorDim = n.indexVector.empty() ? 0 : n.indexVector[0];
-    vectorSize = vectorDim < indices.rank() ? indices.dim(static_cast<int>(vectorDim)) : 1;
-    int64_t batchRank = indices.rank() - (vectorDim < indices.rank());
+    int64_t rank = x.rank(), vectorDim = this->vectorDim();
+    bool hasVectors = vectorDim < indices.rank();
+    int64_t vectorSize = hasVectors ? indices.dim(static_cast<int>(vectorDim)) : 1;
+    int64_t batchRank = indices.rank() - hasVectors;
     auto isIn = [](const std::vector<int64_t> &list, int64_t end) {
       return std::ranges::all_of(list, [&](int64_t d) { return d >= 0 && d < end; });
     };
     auto left = rank - std::ssize(n.collapsed) - std::ssize(n.operandBatching);
+    std::vector<int64_t> starts = n.toOperand;
+    starts.insert(starts.end(), n.operandBatching.begin(), n.operandBatching.end());
+    std::ranges::sort(starts);
     bool isRight = vectorDim >= 0 && vectorDim <= indices.rank() &&
+                   std::ranges::adjacent_find(starts) == starts.end() &&
+                   !contains(n.indicesBatching, vectorDim) &&
                    static_cast<int64_t>(sizes.size()) == rank && isIn(n.collapsed, rank) &&
                    isIn(n.toOperand, rank) && isIn(n.operandBatching, rank) &&
                    isIn(n.indicesBatching, indices.rank()) &&
@@ -157,78 +183,63 @@ private:
     for (int64_t d = 0; isRight && d < rank; ++d)
       isRight = sizes[d] >= 0 && sizes[d] <= x.dim(static_cast<int>(d)) &&
                 (sizes[d] <= 1 || !(contains(n.collapsed, d) || contains(n.operandBatching, d)));
+    for (size_t k = 0; isRight && k < n.operandBatching.size(); ++k)
+      isRight = x.dims()[n.operandBatching[k]] == indices.dims()[n.indicesBatching[k]];
     if (!isRight)
-      ctx.fail(invalidArgument("the dimension numbers and slice sizes ", dimsText(sizes),
-                               " don't fit the operand ", tensorTypeText(x), " and the indices ",
-                               tensorTypeText(indices)));
+      fail();
     return isRight;
   }
 
+  void fail() {
+    ctx.fail(invalidArgument("the dimension numbers and slice sizes ", dimsText(sizes),
+                             " don't fit the operand ", tensorTypeText(x), " and the indices ",
+                             tensorTypeText(indices)));
+  }
+
   void prepare() {
-    DimVector own = rowMajorStrides(x.dims()), index = rowMajorStrides(indices.dims());
-    int64_t vectorDim = n.indexVector.empty() ? 0 : n.indexVector[0];
-    for (int64_t d = 0; d < x.rank(); ++d) {
-      if (contains(n.collapsed, d) || contains(n.operandBatching, d))
-        continue;
-      sliceDims.push(sizes[d]);
-      sliceFrom.push(own[d]);
-    }
-    for (int64_t d = 0; d < indices.rank(); ++d) {
-      if (d == vectorDim) {
-        vectorStride = index[d];
-        continue;
+    strides = rowMajorStrides(x.dims());
+    DimVector batchDims;
+    for (int64_t d = 0; d < x.rank(); ++d)
+      if (!contains(n.collapsed, d) && !contains(n.operandBatching, d)) {
+        sliceDims.push(sizes[d]);
+        sliceFrom.push(strides[d]);
       }
-      batchDims.push(indices.dim(static_cast<int>(d)));
-      batchStrides.push(index[d]);
-    }
+    for (int64_t d = 0; d < indices.rank(); ++d)
+      if (d != vectorDim())
+        batchDims.push(indices.dim(static_cast<int>(d)));
     size_t slice = 0, batch = 0;
     auto rank = static_cast<int64_t>(sliceDims.size() + batchDims.size());
     for (int64_t d = 0; d < rank; ++d)
       outDims.push(contains(n.offset, d) ? sliceDims[slice++] : batchDims[batch++]);
-    strides = own;
   }
 
-  /// Whether a slice is contiguous both in the operand and in the result.
-  bool isContiguous(Dims to) const {
-    int64_t expected = 1;
-    for (size_t d = sliceDims.size(); d-- > 0;) {
-      if (sliceDims[d] != 1 && (sliceFrom[d] != expected || to[d] != expected))
-        return false;
-      expected *= sliceDims[d];
-    }
-    return true;
+  int64_t vectorDim() const { return n.indexVector.empty() ? 0 : n.indexVector[0]; }
+
+  /// The offsets of the slices in the operand, clamped to its bounds.
+  IndexedOffsets sources() const {
+    IndexedOffsets offsets(indices, vectorDim(), IndexedOffsets::Bounds::Clamp);
+    auto last = [&](int64_t d) { return x.dim(static_cast<int>(d)) - sizes[d]; };
+    for (int64_t d : n.toOperand)
+      offsets.addCoordinate(strides[d], last(d));
+    for (size_t k = 0; k < n.operandBatching.size(); ++k)
+      offsets.addPosition(n.indicesBatching[k], strides[n.operandBatching[k]]);
+    return offsets;
   }
 
-  /// Returns the offset of the slice for a batch index, clamped to the bounds.
-  int64_t startOf(Dims at) const {
-    int64_t base = offsetOf(at, batchStrides), from = 0;
-    int64_t vectorDim = n.indexVector.empty() ? 0 : n.indexVector[0];
-    auto add = [&](int64_t d, int64_t start) {
-      from += std::clamp<int64_t>(start, 0, x.dim(static_cast<int>(d)) - sizes[d]) * strides[d];
-    };
-    for (size_t k = 0; k < n.toOperand.size(); ++k)
-      add(n.toOperand[k], indexAt(indices, base + static_cast<int64_t>(k) * vectorStride));
-    for (size_t k = 0; k < n.operandBatching.size(); ++k) {
-      int64_t d = n.indicesBatching[k];
-      add(n.operandBatching[k], at[static_cast<size_t>(d - (d > vectorDim))]);
-    }
-    return from;
-  }
-
-  bool next(DimVector &at) const {
-    for (size_t i = at.size(); i-- > 0;) {
-      if (++at[i] < batchDims[i])
-        return true;
-      at[i] = 0;
-    }
-    return false;
+  /// The offsets of the slices in the result.
+  IndexedOffsets targets(Dims batchTo) const {
+    IndexedOffsets offsets(indices, vectorDim(), IndexedOffsets::Bounds::Reject);
+    size_t batch = 0;
+    for (int64_t d = 0; d < indices.rank(); ++d)
+      if (d != vectorDim())
+        offsets.addPosition(d, batchTo[batch++]);
+    return offsets;
   }
 
   OpContext &ctx;
   const GatherNumbers &n;
   const Tensor x, indices;
-  DimVector sizes, strides, sliceDims, sliceFrom, batchDims, batchStrides, outDims;
-  int64_t vectorSize = 1, vectorStride = 0;
+  DimVector sizes, strides, sliceDims, sliceFrom, outDims;
 };
 
 void gather(OpContext &ctx) { Gather(ctx, ctx.state<GatherNumbers>()).run(); }

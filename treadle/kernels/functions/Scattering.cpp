@@ -1,6 +1,8 @@
 // XlaScatter and XlaSelectAndScatter: elements are written to computed positions, combined with the
 // existing ones by a function.
+#include "treadle/kernels/Update.h"
 #include "treadle/kernels/arrays/DimensionNumbers.h"
+#include "treadle/kernels/arrays/IndexedOffsets.h"
 #include "treadle/kernels/arrays/Rearrange.h"
 #include "treadle/kernels/functions/ElementFunction.h"
 #include "treadle/kernels/functions/TensorFunctions.h"
@@ -99,39 +101,6 @@ bool combineAt(OpContext &ctx, const ElementFunction &f, Tensor &target,
   return true;
 }
 
-template <typename T> T plus(T a, T b) {
-  if constexpr (std::is_integral_v<T>)
-    return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
-  else
-    return a + b;
-}
-
-/// Same for sums, without calls; false if the dtype isn't supported.
-bool addAt(Tensor &target, std::span<const int64_t> to, const Tensor &source,
-           std::span<const int64_t> from) {
-  auto add = [&]<typename T>(T) {
-    T *out = target.data<T>();
-    const T *in = source.data<T>();
-    for (size_t i = 0; i < to.size(); ++i)
-      out[to[i]] = plus(out[to[i]], in[from[i]]);
-    return true;
-  };
-  switch (target.dtype()) {
-  case DType::Float32:
-    return add(float{});
-  case DType::Float64:
-    return add(double{});
-  case DType::Int32:
-    return add(int32_t{});
-  case DType::Int64:
-    return add(int64_t{});
-  case DType::UInt32:
-    return add(uint32_t{});
-  default:
-    return false;
-  }
-}
-
 // --- XlaScatter --------------------------------------------------------------------------------
 
 /// The message ScatterDimensionNumbers of the attribute.
@@ -143,138 +112,163 @@ struct ScatterNumbers {
 struct ScatterState {
   ElementFunction function;
   ScatterNumbers numbers;
-  Combination combination; // for Sum and Second the function needn't be called
+  RowsUpdateLoop update; // null: the function is called
 };
 
 bool contains(const std::vector<int64_t> &list, int64_t value) {
   return std::ranges::find(list, value) != list.end();
 }
 
-/// The indices with the index vectors in the last dimension, which may be omitted if they have one
-/// element.
-struct IndexVectors {
-  std::vector<int64_t> dims; // without the index vectors
-  std::vector<int64_t> strides;
-  int64_t vectorStride = 0, vectorSize = 1;
-
-  IndexVectors(const Tensor &indices, int64_t vectorDim) {
-    std::vector<int64_t> own = rearrange::strides(indices.dims());
-    for (int d = 0; d < indices.rank(); ++d) {
-      if (d == vectorDim) {
-        vectorStride = own[d];
-        vectorSize = indices.dim(d);
-      } else {
-        dims.push_back(indices.dim(d));
-        strides.push_back(own[d]);
-      }
-    }
+/// Where the windows of the updates are read and written, for one call.
+class WindowPlaces {
+public:
+  /// InvalidArgument if the dimension numbers don't fit the tensors.
+  static Expected<WindowPlaces> make(const ScatterNumbers &n, const Tensor &x,
+                                     const Tensor &indices, const Tensor &updates) {
+    if (!fits(n, x, indices, updates))
+      return Unexpected(invalidArgument(
+          "the dimension numbers don't fit the operand ", tensorTypeText(x), ", the indices ",
+          tensorTypeText(indices), " and the updates ", tensorTypeText(updates)));
+    return WindowPlaces(n, x, indices, updates);
   }
+
+  /// Calls `body(to, targets, from, sources, count, width)` for groups of rows of `width` elements:
+  /// row i is read at `from + sources[i]` and written at `to + targets[i]`, unless targets[i] is
+  /// negative: windows that aren't completely inside are skipped. Rows that overlap come in the
+  /// order of the updates. Stops when `body` returns false, and returns that.
+  template <typename Body> bool forEachGroup(Body &&body) const {
+    bool goesOn = true;
+    forEachOffsetBlock(0, targets.count(), [&](int64_t first, int64_t count) {
+      int64_t to[offsetsPerBlock], from[offsetsPerBlock];
+      targets.compute(first, count, to);
+      sources.compute(first, count, from);
+      // The rows of one window at a time, if those of another may be the same elements.
+      int64_t step = mayOverlap ? 1 : count;
+      for (int64_t i = 0; i < count; i += step)
+        window.forEachRow([&](int64_t source, int64_t target) {
+          goesOn = goesOn && body(target, to + i, source, from + i, step, window.width);
+        });
+    });
+    return goesOn;
+  }
+
+private:
+  static bool fits(const ScatterNumbers &n, const Tensor &x, const Tensor &indices,
+                   const Tensor &updates) {
+    int64_t vectorDim = vectorDimOf(n);
+    bool hasVectors = vectorDim < indices.rank();
+    auto batchRank = static_cast<size_t>(indices.rank() - hasVectors);
+    std::vector<int64_t> starts = n.toOperand;
+    starts.insert(starts.end(), n.inputBatching.begin(), n.inputBatching.end());
+    if (vectorDim < 0 || vectorDim > indices.rank() ||
+        !areDistinct(n.updateWindow, updates.rank()) || !areDistinct(n.insertedWindow, x.rank()) ||
+        !areDistinct(starts, x.rank()) || !areDistinct(n.indicesBatching, indices.rank()) ||
+        contains(n.indicesBatching, vectorDim) ||
+        n.inputBatching.size() != n.indicesBatching.size() ||
+        n.updateWindow.size() + n.insertedWindow.size() + n.inputBatching.size() !=
+            static_cast<size_t>(x.rank()) ||
+        n.updateWindow.size() + batchRank != static_cast<size_t>(updates.rank()) ||
+        std::ssize(n.toOperand) != (hasVectors ? indices.dim(static_cast<int>(vectorDim)) : 1))
+      return false;
+    for (size_t k = 0; k < n.inputBatching.size(); ++k)
+      if (contains(n.insertedWindow, n.inputBatching[k]) ||
+          x.dims()[n.inputBatching[k]] != indices.dims()[n.indicesBatching[k]])
+        return false;
+    // The other dimensions of the updates are those of the indices.
+    int64_t batch = 0;
+    for (int64_t d = 0; d < updates.rank(); ++d)
+      if (!contains(n.updateWindow, d)) {
+        batch += batch == vectorDim;
+        if (updates.dims()[d] != indices.dims()[batch++])
+          return false;
+      }
+    return true;
+  }
+
+  static int64_t vectorDimOf(const ScatterNumbers &n) {
+    return n.indexVector.empty() ? 0 : n.indexVector[0];
+  }
+
+  static bool areDistinct(std::vector<int64_t> dims, int64_t end) {
+    std::ranges::sort(dims);
+    return std::ranges::adjacent_find(dims) == dims.end() &&
+           (dims.empty() || (dims.front() >= 0 && dims.back() < end));
+  }
+
+  WindowPlaces(const ScatterNumbers &n, const Tensor &x, const Tensor &indices,
+               const Tensor &updates)
+      : targets(indices, vectorDimOf(n), IndexedOffsets::Bounds::Reject),
+        sources(indices, vectorDimOf(n), IndexedOffsets::Bounds::Reject), window({}, {}, {}) {
+    DimVector own = rowMajorStrides(x.dims()), update = rowMajorStrides(updates.dims());
+    DimVector windowDims, windowTo, windowFrom, last(x.dims());
+    size_t next = 0;
+    bool isTooLarge = false;
+    for (int64_t d = 0; d < x.rank(); ++d) {
+      bool isOne = contains(n.insertedWindow, d) || contains(n.inputBatching, d);
+      int64_t of = isOne ? -1 : n.updateWindow[next++], size = isOne ? 1 : updates.dims()[of];
+      last[d] -= size;
+      isTooLarge |= last[d] < 0;
+      mayOverlap |= size > 1 && contains(n.toOperand, d);
+      if (isOne)
+        continue;
+      windowDims.push(size);
+      windowTo.push(own[d]);
+      windowFrom.push(update[of]);
+    }
+    window = IndexedWindow(windowDims, windowFrom, windowTo);
+    for (int64_t d : n.toOperand)
+      targets.addCoordinate(own[d], isTooLarge ? -1 : last[d]);
+    if (isTooLarge && n.toOperand.empty())
+      window = IndexedWindow(DimVector(1, 0), DimVector(1, 0), DimVector(1, 0));
+    for (size_t k = 0; k < n.inputBatching.size(); ++k)
+      targets.addPosition(n.indicesBatching[k], own[n.inputBatching[k]]);
+    int64_t batch = 0;
+    for (int64_t d = 0; d < updates.rank(); ++d)
+      if (!contains(n.updateWindow, d)) {
+        batch += batch == vectorDimOf(n);
+        sources.addPosition(batch++, update[d]);
+      }
+  }
+
+  IndexedOffsets targets, sources;
+  IndexedWindow window;
+  bool mayOverlap = false;
 };
 
-Expected<void> checkScatter(const ScatterNumbers &n, const Tensor &x, const IndexVectors &vectors,
-                            const Tensor &updates) {
-  auto isIn = [](const std::vector<int64_t> &list, int64_t end) {
-    return std::ranges::all_of(list, [&](int64_t d) { return d >= 0 && d < end; });
-  };
-  auto rank = static_cast<size_t>(x.rank());
-  bool isRight =
-      isIn(n.updateWindow, updates.rank()) && isIn(n.insertedWindow, x.rank()) &&
-      isIn(n.toOperand, x.rank()) && isIn(n.inputBatching, x.rank()) &&
-      isIn(n.indicesBatching, std::ssize(vectors.dims) + 1) &&
-      n.inputBatching.size() == n.indicesBatching.size() &&
-      n.updateWindow.size() + n.insertedWindow.size() + n.inputBatching.size() == rank &&
-      n.updateWindow.size() + vectors.dims.size() == static_cast<size_t>(updates.rank()) &&
-      std::ssize(n.toOperand) == vectors.vectorSize;
-  if (!isRight)
-    return Unexpected(invalidArgument("the dimension numbers don't fit the operand ",
-                                      tensorTypeText(x), " and the updates ",
-                                      tensorTypeText(updates)));
-  return {};
-}
-
-/// For each in-range element of the updates: its position in the operand and in the updates.
-struct Places {
+/// Updates the windows by calls of the function.
+bool combineWindows(OpContext &ctx, const ElementFunction &f, Tensor &target, const Tensor &updates,
+                    const WindowPlaces &places) {
   std::vector<int64_t> to, from;
-};
-
-Expected<Places> placesOf(const ScatterNumbers &n, const Tensor &x, const Tensor &indices,
-                          const Tensor &updates) {
-  int64_t vectorDim = n.indexVector.empty() ? 0 : n.indexVector[0];
-  IndexVectors vectors(indices, vectorDim);
-  TREADLE_TRY(checkScatter(n, x, vectors, updates));
-  std::vector<int64_t> values = numbers(indices), own = strides(x.dims()),
-                       update = strides(updates.dims());
-  std::vector<int64_t> windowDims, windowTo, windowFrom, scatterFrom, window(x.rank(), 1);
-  size_t next = 0;
-  for (int d = 0; d < x.rank(); ++d) {
-    if (contains(n.insertedWindow, d) || contains(n.inputBatching, d))
-      continue;
-    int64_t of = n.updateWindow[next++];
-    window[d] = updates.dim(static_cast<int>(of));
-    windowDims.push_back(window[d]);
-    windowTo.push_back(own[d]);
-    windowFrom.push_back(update[of]);
-  }
-  for (int d = 0; d < updates.rank(); ++d)
-    if (!contains(n.updateWindow, d))
-      scatterFrom.push_back(update[d]);
-  Places places;
-  for (Counter at(vectors.dims); at; at.next()) {
-    int64_t base = 0, fromBase = 0;
-    std::vector<int64_t> start(x.rank(), 0);
-    for (size_t i = 0; i < vectors.dims.size(); ++i) {
-      base += at[i] * vectors.strides[i];
-      fromBase += at[i] * scatterFrom[i];
-    }
-    for (size_t k = 0; k < n.toOperand.size(); ++k)
-      start[n.toOperand[k]] = values[base + static_cast<int64_t>(k) * vectors.vectorStride];
-    for (size_t k = 0; k < n.inputBatching.size(); ++k) {
-      int64_t dim = n.indicesBatching[k];
-      start[n.inputBatching[k]] = at[static_cast<size_t>(dim - (dim > vectorDim))];
-    }
-    // Windows that aren't completely inside are skipped.
-    int64_t toBase = 0;
-    bool isInside = true;
-    for (int d = 0; d < x.rank(); ++d) {
-      isInside &= start[d] >= 0 && start[d] <= x.dim(d) - window[d];
-      toBase += start[d] * own[d];
-    }
-    if (!isInside)
-      continue;
-    for (Counter w(windowDims); w; w.next()) {
-      int64_t to = toBase, from = fromBase;
-      for (size_t i = 0; i < windowDims.size(); ++i) {
-        to += w[i] * windowTo[i];
-        from += w[i] * windowFrom[i];
+  places.forEachGroup([&](int64_t toBase, const int64_t *targets, int64_t fromBase,
+                          const int64_t *sources, int64_t count, int64_t width) {
+    for (int64_t i = 0; i < count; ++i)
+      for (int64_t k = 0; targets[i] >= 0 && k < width; ++k) {
+        to.push_back(toBase + targets[i] + k);
+        from.push_back(fromBase + sources[i] + k);
       }
-      places.to.push_back(to);
-      places.from.push_back(from);
-    }
-  }
-  return places;
+    return true;
+  });
+  return combineAt(ctx, f, target, to, updates, from);
 }
 
 void runScatter(OpContext &ctx) {
   const auto &self = ctx.state<ScatterState>();
   auto places = TREADLE_OR_RETURN(
-      ctx.check(placesOf(self.numbers, ctx.input(0), ctx.input(1), ctx.input(2))));
+      ctx.check(WindowPlaces::make(self.numbers, ctx.input(0), ctx.input(1), ctx.input(2))));
   Tensor updates = ctx.input(2), target = ctx.takeInput(0);
   if (!target.isUnique()) {
     auto own = TREADLE_OR_RETURN(ctx.check(target.clone()));
     target = std::move(own);
   }
-  if (self.combination == Combination::Second) {
-    size_t size = dtypeSize(target.dtype());
-    auto *to = static_cast<char *>(target.raw());
-    const auto *from = static_cast<const char *>(updates.raw());
-    for (size_t i = 0; i < places.to.size(); ++i)
-      std::memcpy(to + places.to[i] * static_cast<int64_t>(size),
-                  from + places.from[i] * static_cast<int64_t>(size), size);
-  } else if (self.combination != Combination::Sum ||
-             !addAt(target, places.to, updates, places.from)) {
-    if (!combineAt(ctx, self.function, target, places.to, updates, places.from))
-      return;
-  }
+  DType dtype = target.dtype();
+  if (self.update)
+    places.forEachGroup([&](int64_t to, const int64_t *targets, int64_t from,
+                            const int64_t *sources, int64_t count, int64_t width) {
+      return self.update(elementAt(dtype, target.raw(), to), targets,
+                         elementAt(dtype, updates.raw(), from), sources, count, width);
+    });
+  else if (!combineWindows(ctx, self.function, target, updates, places))
+    return;
   ctx.setOutput(0, std::move(target));
 }
 
@@ -368,16 +362,35 @@ void runSelectAndScatter(OpContext &ctx) {
     ctx.setOutput(0, std::move(*target));
 }
 
+/// Returns the loop that combines elements as a function of two does; null if there is none.
+RowsUpdateLoop loopOf(Combination combination, DType dtype) {
+  switch (combination) {
+  case Combination::Second:
+    return rowsUpdateLoop(Update::Assign, dtype);
+  case Combination::Sum:
+    return rowsUpdateLoop(Update::Add, dtype);
+  case Combination::Product:
+    return rowsUpdateLoop(Update::Mul, dtype);
+  case Combination::Min:
+    return rowsUpdateLoop(Update::Min, dtype);
+  case Combination::Max:
+    return rowsUpdateLoop(Update::Max, dtype);
+  case Combination::Other:
+    break;
+  }
+  return nullptr;
+}
+
 } // namespace
 
 Expected<BoundKernel> bindXlaScatter(const NodeSpec &spec, FunctionLibrary *library) {
   ElementFunction f =
       TREADLE_TRY(ElementFunction::of(spec, "update_computation", spec.outputTypes, library));
-  Combination combination =
-      library && !spec.outputTypes.empty()
-          ? library->combination(f.callee.function.name, spec.outputTypes[0].dtype)
-          : Combination::Other;
-  ScatterState state{std::move(f), {}, combination};
+  RowsUpdateLoop update = nullptr;
+  if (library && !spec.outputTypes.empty())
+    update = loopOf(library->combination(f.callee.function.name, spec.outputTypes[0].dtype),
+                    spec.outputTypes[0].dtype);
+  ScatterState state{std::move(f), {}, update};
   ScatterNumbers &n = state.numbers;
   std::vector<int64_t> *fields[] = {&n.updateWindow, &n.insertedWindow, &n.toOperand,
                                     &n.indexVector,  &n.inputBatching,  &n.indicesBatching};

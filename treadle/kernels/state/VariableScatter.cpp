@@ -1,5 +1,6 @@
 // Rows and regions of variables, behind handles and v1 references: reading some, changing some.
 #include "treadle/kernels/arrays/Families.h"
+#include "treadle/kernels/arrays/IndexedOffsets.h"
 #include "treadle/kernels/arrays/Scatter.h"
 #include "treadle/kernels/arrays/Slice.h"
 #include "treadle/kernels/state/Variables.h"
@@ -57,6 +58,14 @@ Expected<BoundKernel> bindGatherNd(const BindContext &node) {
 
 // --- rows by index -----------------------------------------------------------------------------
 
+/// Returns a row of `width` elements, all of them the scalar's.
+Expected<Tensor> broadcastRow(const Tensor &scalar, int64_t width) {
+  return Tensor::make(scalar.dtype(), {width}).map([&](Tensor row) {
+    fillElements(row.dtype(), row.raw(), scalar.raw(), width);
+    return row;
+  });
+}
+
 bool checkRows(OpContext &ctx, const Tensor &whole, const Tensor &indices, const Tensor &updates) {
   if (whole.rank() == 0) {
     ctx.fail(invalidArgument("the variable is a scalar, which has no rows to update"));
@@ -80,17 +89,24 @@ bool checkRows(OpContext &ctx, const Tensor &whole, const Tensor &indices, const
   return true;
 }
 
-void updateRows(OpContext &ctx, Tensor &whole, const Tensor &indices, const Tensor &updates) {
-  UpdateLoop update = ctx.state<UpdateLoop>();
-  DType dtype = whole.dtype();
+void updateRowsAt(OpContext &ctx, Tensor &whole, const Tensor &indices, const Tensor &updates) {
+  RowsUpdateLoop update = ctx.state<RowsUpdateLoop>();
   int64_t width = whole.dim(0) ? whole.count() / whole.dim(0) : 0;
-  bool steps = !updates.isScalar();
-  for (int64_t i = 0; i < indices.count(); ++i) {
-    void *row = elementAt(dtype, whole.raw(), indexAt(indices, i) * width);
-    const void *operand = elementAt(dtype, updates.raw(), steps ? i * width : 0);
-    if (!update(row, row, operand, steps, width))
-      return ctx.fail(invalidArgument("integer division by zero"));
-  }
+  Tensor rows =
+      updates.isScalar() ? TREADLE_OR_RETURN(ctx.check(broadcastRow(updates, width))) : updates;
+  IndexedOffsets offsets(indices, indices.rank(), IndexedOffsets::Bounds::Reject);
+  offsets.addCoordinate(width, whole.dim(0) - 1);
+  int64_t targets[offsetsPerBlock], sources[offsetsPerBlock] = {};
+  bool isValid = true;
+  forEachOffsetBlock(0, offsets.count(), [&](int64_t first, int64_t count) {
+    offsets.compute(first, count, targets);
+    if (!updates.isScalar())
+      for (int64_t i = 0; i < count; ++i)
+        sources[i] = (first + i) * width;
+    isValid = isValid && update(whole.raw(), targets, rows.raw(), sources, count, width);
+  });
+  if (!isValid)
+    ctx.fail(invalidArgument("integer division by zero"));
 }
 
 void scatterRows(OpContext &ctx) {
@@ -99,13 +115,13 @@ void scatterRows(OpContext &ctx) {
   if (!writer.isOpen() || !checkRows(ctx, writer.value(), indices, updates))
     return;
   if (Tensor *whole = writer.writable(ctx))
-    updateRows(ctx, *whole, indices, updates);
+    updateRowsAt(ctx, *whole, indices, updates);
 }
 
 // --- rows by coordinates -----------------------------------------------------------------------
 
 struct NdState {
-  UpdateLoop update;
+  RowsUpdateLoop update;
   BadIndices bad;
 };
 
@@ -150,22 +166,22 @@ template <KernelFn fn, typename State> BoundKernel bindUpdater(State state) {
   return takingRefs(boundWith(thenPass<fn>, std::move(state)));
 }
 
-Expected<UpdateLoop> checkedLoop(const BindContext &node, Update update) {
+Expected<RowsUpdateLoop> checkedLoop(const BindContext &node, Update update) {
   DType index = node.inputTypes[1], dtype = node.inputTypes[2];
   if (index != DType::Int32 && index != DType::Int64)
     return unsupportedDType(node, index);
-  if (UpdateLoop loop = updateLoop(update, dtype))
+  if (RowsUpdateLoop loop = rowsUpdateLoop(update, dtype))
     return loop;
   return unsupportedDType(node, dtype);
 }
 
 template <Update update> Expected<BoundKernel> bindScatter(const BindContext &node) {
-  return checkedLoop(node, update).map(bindUpdater<scatterRows, UpdateLoop>);
+  return checkedLoop(node, update).map(bindUpdater<scatterRows, RowsUpdateLoop>);
 }
 
 template <Update update> Expected<BoundKernel> bindScatterNd(const BindContext &node) {
   bool ignores = node.attrs.getOr("bad_indices_policy", std::string()) == "IGNORE";
-  return checkedLoop(node, update).map([&](UpdateLoop loop) {
+  return checkedLoop(node, update).map([&](RowsUpdateLoop loop) {
     return bindUpdater<scatterByCoordinates>(
         NdState{loop, ignores ? BadIndices::Ignore : BadIndices::Fail});
   });
