@@ -1,5 +1,5 @@
-// Writes what the tables of kernels, shapes and gradients say of each op, a line an op, for the
-// pages of the reference; scripts/docs/ops.py reads it.
+// Writes facts of each op from the tables of kernels, shapes and gradients, one line per op, for
+// the reference; scripts/docs/ops.py reads it.
 //
 //     OP  ROOM  DTYPES  CODE  SHAPE  GRADIENT          separated by tabs
 //

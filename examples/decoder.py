@@ -36,7 +36,7 @@ def write_decoder():
         x = embedding[loop.token][None] + g.constant(POSITIONS)[loop.i][None]
         loop.keys = set_row(g, loop.keys, loop.i, x @ KEY)
         loop.values = set_row(g, loop.values, loop.i, x @ VALUE)
-        # Attention to what is in the cache already.
+        # Attention to the cached positions.
         scores = g.op("MatMul", [x @ QUERY, loop.keys], transpose_b=True) / 4.0
         scores = g.op("SelectV2", [g.op("Range", [0, LENGTH, 1]) <= loop.i, scores, -1e9])
         x += g.op("Softmax", [scores]) @ loop.values @ OUT

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes words, a SavedModel as small as they get: a scale that counts its calls, and a vocabulary.
+"""Writes words, a minimal SavedModel: a scale that counts its calls, and a vocabulary.
 
     ./dev python examples/make_words.py examples/words
 

@@ -12,7 +12,7 @@ meeting = threading.Barrier(AT_ONCE, timeout=60)
 
 
 def ask_service(job):
-    """Answers when AT_ONCE jobs are here: if they came one by one, the first would wait in vain."""
+    """Answers once AT_ONCE jobs have arrived; sequential jobs would wait forever."""
     meeting.wait()
     return job * job
 

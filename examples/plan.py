@@ -1,4 +1,4 @@
-"""Plans a step of training on two machines, so that sums of gradients hide behind computing.
+"""Plans a training step on two machines, so that computation hides the gradient all-reduces.
 
 python examples/plan.py
 """

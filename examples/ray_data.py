@@ -17,10 +17,10 @@ import treadle
 
 
 class Scale:
-    """Each of Ray's processes makes one of these."""
+    """Created once in each of Ray's processes."""
 
     def __init__(self, folder: str) -> None:
-        # A process has one call at a time, and other processes use the other cores.
+        # Each process runs one call at a time; other processes use the other cores.
         self.serve = treadle.load(folder, threads=1).signatures["serving_default"]
 
     def __call__(self, batch: dict[str, np.ndarray]) -> dict[str, np.ndarray]:

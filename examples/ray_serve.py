@@ -23,7 +23,7 @@ import treadle
 
 @serve.deployment(num_replicas=2, max_ongoing_requests=8)
 class Words:
-    """Each of Ray's processes makes one of these."""
+    """Created once in each of Ray's processes."""
 
     def __init__(self, folder: str) -> None:
         self.serve = treadle.load(folder).signatures["serving_default"]

@@ -1,4 +1,4 @@
-"""Finds what is wrong with the edges of a SavedModel, mends them, and writes the model to a folder.
+"""Finds missing and wrong edges of a SavedModel, fixes them, and writes the model to a folder.
 
 python examples/surgery.py mended
 """
@@ -13,7 +13,7 @@ WORDS = Path(__file__).parent / "words"
 
 
 def damage(folder):
-    """Writes a model that reads its counter before or after counting, and that forgot its scale."""
+    """Writes a model with a race on its counter, and with a missing scale."""
     graph = treadle.Graph.from_file(WORDS)
     graph["calls_now"].inputs.remove("^count")
     graph["y"].inputs = ["x", "x", "^count"]

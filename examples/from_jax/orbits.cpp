@@ -1,4 +1,4 @@
-// Calls a program of JAX, without Python. How many planets there are is the caller's choice.
+// Calls a program of JAX, without Python. The caller chooses the number of planets.
 #include <treadle/treadle.h>
 
 #include <algorithm>

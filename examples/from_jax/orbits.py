@@ -8,7 +8,8 @@ STEP, STEPS = 0.01, 628
 
 
 def orbits(place, velocity):
-    """Where planets are after each quarter of a turn at distance 1, and their energies then."""
+    """Returns the positions of planets after each quarter of a turn at distance 1, and their
+    energies."""
 
     def pull(place):
         return -place / (place**2).sum(axis=1, keepdims=True) ** 1.5
@@ -27,7 +28,7 @@ def orbits(place, velocity):
     return {"places": places, "energy": energy}
 
 
-# No places in the sources: the file is the same wherever it is made.
+# Omit source locations, so that the file is reproducible.
 jax.config.update("jax_traceback_in_locations_limit", 0)
 (planets,) = export.symbolic_shape("planets")
 planet = jax.ShapeDtypeStruct((planets, 2), jnp.float32)

@@ -1,7 +1,7 @@
 // The functions of treadle/c.h that model.js calls, and their errors.
 import koffi from "koffi";
 
-const library = koffi.load("libtreadle.so"); // LD_LIBRARY_PATH says where it is
+const library = koffi.load("libtreadle.so"); // found by LD_LIBRARY_PATH
 for (const name of ["status", "array", "model"]) koffi.opaque(`treadle_${name}`);
 
 /** Declares `RESULT *treadle_NAME(PARAMETERS)`. */

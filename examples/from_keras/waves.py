@@ -11,7 +11,7 @@ import jax
 import keras
 import numpy as np
 
-# As waves.cpp has them.
+# The same as in waves.cpp.
 SHAPES = [np.sin, lambda t: np.sign(np.sin(t)), lambda t: t / np.pi % 2 - 1]
 
 
@@ -24,7 +24,7 @@ def waves(random, count, length=64):
     return (wave + random.normal(0, 0.05, wave.shape))[..., None].astype(np.float32), shape
 
 
-# No places in the sources: the file is the same wherever it is made.
+# Omit source locations, so that the file is reproducible.
 jax.config.update("jax_traceback_in_locations_limit", 0)
 keras.utils.set_random_seed(1)
 layers = [keras.layers.GRU(8), keras.layers.Dense(3, activation="softmax")]

@@ -1,4 +1,4 @@
-// Calls a program of PyTorch, without Python. What it remembers is the model's own.
+// Calls a program of PyTorch, without Python. Its state belongs to the model.
 #include <treadle/treadle.h>
 
 #include <cstdio>

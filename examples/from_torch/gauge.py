@@ -4,7 +4,7 @@ import torch
 
 
 class Gauge(torch.nn.Module):
-    """Smooths what a gauge tells, chunk by chunk: it remembers where the last chunk ended."""
+    """Smooths the values of a gauge, chunk by chunk; its state is the end of the last chunk."""
 
     def __init__(self):
         super().__init__()

@@ -19,7 +19,7 @@ def simulate(angle, speed, steps):
     return {"angle": angle, "speed": speed}
 
 
-# No places in the sources: the file is the same wherever it is made.
+# Omit source locations, so that the file is reproducible.
 jax.config.update("jax_traceback_in_locations_limit", 0)
 arguments = jnp.float32(0), jnp.float32(0), jnp.int32(0)
 program = export.export(jax.jit(simulate), platforms=["cpu"])(*arguments)
