@@ -409,7 +409,7 @@ def python_of(engine, args):
 
 
 def run_engine(engine, args):
-    """What its process prints, be it all or what it has said before it crashes."""
+    """Returns the output of the engine's process, complete or up to a crash."""
     command = [python_of(engine, args), __file__, *args.ops, "--worker", "--engines", engine]
     command += ["--dtypes", *args.dtypes, "--lengths", *map(str, args.lengths)]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
@@ -435,7 +435,7 @@ def number(error):
 
 
 def table(results, engines):
-    """As Markdown."""
+    """Returns a Markdown table."""
     lines = ["| op | dtype | length | " + " | ".join(engines) + " |"]
     lines.append("| --- | --- | ---: |" + " ---: |" * len(engines))
     for row in results:
@@ -472,12 +472,13 @@ def parse():
     args.ops = args.ops or list(OPS)
     for op in args.ops:
         if op not in OPS:
-            parser.error(f"there is no op '{op}', expected one of {', '.join(OPS)}")
+            parser.error(f"unknown op '{op}', expected one of {', '.join(OPS)}")
     return args
 
 
 def merged(args):
-    """By op, dtype and length the errors: those measured now, and others' as they were written."""
+    """Returns the errors by op, dtype and length: those measured now, and those of other engines as
+    stored."""
     found = {}
     if args.write and RESULTS.exists():
         for row in json.loads(RESULTS.read_text()):

@@ -145,7 +145,7 @@ def interleaved(calls, repeat):
     times = {name: [] for name in calls}
     order = list(calls)
     for turn in range(repeat):
-        # Who goes first changes, so that nobody always follows the same neighbour.
+        # Rotate the order, so that none always follows the same neighbour.
         for name in order[turn % len(order) :] + order[: turn % len(order)]:
             times[name].append(seconds(calls[name]))
     return {name: statistics.median(values) for name, values in times.items()}
@@ -284,11 +284,17 @@ def parse(argv):
     parser = argparse.ArgumentParser(
         prog="./dev bench", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("--only", default="", metavar="TEXT", help="only what has TEXT in its name")
+    parser.add_argument(
+        "--only", default="", metavar="TEXT", help="only benchmarks with TEXT in their names"
+    )
     parser.add_argument("--list", action="store_true", help="print the names and stop")
-    parser.add_argument("--threads", default="1", help="Treadle's, as in 1,2; the first counts")
-    parser.add_argument("--repeat", type=int, default=15, help="rounds a median is taken of")
-    parser.add_argument("--json", action="store_true", help="print JSON, not a table")
+    parser.add_argument(
+        "--threads", default="1", help="numbers of threads, such as 1,2; the first counts"
+    )
+    parser.add_argument(
+        "--repeat", type=int, default=15, help="rounds of which the median is taken"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     parser.add_argument("--no-tensorflow", action="store_true")
     parser.add_argument("--no-treadle", action="store_true")
     parser.add_argument("--treadle", type=pathlib.Path, default="treadle", help=argparse.SUPPRESS)

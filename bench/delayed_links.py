@@ -89,7 +89,7 @@ class DelayedGroup(dist.ProcessGroup):
         return torch._C._distributed_c10d._create_work_from_future(future)
 
 
-# What releases of PyTorch call the same.
+# New names of functions in later releases of PyTorch.
 NEWER = {
     "allgather_into_tensor_coalesced": "all_gather_single_coalesced",
     "reduce_scatter_tensor_coalesced": "reduce_scatter_single_coalesced",

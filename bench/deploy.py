@@ -92,7 +92,8 @@ def served():
 
 
 def calls_a_second(server, protocol, model, sizes, clients, seconds):
-    """Of all clients together, and in a second of the worker's processor time.
+    """Measures the calls per second of all clients together, and per second of the worker's CPU
+    time.
 
     Each answer is compared with numpy's.
     """
@@ -142,12 +143,16 @@ def measure(server, net, protocol, way, args):
 
 def main():
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="./dev bench deploy",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--only", choices=NETS, help="this net")
-    parser.add_argument("--clients", type=int, default=8, help="at a time; 8 by default")
-    parser.add_argument("--rounds", type=int, default=8, help="8 by default")
-    parser.add_argument("--seconds", type=float, default=1.0, help="of a round; 1 by default")
+    parser.add_argument("--only", choices=NETS, help="only this net")
+    parser.add_argument("--clients", type=int, default=8, help="concurrent clients; default: 8")
+    parser.add_argument("--rounds", type=int, default=8, help="default: 8")
+    parser.add_argument(
+        "--seconds", type=float, default=1.0, help="duration of a round; default: 1"
+    )
     parser.add_argument("--markdown", action="store_true")
     args = parser.parse_args()
     heads = ["calls a second", "ONNX Runtime", "Treadle", "ratio"]

@@ -142,14 +142,18 @@ def seconds_of(np, bench, call, least):
 
 def main():
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="./dev bench factors",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     known = [*OPS, *CALLS]
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(known)}")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"some of {', '.join(known)}")
     parser.add_argument("--size", type=int, action="append", help="4, 32, 100, 256 and 512")
     parser.add_argument("--dtype", action="append", choices=["float32", "float64"])
-    parser.add_argument("--threads", type=int, default=1, help="1 by default")
-    parser.add_argument("--seconds", type=float, default=0.1, help="for each number; 0.1")
+    parser.add_argument("--threads", type=int, default=1, help="default: 1")
+    parser.add_argument(
+        "--seconds", type=float, default=0.1, help="duration of each measurement; default: 0.1"
+    )
     parser.add_argument("--markdown", action="store_true")
     args = parser.parse_args()
     unknown = [name for name in args.names if name not in known]

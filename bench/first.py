@@ -121,12 +121,16 @@ def measure(folder, args):
 
 def main():
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="./dev bench first",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("folder", type=pathlib.Path)
-    parser.add_argument("--only", default="", help="models whose name has this")
-    parser.add_argument("--threads", type=int, default=2, help="of each runtime; 2 by default")
-    parser.add_argument("--repeat", type=int, default=9, help="processes of each; 9 by default")
+    parser.add_argument("--only", default="", help="only models with this in their names")
+    parser.add_argument(
+        "--threads", type=int, default=2, help="threads of each runtime; default: 2"
+    )
+    parser.add_argument("--repeat", type=int, default=9, help="processes of each; default: 9")
     args = parser.parse_args()
     heads = [*STEPS, "first answer"]
     print(f"{'ms':<30}" + "".join(f"{head:>12}" for head in heads))

@@ -6,7 +6,7 @@ A runtime that isn't installed is left out, and one that can't run a program "ca
 
     ./dev bench loops                    programs of this folder: rivals.py
     ./dev bench loops FOLDER             and models, as ./dev bench models has them
-    ./dev bench loops --markdown         the tables of the README
+    ./dev bench loops --markdown         the tables of docs/performance.md
 """
 
 import argparse
@@ -40,7 +40,7 @@ def is_installed(module):
 
 
 def makers(args):
-    """By name: those that take part."""
+    """Returns the participating implementations by name."""
     chosen = dict(rivals.TREADLE)
     for name, (module, maker) in rivals.RIVALS.items():
         if name in args.without:
@@ -73,8 +73,8 @@ def enough(call, most):
 PROGRAMS = [
     ("x * 0.5 + 1, an iteration", "scalar", "ns", 1e9, 1_000_000),
     ("v = v * 0.5 + 1 of a variable, an iteration", "variable", "ns", 1e9, 1_000_000),
-    ("a row more, an iteration of 1,000", "growing", "ns", 1e9, 1_000),
-    ("a row more in a list, an iteration of 1,000", "list", "ns", 1e9, 1_000),
+    ("concatenate a row, an iteration of 1,000", "growing", "ns", 1e9, 1_000),
+    ("append a row to a list, an iteration of 1,000", "list", "ns", 1e9, 1_000),
     ("11 elementwise ops, 1,000,000 floats", "chain", "ms", 1e3, None),
 ]
 
@@ -122,7 +122,7 @@ def measure_model(folder, args):
 
 
 def first_answer(name, make):
-    """From nothing but the text or the folder to the first values, in ms."""
+    """Measures the time from a text or folder to the first values, in ms."""
     times = {}
     for tier in rivals.TIERS:
         tries = [bench.seconds(lambda: make(tier)) for _ in range(5)]  # noqa: B023
@@ -149,7 +149,7 @@ def first_answers(folders, args):
 
 
 def compile_time(name, program, start):
-    """Of a loop of 20 ops, new each time."""
+    """Measures the compile time of a loop of 20 ops, a new loop each time."""
     import treadle
 
     times = []
@@ -195,11 +195,15 @@ def print_rows(rows, columns, markdown, missing="can't"):
 
 def main():
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="./dev bench loops",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("folder", type=pathlib.Path, nargs="?", help="of models")
-    parser.add_argument("--threads", type=int, default=2, help="of each runtime; 2 by default")
-    parser.add_argument("--repeat", type=int, default=20, help="rounds; 20 by default")
+    parser.add_argument("folder", type=pathlib.Path, nargs="?", help="a folder of models")
+    parser.add_argument(
+        "--threads", type=int, default=2, help="threads of each runtime; default: 2"
+    )
+    parser.add_argument("--repeat", type=int, default=20, help="rounds; default: 20")
     names = list(dict.fromkeys([*rivals.RIVALS, *MODEL_RIVALS]))
     parser.add_argument("--without", action="append", default=[], choices=names)
     parser.add_argument("--markdown", action="store_true")

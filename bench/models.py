@@ -10,7 +10,7 @@ make_models.py makes some.
     ./dev bench models FOLDER --only lstm_text --threads 1
     ./dev bench models FOLDER --only resnet50 --batch 8
     ./dev bench models FOLDER --without XLA --without LiteRT
-    ./dev bench models FOLDER --markdown        the table of the README
+    ./dev bench models FOLDER --markdown        the table of docs/performance.md
 """
 
 import argparse
@@ -79,15 +79,19 @@ def print_rows(rows, rivals, markdown):
 
 def main():
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="./dev bench models",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("folder", type=pathlib.Path)
-    parser.add_argument("--only", help="models whose name has this")
-    parser.add_argument("--threads", type=int, default=2, help="of each runtime; 2 by default")
+    parser.add_argument("--only", help="only models with this in their names")
+    parser.add_argument(
+        "--threads", type=int, default=2, help="threads of each runtime; default: 2"
+    )
     parser.add_argument(
         "--batch", type=int, default=1, help="the inputs so many times along their first dimension"
     )
-    parser.add_argument("--repeat", type=int, default=30, help="rounds; 30 by default")
+    parser.add_argument("--repeat", type=int, default=30, help="rounds; default: 30")
     parser.add_argument("--without", action="append", default=[], choices=[*MODEL_RIVALS])
     parser.add_argument("--markdown", action="store_true")
     parser.add_argument("--json", action="store_true")

@@ -262,7 +262,7 @@ def turns(connections, rounds):
     found = {backend: [] for backend in connections}
     order = list(connections)
     for number in range(rounds):
-        # Who goes first changes, so that nobody always follows the same neighbour.
+        # Rotate the order, so that none always follows the same neighbour.
         first = number % len(order)
         for backend in order[first:] + order[:first]:
             time.sleep(PAUSE_SECONDS)
@@ -287,11 +287,13 @@ def measure(name, args):
 
 def arguments():
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="./dev bench nets",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("nets", nargs="*", metavar="NET", help=f"of {', '.join(NETS)}")
-    parser.add_argument("--threads", type=int, default=2, help="2 by default")
-    parser.add_argument("--repeat", type=int, default=9, help="turns of each; 9 by default")
+    parser.add_argument("nets", nargs="*", metavar="NET", help=f"some of {', '.join(NETS)}")
+    parser.add_argument("--threads", type=int, default=2, help="default: 2")
+    parser.add_argument("--repeat", type=int, default=9, help="rounds of each; default: 9")
     parser.add_argument("--without", action="append", default=[], choices=["inductor"])
     parser.add_argument("--only", action="append", choices=list(WHATS))
     args = parser.parse_args()

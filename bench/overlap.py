@@ -30,8 +30,8 @@ import time
 from treadle.steps import Link, simulate
 from treadle.steps._costs import wire
 
-# Of the computing, how much exchanges take. Blocks whose layers are divided have little to compute
-# beside an exchange.
+# The time of exchanges as a fraction of the computation. Blocks whose layers are divided have
+# little to compute beside an exchange.
 SHARES = {"gpt": 0.6, "tensor parallel": 0.2, "resnet": 0.6}
 VARIANTS = "none", "by hand", "PyTorch", "PyTorch, buckets", "plan", "no links"
 
@@ -50,8 +50,8 @@ def graphs(name):
 
 
 def order_by_hand(module):
-    """What FSDP and DDP do: what is gathered begins one layer earlier, what is waited for is waited
-    for where it is used, and all updates come last."""
+    """Orders nodes as FSDP and DDP do: gathers start one layer earlier, waits are where values are
+    used, and all updates come last."""
     import torch
 
     c10d = torch.ops._c10d_functional
@@ -290,13 +290,15 @@ def end_together(processes):
 
 def main():
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+        prog="./dev bench overlap",
+        description=__doc__,
+        formatter_class=argparse.RawTextHelpFormatter,
     )
-    parser.add_argument("steps", nargs="*", help="gpt, 'tensor parallel', resnet; all, if none")
-    parser.add_argument("--ranks", type=int, action="append", help="2 and 4, if not given")
+    parser.add_argument("steps", nargs="*", help="gpt, 'tensor parallel', resnet; default: all")
+    parser.add_argument("--ranks", type=int, action="append", help="default: 2 and 4")
     parser.add_argument("--repeat", type=int, default=15)
     parser.add_argument("--json", action="store_true")
-    parser.add_argument("--picture", help="an SVG of the last step, before and after")
+    parser.add_argument("--picture", help="write an SVG of the last step, before and after")
     parser.add_argument("--rank", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--store", help=argparse.SUPPRESS)
     given = parser.parse_args()

@@ -262,7 +262,7 @@ def xla(program, threads):
 
 
 def onnx_session(model, threads):
-    """Of a serialised model."""
+    """Returns a session for a serialized model."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -325,7 +325,7 @@ def quiet():
 
 
 def quietly(maker, *args):
-    """What the maker gives, having answered once, or None where its runtime can't run it."""
+    """Returns the maker's result after one successful call, or None if its runtime can't run it."""
     try:
         with quiet():
             call = maker(*args)

@@ -70,7 +70,7 @@ class Viewer:
         self.is_here = shutil.which(str(command(pathlib.Path("x.pb"), 1)[0])) is not None
 
     def address(self, process, port, model, seconds):
-        """None if the server doesn't come."""
+        """Returns the server's address; None if it doesn't start."""
         address = f"http://127.0.0.1:{port}/"
         return address if answers(address, process, seconds) else None
 
@@ -180,11 +180,13 @@ def row(model, results):
 
 def main():
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+        prog="./dev bench view",
+        description=__doc__,
+        formatter_class=argparse.RawTextHelpFormatter,
     )
     parser.add_argument("models", nargs="+", type=pathlib.Path, metavar="MODEL")
     parser.add_argument("--tries", type=int, default=3)
-    parser.add_argument("--seconds", type=float, default=120, help="for one try")
+    parser.add_argument("--seconds", type=float, default=120, help="time limit of one try")
     args = parser.parse_args()
     viewers = [viewer for viewer in VIEWERS if viewer.is_here]
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")

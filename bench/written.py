@@ -4,7 +4,7 @@
 Both in turns, in one process for each program, so that a crash is that program's.
 
     ./dev bench written jax                  the programs of written_jax.py
-    ./dev bench written jax --plugin         the same with Treadle as a device of JAX
+    ./dev bench written jax --plugin         the same with Treadle as a JAX device
     ./dev bench written tensorflow           and those of written_tensorflow.py, beside XLA
     ./dev bench written torch NAME...        only these, beside inductor
     ./dev bench written FILE                 a Python file of the same form, as written_jax.py;
@@ -43,7 +43,7 @@ HERE = pathlib.Path(__file__).parent
 
 
 class Jax:
-    """By jax.export: a function jitted by JAX, and its StableHLO."""
+    """Uses jax.export: a function jitted by JAX, and its StableHLO."""
 
     def __init__(self, function, arguments, threads):
         import jax
@@ -66,7 +66,7 @@ class Jax:
 
 
 class JaxDevice:
-    """By the plug-in: a function jitted by JAX, on Treadle and on XLA's CPU."""
+    """Uses the PJRT plug-in: a function jitted by JAX, on Treadle and on XLA's CPU backend."""
 
     def __init__(self, function, arguments, threads):
         import jax
@@ -87,7 +87,7 @@ class JaxDevice:
 
 
 class TensorFlow:
-    """By a SavedModel: a tf.function, run by TensorFlow's executor and compiled by XLA."""
+    """Uses a SavedModel: a tf.function, run by TensorFlow's executor and compiled by XLA."""
 
     def __init__(self, function, arguments, threads):
         tf = rivals.limited_tensorflow(threads)
@@ -116,7 +116,7 @@ class TensorFlow:
 
 
 class Torch:
-    """By torch.export: a function, compiled by inductor where that can and run by PyTorch."""
+    """Uses torch.export: a function, compiled by inductor if possible and run by PyTorch."""
 
     def __init__(self, function, arguments, threads):
         import torch
@@ -158,7 +158,8 @@ def difference(expected, got):
 
 
 def medians(calls, rounds=3, length=0.4):
-    """Of calls made in turns: of each as many as fit into `length` seconds, `rounds` times."""
+    """Returns median times of calls made in turns: as many of each as fit into `length` seconds,
+    `rounds` times."""
     times = {name: [] for name in calls}
     for call in list(calls.values()) * 3:
         call()
@@ -171,7 +172,7 @@ def medians(calls, rounds=3, length=0.4):
 
 
 def first_seconds(calls):
-    """How long the first call takes, of those that can run the program."""
+    """Returns the time of the first call, for those that can run the program."""
     times = {}
     for name, call in calls.items():
         with contextlib.suppress(Exception):  # the rivals' own, of many kinds
@@ -216,7 +217,7 @@ def in_a_process(name, args):
 
 
 def load(programs):
-    """By name: function and arguments."""
+    """Returns the function and the arguments by name."""
     path = pathlib.Path(programs)
     if not path.suffix:
         path = HERE / f"written_{programs}.py"
@@ -239,8 +240,10 @@ def parse():
     parser.add_argument("names", nargs="*", metavar="NAME", help="only these")
     parser.add_argument("--tier", default="jit", choices=("interpret", "auto", "jit"))
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--timeout", type=int, default=300, help="seconds a program may take")
-    parser.add_argument("--plugin", action="store_true", help="Treadle as a device of JAX")
+    parser.add_argument(
+        "--timeout", type=int, default=300, help="time limit of a program in seconds"
+    )
+    parser.add_argument("--plugin", action="store_true", help="use Treadle as a JAX device")
     parser.add_argument("--alone", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args()
     stem = pathlib.Path(args.programs).stem

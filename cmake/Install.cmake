@@ -1,5 +1,5 @@
-# What `cmake --install` puts where: the program, the library, and what others build with: headers, a
-# CMake package, a file for pkg-config. Components: program, library, development.
+# The files that `cmake --install` installs, by component: program, library, and development
+# (headers, a CMake package and a file for pkg-config).
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -8,19 +8,19 @@ install(FILES ${CMAKE_BINARY_DIR}/library/treadle.1
   DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT program)
 install(FILES ${CMAKE_BINARY_DIR}/library/treadle.bash RENAME treadle
   DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT program)
-# What programs with models in object files are linked with.
+# Programs with models in object files are linked with it.
 install(TARGETS treadle_program LIBRARY COMPONENT library)
 if(NOT TREADLE_SANITIZER)
   install(FILES ${CMAKE_BINARY_DIR}/static/libtreadle_runtime.a
     DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
 endif()
-# Where the target treadle_static made it.
+# It exists only if the target treadle_static was built.
 install(FILES ${CMAKE_BINARY_DIR}/static/libtreadle.a
   DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development OPTIONAL)
 install(TARGETS treadle_shared EXPORT treadle
   LIBRARY COMPONENT library NAMELINK_COMPONENT development)
 
-# The public headers, and what these include.
+# The public headers and the headers that they include.
 file(GLOB public_headers RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS
   ${PROJECT_SOURCE_DIR}/treadle/*.h)
 set(unread ${public_headers})
@@ -40,7 +40,7 @@ foreach(header ${public_headers})
   install(FILES ${PROJECT_SOURCE_DIR}/${header}
     DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/${folder} COMPONENT development)
 endforeach()
-# Treadle's headers alone suffice: the one of somebody else's that they include comes with them.
+# The only third-party header that Treadle's headers include is installed with them.
 find_path(TL_EXPECTED_INCLUDE_DIR tl/expected.hpp REQUIRED)
 set(external_headers ${CMAKE_INSTALL_INCLUDEDIR}/treadle/external)
 install(FILES ${TL_EXPECTED_INCLUDE_DIR}/tl/expected.hpp
@@ -60,7 +60,7 @@ write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/treadleConfigVersio
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/treadleConfigVersion.cmake
   DESTINATION ${package} COMPONENT development)
 
-# Folders from where the file itself lies: what was installed may be moved.
+# Paths relative to the file itself, so that the installation can be moved.
 file(RELATIVE_PATH include_from_pc
   /${CMAKE_INSTALL_LIBDIR}/pkgconfig /${CMAKE_INSTALL_INCLUDEDIR})
 configure_file(${PROJECT_SOURCE_DIR}/cmake/treadle.pc.in ${CMAKE_CURRENT_BINARY_DIR}/treadle.pc @ONLY)

@@ -4,9 +4,9 @@ include(TableGen)
 include(AddLLVM)
 include(AddMLIR)
 
-# MLIR and LLVM as archives: of the shared libraries the dynamic loader relocates 70 MB in every
-# process, which takes 20 ms. treadle_mlir is what a graph needs, treadle_mlir_tools what MLIR's own
-# command lines need on top.
+# MLIR and LLVM are linked as archives: the dynamic loader would relocate 70 MB of their shared
+# libraries in every process, which takes 20 ms. treadle_mlir has the libraries that graphs need,
+# treadle_mlir_tools those that MLIR's own command lines need in addition.
 find_package(ZLIB REQUIRED)
 function(treadle_archives target)
   list(TRANSFORM ARGN REPLACE "(.+)" "${LLVM_LIBRARY_DIR}/lib\\1.a")
@@ -25,7 +25,7 @@ treadle_archives(treadle_mlir
   MLIRComplexDialect MLIRParallelCombiningOpInterface MLIRShapedOpInterfaces MLIRViewLikeInterface
   MLIRValueBoundsOpInterface MLIRPresburger MLIRArithUtils MLIRMemorySlotInterfaces
   MLIRMemOpInterfaces MLIRDLTIDialect
-  # Programs of linalg and shape.
+  # For programs in the linalg and shape dialects.
   MLIRLinalgDialect MLIRBufferizationDialect MLIRSparseTensorDialect MLIRShapeDialect
   MLIRIndexingMapOpInterface MLIRTilingInterface MLIRSubsetOpInterface MLIRAffineAnalysis MLIRDialect
   LLVMSupport LLVMDemangle)
@@ -33,7 +33,8 @@ treadle_archives(treadle_mlir_tools
   MLIROptLib MLIRDebug MLIRIRDL MLIRObservers MLIRPluginsLib MLIRReduceLib MLIRRemarkStreamer
   MLIRLspServerLib MLIRLspServerSupportLib LLVMBitstreamReader LLVMRemarks LLVMSupportLSP
   LLVMSupport)
-# What compiles: of LLVM, all that its own tool names; for AArch64, what writes object files.
+# The compiler: LLVM libraries as llvm-config lists them; for AArch64, those that write object
+# files.
 execute_process(
   COMMAND ${LLVM_TOOLS_BINARY_DIR}/llvm-config --link-static --libnames orcjit native passes
           aarch64codegen aarch64desc aarch64info

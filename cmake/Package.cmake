@@ -1,4 +1,4 @@
-# Debian packages, one for each component: `cpack -B FOLDER` in the build folder.
+# Builds one Debian package per component: `cpack -B FOLDER` in the build folder.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME treadle)
 set(CPACK_PACKAGE_VENDOR "The developers of Treadle")

@@ -1,4 +1,4 @@
-# treadle::treadle, the library, and treadle::static where libtreadle.a was made, too.
+# Defines treadle::treadle, the shared library, and treadle::static, if libtreadle.a is installed.
 include(${CMAKE_CURRENT_LIST_DIR}/treadleTargets.cmake)
 get_filename_component(treadle_archive "${CMAKE_CURRENT_LIST_DIR}/../../libtreadle.a" ABSOLUTE)
 if(EXISTS ${treadle_archive} AND NOT TARGET treadle::static)

@@ -1,5 +1,5 @@
-// A libFuzzer target: whatever the bytes, importing them gives an error or a valid module, and the
-// module exports to an equal message, also after a way through MLIR's text form.
+// A libFuzzer target: for any bytes, the import gives an error or a valid module; the module
+// exports to an equal message, also through MLIR's text form.
 #include "treadle/dialect/Tfg.h"
 #include "treadle/export/GraphDef.h"
 #include "treadle/import/Attributes.h"
@@ -48,7 +48,7 @@ void check(std::string_view bytes) {
       fail("an error without a cause");
     return;
   }
-  // Where nodes are nested as deep as protobuf allows, their graph is too deep for it by one.
+  // If nodes nest as deep as protobuf allows, their graph exceeds that limit by one.
   pb::GraphDef graph;
   if (!graph.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
     return;
@@ -65,10 +65,10 @@ void check(std::string_view bytes) {
 
 } // namespace
 
-// MLIR's libraries aren't instrumented: what they poison or not says nothing.
+// MLIR's libraries aren't instrumented, so memory that they poison isn't meaningful.
 extern "C" const char *__asan_default_options() { return "allow_user_poisoning=0"; }
 
-// libFuzzer gives the name. NOLINTNEXTLINE(readability-identifier-naming)
+// libFuzzer determines the name. NOLINTNEXTLINE(readability-identifier-naming)
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   check({reinterpret_cast<const char *>(data), size});
   return 0;

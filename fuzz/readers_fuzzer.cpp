@@ -1,5 +1,6 @@
-// A libFuzzer target for each reader, all in one program: `readers_fuzzer --reader=npy FOLDER`.
-// Beside what libFuzzer knows: --list names the readers, --seeds=FOLDER writes a reader's seeds.
+// One libFuzzer target for each reader, in one program: `readers_fuzzer --reader=npy FOLDER`.
+// Options beyond libFuzzer's: --list prints the names of the readers, --seeds=FOLDER writes a
+// reader's seeds.
 #include "fuzz/readers/Readers.h"
 
 #include <cstdio>
@@ -27,7 +28,7 @@ void writeSeeds(const std::filesystem::path &folder) {
   std::exit(0);
 }
 
-/// Takes an option of this program out of the arguments.
+/// Removes an option of this program from the arguments.
 bool take(std::string_view arg) {
   constexpr std::string_view readerOption = "--reader=", seedsOption = "--seeds=";
   if (arg == "--list")
@@ -45,13 +46,13 @@ bool take(std::string_view arg) {
 
 } // namespace
 
-// MLIR's libraries aren't instrumented: what they poison or not says nothing. What asks for too
-// much memory gets an error, as it would without the sanitizer.
+// MLIR's libraries aren't instrumented, so memory that they poison isn't meaningful. Too large an
+// allocation gives an error, as it does without the sanitizer.
 extern "C" const char *__asan_default_options() {
   return "allow_user_poisoning=0:detect_leaks=0:allocator_may_return_null=1";
 }
 
-// libFuzzer gives the names. NOLINTBEGIN(readability-identifier-naming)
+// libFuzzer determines the names. NOLINTBEGIN(readability-identifier-naming)
 extern "C" int LLVMFuzzerInitialize(int *argc, char ***argv) {
   int kept = 1;
   for (int i = 1; i < *argc; ++i)

@@ -1,4 +1,4 @@
-"""What pip calls to make a wheel of this checkout (PEP 517): ./dev wheel, for its Python."""
+"""Builds a wheel of this checkout for pip (PEP 517), by `./dev wheel` for pip's Python."""
 
 import os
 import pathlib
@@ -13,7 +13,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     with tempfile.TemporaryDirectory() as folder:
         command = [ROOT / "dev", "wheel", "--plain", "--out", folder, sys.executable]
-        # What pip gives its own child processes to see isn't meant for another Python.
+        # pip sets variables for its own child processes, which would confuse another Python.
         environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
         subprocess.run(command, check=True, env=environment)
         (wheel,) = pathlib.Path(folder).glob("*.whl")

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Makes libtreadle.a of build/release: one object, with all of what libtreadle.so is linked with.
+"""Builds libtreadle.a from build/release: one object with all code of libtreadle.so.
 
 static_library.py OUT        the archive to write
 
-It shows the names that the shared library shows, and no others: neither LLVM's nor protobuf's. Code
-that no such name leads to is left out. What a program needs besides is libstdc++ and C's libraries.
+It exports the symbols of the shared library, and no others: neither LLVM's nor protobuf's.
+Unreachable code is removed. Besides it, a program needs only libstdc++ and the C library.
 """
 
 import argparse
@@ -16,7 +16,7 @@ import wheel
 from static_program import archive, link_command, stand_ins, without_shared
 
 SHARED = (wheel.BUILD / "lib" / "libtreadle.so").resolve().relative_to(wheel.BUILD)
-# One section for each kind, as in a library: 180,000 would be 40 MB more. Strings and constants
+# One section of each kind, as in a library: 180,000 sections would add 40 MB. Strings and constants
 # that linkers merge keep theirs.
 SECTIONS = """SECTIONS {
   .text 0 : { *(.text .text.*) }
@@ -36,7 +36,7 @@ def shown_names():
 
 
 def inputs(stand_ins):
-    """What the shared library is linked with: words for ld."""
+    """Yields the inputs of the shared library's link, as arguments for ld."""
     for word in link_command(SHARED)[1:]:
         if word.endswith("whole-archive"):
             yield word.removeprefix("-Wl,")
@@ -48,7 +48,7 @@ def inputs(stand_ins):
 
 
 def check(library, scratch):
-    """A name that nobody has is an error of whoever makes the library, not of its users."""
+    """Fails on undefined symbols, which users would otherwise find when they link."""
     source = scratch / "program.c"
     source.write_text(PROGRAM)
     command = ["cc", f"-I{wheel.ROOT}", source, library, "-lstdc++", "-lm"]
@@ -69,7 +69,7 @@ def main():
         link = ["ld.lld-22", "-r", "--force-group-allocation", "--gc-sections", "-T", script]
         roots = [f"-u{name}" for name in shown]
         wheel.run(*link, *roots, "-o", whole, *inputs(stand_ins(scratch)), cwd=wheel.BUILD)
-        # LLVM's: GNU's leaves names visible of which there is one in a process.
+        # LLVM's objcopy: GNU's leaves unique symbols global.
         hide = ["llvm-objcopy-22", "--strip-unneeded", f"--keep-global-symbols={names}"]
         wheel.run(*hide, whole, joined)
         library = scratch / "libtreadle.a"

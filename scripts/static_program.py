@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Links the command `treadle` of build/release once more, without shared libraries.
+"""Links the command `treadle` of build/release again, without shared libraries.
 
 static_program.py OUT        the program to write
 
-It runs on every Linux for x86-64, whatever libraries are there. Of ICU's data the converters alone
-are linked (see wheel.py), and checksums go by crc32_iscsi.c instead of ISA-L, which has no static
-form in Debian. Nothing is loaded while it runs: neither MPI nor OpenBLAS.
+It runs on every Linux for x86-64 with any libraries. Only the converters of ICU's data are linked
+(see wheel.py). crc32_iscsi.c replaces ISA-L, of which Debian has no static library. The program
+loads no libraries at run time, so it has neither MPI nor OpenBLAS.
 """
 
 import argparse
@@ -20,7 +20,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 
 def archive(library):
-    """The static form of libNAME.so: its path."""
+    """Returns the path of the static form of libNAME.so."""
     name = f"{library}.a"
     found = wheel.run("cc", f"-print-file-name={name}").strip()
     if found == name:
@@ -29,7 +29,7 @@ def archive(library):
 
 
 def without_shared(word, stand_ins):
-    """What a word of the link command becomes: words."""
+    """Returns the words that replace a word of the link command."""
     path = pathlib.PurePath(word)
     if word.startswith("-l"):
         library = f"lib{word.removeprefix('-l')}"
@@ -43,14 +43,14 @@ def without_shared(word, stand_ins):
 
 
 def link_command(target):
-    """By which build/release links a target: words, the linker first."""
+    """Returns the command by which build/release links a target, as words, the linker first."""
     words = shlex.split(wheel.run("ninja", "-C", wheel.BUILD, "-t", "commands", "-s", target))
     words = words[words.index("&&") + 1 :]  # of `: && link && :`
     return words[: words.index("&&")]
 
 
 def stand_ins(scratch):
-    """For libraries that have no static form, or one that is too large: object files."""
+    """Returns object files that replace libraries without a static form, or with a large one."""
     wheel.small_icu_data(scratch / "icu")
     (data,) = (scratch / "icu" / "small").glob("*.S")
     made = {"libicudata": scratch / "icudata.o", "libisal": scratch / "crc.o"}
@@ -69,7 +69,7 @@ def main():
         link = link_command("bin/treadle")
         words = [str(new) for word in link for new in without_shared(word, others)]
         words[words.index("-o") + 1] = str(out)
-        # What other archives need of each other: libwebp of libm, libre2 of libpthread.
+        # Archives that other archives need: libwebp needs libm, libre2 needs libpthread.
         words += ["-static", "-Wl,--gc-sections", "-s", archive("libbrotlicommon")]
         wheel.run(*words, cwd=wheel.BUILD)
     print(out)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Adds up the JUnit reports that ./dev test collects, and shows what failed.
+"""Sums up the JUnit reports that ./dev test collects, and prints the failures.
 
 tally.py RESULTS STAGE...      RESULTS/STAGE holds ctest.xml and gtest/*.xml, lit.xml or pytest.xml
 
@@ -31,7 +31,7 @@ def cases(report):
 
 
 def gtest_cases(folder):
-    """Cases by program; a report that a crash cut short is as good as none."""
+    """Returns the cases by program; ignores reports that a crash has truncated."""
     programs = {}
     for report in folder.glob("*.xml"):
         try:

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Runs clang-tidy over the project's sources, leaving out what was found clean before.
+"""Runs clang-tidy on the project's sources, except on those that were clean before.
 
 tidy.py BUILD [--jobs N] [FILE...]      BUILD holds compile_commands.json
 
-Sources that BUILD compiles in batches are checked one by one.
+Sources that BUILD compiles in batches (unity builds) are checked one by one.
 
-A source counts as clean as long as it, the project's headers that it includes, its command and
-.clang-tidy stay the same.
+A source remains clean until it changes, or a header of the project that it includes, its command or
+.clang-tidy.
 """
 
 import argparse
@@ -30,7 +30,7 @@ def tracked():
 
 
 def add_with_headers(path, found, build):
-    """Collects path and the project's headers that it includes, by their content."""
+    """Collects the contents of the file and of the project's headers that it includes."""
     if path in found:
         return
     found[path] = content = path.read_bytes()
@@ -52,7 +52,7 @@ def key(entry, build):
 
 
 def one_by_one(commands):
-    """The commands for the sources of a batch instead of the batch's own."""
+    """Yields the commands for the sources of a batch instead of the batch's own."""
     for entry in commands:
         batch = pathlib.Path(entry["file"])
         if batch.parent.name != "Unity":

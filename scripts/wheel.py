@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""Makes a wheel of build/release: one file for all Pythons that it is told.
+"""Builds a wheel from build/release: one file for all given Pythons.
 
 wheel.py OUT PYTHON...       names or paths of interpreters
 
-The library and the programs are in it once, and the native module once for Python 3.10, for 3.11,
-and for 3.12 and all later ones; auditwheel puts other libraries beside them. Whoever installs it
-needs nothing but Python.
+It has the library and the programs once, and the native module for Python 3.10, for 3.11, and for
+3.12 and later. auditwheel adds the shared libraries, so users need only Python.
 """
 
 import argparse
@@ -23,12 +22,12 @@ PLATFORM = "manylinux_2_36_x86_64"  # Debian 12's
 NUMPY = "numpy>=1.26"
 PROGRAMS = ("treadle", "treadle-rewriter")
 PLUGINS = ("libtreadle_pjrt.so", "libtreadle_tensorflow.so")
-# From this version on one module, by the stable ABI, serves every Python 3.
+# Since this version, one module with the stable ABI serves every Python 3.
 STABLE = 12
 EXTRAS = {"torch": "torch>=2.11", "jax": "jax>=0.7"}
 
-# Finds the command without importing the package, and becomes it, unless a program of PyTorch has
-# to be made a model first.
+# Finds the command without importing the package, and executes it, unless a PyTorch program has to
+# be converted to a model first.
 COMMAND = """#!python
 import importlib.util
 import os
@@ -58,7 +57,7 @@ def run(*command, **options):
 
 
 def commit_time():
-    """For all files of a wheel: the same commit gives the same bytes."""
+    """Returns the time stamp of all files in the wheel: equal commits give equal bytes."""
     command = ["git", "log", "-1", "--format=%ct"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     return done.stdout.strip() or "315532800"  # no checkout: 1980, before which zip has no times
@@ -69,7 +68,7 @@ def project_version():
 
 
 def version_of(python):
-    """Of an interpreter, the second number: 11 of Python 3.11."""
+    """Returns the minor version of an interpreter: 11 for Python 3.11."""
     if not shutil.which(python):
         sys.exit(f"wheel: there is no '{python}', expected the name or path of a Python")
     tell = "import sys; print(*sys.version_info[:2], sys.abiflags)"
@@ -82,7 +81,7 @@ def version_of(python):
 
 
 def modules(pythons):
-    """By version, the interpreters to build a module with. Of several that one module serves it is
+    """Returns the interpreters to build modules with, by version; of several that share a module,
     the oldest."""
     versions = sorted((version_of(python), python) for python in pythons)
     by_version = {}
@@ -96,7 +95,7 @@ def tag_of(version):
 
 
 def requires_python(versions):
-    """What pip must be told besides the tags: `cp310.cp312-abi3.cp310` fits Python 3.11 too."""
+    """Returns Requires-Python: without it the tags `cp310.cp312-abi3.cp310` fit Python 3.11 too."""
     *_, last = versions
     lacking = [f"!=3.{v}.*" for v in range(min(versions), last) if v not in versions]
     end = [] if last == STABLE else [f"<3.{last + 1}"]
@@ -125,7 +124,7 @@ def add_module(python, package, scratch):
 
 
 def small_icu_data(folder):
-    """A libicudata of converters alone, which is what kernels use: 5 MB instead of 31."""
+    """Builds a libicudata with the converters alone, which kernels use: 5 MB instead of 31."""
     folder.mkdir()
     run("ar", "x", run("cc", "-print-file-name=libicudata.a").strip(), cwd=folder)
     (object_file,) = folder.iterdir()
@@ -204,7 +203,7 @@ def main():
     parser.add_argument("pythons", nargs="+", metavar="PYTHON")
     parser.add_argument("--plain", action="store_true", help="without the libraries of the system")
     args = parser.parse_args()
-    # The tools of this interpreter's environment, and LLVM's.
+    # The tools of this interpreter's environment, and those of LLVM.
     tools = [str(pathlib.Path(sys.executable).parent), "/usr/lib/llvm-22/bin", "/usr/sbin"]
     os.environ["PATH"] = os.pathsep.join([*tools, os.environ["PATH"]])
     os.environ.setdefault("SOURCE_DATE_EPOCH", commit_time())

@@ -27,7 +27,7 @@ std::string withLastNode(std::string pipeline, const std::string &name) {
   return pipeline;
 }
 
-/// What this thread has spent: a busy machine counts less.
+/// The CPU time of this thread, which is less sensitive to a busy machine.
 double cpuTime() {
   timespec now;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
@@ -51,7 +51,7 @@ std::optional<double> timed(mlir::ModuleOp module, const std::string &pipeline) 
 std::vector<std::string> allPasses() {
   std::vector<std::string_view> names = passNames();
   std::vector<std::string> all(names.begin(), names.end());
-  // What comes back has to go there first.
+  // Passes that need a conversion before them.
   const std::pair<const char *, const char *> thereAndBack[] = {
       {"tf-executor-to-tfg", "tfg-to-tf-executor,tf-executor-to-tfg"},
       {"tfg-lower-func-to-graph", "tfg-lift-graph-to-func{fetches=$last},tfg-lower-func-to-graph"}};

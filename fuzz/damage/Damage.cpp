@@ -16,7 +16,8 @@ template <typename Range> auto &anyOf(Random &random, Range &range) {
   return *std::next(std::begin(range), static_cast<ptrdiff_t>(pick(random, std::size(range))));
 }
 
-/// Any name of a map that has some. Its own order is another one in each process.
+/// Returns any name of a non-empty map. Sorts the names, because the order of the map differs
+/// between processes.
 std::string anyName(Random &random, const Attrs &attrs) {
   std::set<std::string> names;
   for (const auto &[name, value] : attrs)

@@ -1,4 +1,4 @@
-// Graphs of one op each, made from the table of ops.
+// Generates graphs of one op each from the op table.
 #include "fuzz/damage/Damage.h"
 #include "treadle/kernels/Families.h"
 #include "treadle/ops/OpTable.h"
@@ -16,7 +16,7 @@ bool isRunnable(const OpDef &op) {
   return !touchesFiles(op.name()) && builtinKernels().find(op.name());
 }
 
-/// Ops whose first output is a handle of that kind and that need few inputs, themselves no handles.
+/// Returns ops whose first output is a handle of that kind, and whose few inputs aren't handles.
 Ops sourcesOf(DType dtype, bool isRef) {
   Ops found;
   for (const OpDef &op : allOps())
@@ -29,13 +29,13 @@ Ops sourcesOf(DType dtype, bool isRef) {
   return found;
 }
 
-/// A node, behind those that give its inputs.
+/// Builds a node after those that produce its inputs.
 class OneOp {
 public:
   OneOp(const OpDef &def, Random &random, pb::GraphDef &graph)
       : def(def), random(random), graph(graph) {}
 
-  /// Its name.
+  /// Returns its name.
   std::string add() {
     node.set_op(std::string(def.name()));
     for (const AttrDef &attr : def.attrs())
@@ -91,7 +91,7 @@ private:
     return pick(random, 4) + static_cast<size_t>(attr.minimum().value_or(0));
   }
 
-  /// Attributes with defaults are mostly left to these.
+  /// Attributes with defaults are usually omitted.
   void setAttr(const AttrDef &attr) {
     if (attr.hasDefault() && attr.kind() != AttrKind::Type &&
         !oneIn(random, hasStrangeAttrs ? 2 : 4))
@@ -125,7 +125,7 @@ private:
         *list.add_tensor() = anyTensor(plainDTypes[pick(random, plainDTypes.size())]);
         break;
       default:
-        return; // functions: their absence is an error
+        return; // functions: a missing function is an error
       }
     if (!attr.isList())
       flatten(value);
@@ -166,7 +166,7 @@ private:
     return shape;
   }
 
-  /// One that nothing is made in.
+  /// Returns a shape for an attribute, possibly an invalid one: no tensor of that shape is created.
   pb::TensorShapeProto shapeFor() {
     pb::TensorShapeProto shape = anyShape();
     if (hasStrangeAttrs && oneIn(random, 4))
@@ -177,7 +177,7 @@ private:
     return shape;
   }
 
-  /// Ops name their inputs for what these are: with shapes that fit the names, more of them run.
+  /// Chooses shapes by the names of inputs, so that more ops run.
   std::optional<std::vector<int64_t>> dimsByName(std::string_view name) {
     constexpr std::string_view scalars[] = {
         "axis",  "concat_dim", "split_dim", "depth",  "on_value", "off_value",     "k",
@@ -240,7 +240,7 @@ private:
     return constant(dtype);
   }
 
-  /// What the op says of a variable that it takes.
+  /// Returns the dtype that the op states for its variable.
   DType dtypeOfHandle() {
     for (const char *name : {"dtype", "T"})
       if (auto it = node.attr().find(name); it != node.attr().end())
@@ -248,7 +248,7 @@ private:
     return DType::Float32;
   }
 
-  /// A variable that has a value when the op runs.
+  /// Adds a variable that is initialized before the op runs.
   std::string variable(const char *op, const char *assignOp, const char *attr, DType dtype) {
     pb::NodeDef made, assign;
     made.set_op(op);
@@ -300,7 +300,7 @@ private:
     return tensor;
   }
 
-  /// The field that holds elements of the dtype, and no more of them than the shape has room for.
+  /// Keeps only the field for the dtype's elements, and at most as many elements as the shape has.
   static void keepOnly(pb::TensorProto &tensor, DType dtype) {
     int64_t room = 1;
     for (const auto &dim : tensor.tensor_shape().dim())
@@ -331,11 +331,11 @@ private:
   Random &random;
   const size_t commonRank = pick(random, 6);
   const int64_t commonSize = 1 + static_cast<int64_t>(pick(random, 4));
-  // Most of what is strange everywhere ends at the first check.
+  // A graph that is invalid in many ways usually fails at the first check.
   const bool hasStrangeValues = oneIn(random, 3), hasStrangeAttrs = oneIn(random, 4),
              hasStrangeShapes = oneIn(random, 4), isOfWrongDType = oneIn(random, 16),
              followsNames = oneIn(random, 2);
-  std::optional<std::vector<int64_t>> wanted; // of the input that is being made
+  std::optional<std::vector<int64_t>> wanted; // of the input under construction
   pb::GraphDef &graph;
   pb::NodeDef node;
   std::vector<std::string> controls;
@@ -359,7 +359,7 @@ pb::GraphDef graphOfOneOp(Random &random) {
     return found;
   }();
   const OpDef *op = ops[pick(random, ops.size())];
-  while (isBlockingOp(op->name()) && !oneIn(random, 8)) // most wait until the run's time is up
+  while (isBlockingOp(op->name()) && !oneIn(random, 8)) // most wait until the time limit of the run
     op = ops[pick(random, ops.size())];
   pb::GraphDef graph;
   OneOp(*op, random, graph).add();

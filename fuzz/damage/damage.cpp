@@ -1,16 +1,16 @@
-// Runs damaged graphs, in all tiers: each must end in an error or in values, never in a crash.
+// Runs damaged graphs in all tiers: each must end in an error or in values, never in a crash.
 //
-//     damage [--seed S] [--first I] [--count N] [--jit EVERY] [--chunk N] [--findings FOLDER]
-//            [GRAPH|FOLDER]...
+//   damage [--seed S] [--first I] [--count N] [--jit EVERY] [--chunk N] [--findings FOLDER]
+//          [GRAPH|FOLDER]...
 //
-// Graphs are damaged copies of those that are named (.pb, .pbtxt; folders are searched), and every
-// other one is of a single op of the op table. Number, seed and sources make a graph: `--seed S
-// --first I --count 1` runs one again. Chunks run in processes of their own, so that a crash ends
-// none but its graph; that is kept in FOLDER. Exit status 1: there were findings.
+// Graphs are damaged copies of the given ones (.pb, .pbtxt; folders are searched); every other
+// graph has a single op of the op table. Number, seed and sources determine a graph: `--seed S
+// --first I --count 1` repeats one. Chunks run in separate processes, so that a crash ends only its
+// graph, which is saved to FOLDER. Exit status 1: there were findings.
 //
-// ./dev test runs a short form. A long one, in a build with the address sanitizer:
+// ./dev test runs a short form. A long run in a build with the address sanitizer:
 //
-//     build/asan/bin/damage --count 1000000 test/graphs examples fuzz/seeds
+//   build/asan/bin/damage --count 1000000 test/graphs examples fuzz/seeds
 #include "fuzz/damage/Damage.h"
 #include "treadle/treadle.h"
 
@@ -33,12 +33,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// Kernels answer a tensor too large for memory with an error; so may the sanitizer's allocator. Its
-// `new` never throws, so the linker has calls of `new` come here first.
-// NOLINTBEGIN(bugprone-reserved-identifier): their names
+// Kernels report a tensor too large for memory as an error, and the sanitizer's allocator may
+// return null. Its `new` never throws, so the linker redirects calls of `new` to the wrapper below.
+// NOLINTBEGIN(bugprone-reserved-identifier): the names are given
 extern "C" {
 const char *__asan_default_options() {
-  // LLVM poisons memory where it is built with the sanitizer, as here its headers alone are.
+  // LLVM poisons memory only if it is built with the sanitizer; here, only its headers are.
   return "allocator_may_return_null=1:max_allocation_size_mb=256:detect_leaks=0:"
          "allow_user_poisoning=0";
 }
@@ -57,7 +57,8 @@ namespace {
 
 constexpr size_t mostRuns = 4; // of fetches and of targets
 constexpr int64_t memoryOfSession = int64_t{1} << 30;
-// Of computing, with a run or several in each tier and what they compile: beyond it hangs.
+// Time limit for one or several runs in each tier, including compilation; beyond it, the graph
+// counts as hanging.
 #if __has_feature(address_sanitizer)
 constexpr unsigned secondsEach = 60;
 #else
@@ -83,8 +84,7 @@ struct Progress {
   } milliseconds, kilobytes; // of computing, and of the process
 };
 
-// --- the graphs
-// ------------------------------------------------------------------------------------
+// --- the graphs --------------------------------------------------------------------------------
 
 bool isSafe(const pb::GraphDef &graph) {
   auto areSafe = [](const auto &nodes) {
@@ -149,10 +149,9 @@ private:
   Vocabulary vocabulary;
 };
 
-// --- running
-// -----------------------------------------------------------------------------------------
+// --- running -----------------------------------------------------------------------------------
 
-/// Ones, in the shape that the placeholder states.
+/// Returns ones in the shape that the placeholder states.
 Session::Feeds feedsOf(const Graph &graph) {
   Session::Feeds feeds;
   for (const Graph::Value &input : graph.inputs()) {
@@ -180,7 +179,7 @@ Session::Feeds feedsOf(const Graph &graph) {
   return feeds;
 }
 
-/// Nodes that nobody waits for and that have nothing to fetch: some effect is all they have.
+/// Returns nodes without users and without outputs: they have only effects.
 std::vector<std::string> targetsOf(const pb::GraphDef &graph,
                                    const std::vector<std::string> &fetches) {
   std::set<std::string> others;
@@ -222,7 +221,7 @@ void runGraph(const Graph &graph, const pb::GraphDef &source, Tier tier, Progres
     count(session->run({}, feeds, {targets[i]}).has_value());
 }
 
-/// What a page and a picture show of it, and of a run of its first outputs.
+/// Renders the graph, and a run of its first outputs, as the viewer does.
 void lookAt(const Graph &graph, bool explains) {
   ViewRequest request;
   request.explains = explains;
@@ -230,14 +229,14 @@ void lookAt(const Graph &graph, bool explains) {
   if (explains && !outputs.empty())
     request.steps = {{outputs[0].name}, {}, feedsOf(graph), {}, 20, 0.1};
   if (!viewParts(graph, request) && request.steps) {
-    request.steps.reset(); // a run that can't be made has no steps; the graph is shown all the same
+    request.steps.reset(); // a failed run has no steps; the graph is shown anyway
     std::ignore = viewParts(graph, request);
   }
   std::ignore = drawSvg(graph);
   std::ignore = drawDot(graph);
 }
 
-/// Of the whole process; the address sanitizer reserves more, and bounds single tensors.
+/// Limits the memory of the process; the address sanitizer reserves more and limits single tensors.
 void limitMemory() {
 #if !__has_feature(address_sanitizer)
   constexpr rlim_t most = rlim_t{2} << 30;
@@ -246,14 +245,14 @@ void limitMemory() {
 #endif
 }
 
-/// Of one graph: a signal ends what computes or waits for longer.
+/// Limits the time of one graph by a signal.
 void limitTime() {
   itimerval computing{{}, {secondsEach, 0}};
   setitimer(ITIMER_PROF, &computing, nullptr);
   alarm(20 * secondsEach);
 }
 
-/// Notes what a graph took.
+/// Records the resources that a graph used.
 class Used {
 public:
   explicit Used(Progress &progress) : progress(progress), number(progress.at), before(now()) {}
@@ -275,7 +274,7 @@ private:
   const int64_t number, before;
 };
 
-/// In a process of its own.
+/// Runs in a process of its own.
 [[noreturn]] void runChunk(const Graphs &graphs, const Options &options, int64_t end,
                            Progress &progress) {
   google::protobuf::LogSilencer silencer;
@@ -296,13 +295,13 @@ private:
           runGraph(*graph, source, tier, progress);
       lookAt(*graph, isCompiled);
     } catch (const std::bad_alloc &) {
-      ++progress.outOfMemory; // of the import or the compiler; a run's is an error
+      ++progress.outOfMemory; // from the import or the compiler; a run reports an error
     }
   }
   _exit(0);
 }
 
-/// What went wrong at the graph that the process was at.
+/// Saves the failing graph of the process and describes what went wrong.
 void keep(const Graphs &graphs, const Options &options, int64_t number, int status,
           const fs::path &log) {
   fs::path file = options.findings / (std::to_string(options.seed) + "-" + std::to_string(number));

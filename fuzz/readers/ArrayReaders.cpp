@@ -1,4 +1,4 @@
-// Tensors in files: numpy's, checkpoints of both formats, and tensors as messages.
+// Readers of tensors in files: numpy, checkpoints of both formats, tensor messages.
 #include "fuzz/readers/Readers.h"
 
 #include "treadle/checkpoint/BundleReader.h"
@@ -57,7 +57,7 @@ std::vector<std::string> archiveSeeds() { return {*writeNpz({{"a", floats()}, {"
 
 void readRawTable(std::string_view bytes) { (void)readTable(bytes); }
 
-/// The rows of a block that has its checksum.
+/// Reads the rows of a block with a valid checksum.
 void readBlock(std::string_view block) {
   std::string file, handles, index;
   auto put = [&](std::string_view content) {
@@ -101,7 +101,7 @@ std::string tableOf(const std::map<std::string, std::string> &rows) {
 
 std::vector<std::string> tableSeeds() { return {tableOf({{"", "h"}, {"a", "1"}, {"ab", "2"}})}; }
 
-/// Parts are keys and values by turns; the first one is the bytes of a shard.
+/// Parts alternate between keys and values; the first one is the bytes of a shard.
 std::map<std::string, std::string> rowsOf(const std::vector<std::string_view> &parts) {
   std::map<std::string, std::string> rows;
   for (size_t i = 1; i + 1 < parts.size(); i += 2)
@@ -138,7 +138,7 @@ void readBundle(std::string_view bytes) {
   }
 }
 
-/// With a checksum that fits.
+/// Returns an entry with a valid checksum.
 BundleEntry entryOf(std::vector<int64_t> dims, int64_t offset, std::string_view data) {
   BundleEntry entry;
   entry.dtype = DType::Float32;
@@ -185,7 +185,7 @@ std::vector<std::string> sliceFileSeeds() {
 
 // --- messages ----------------------------------------------------------------------------------
 
-/// One value may stand for many elements, whose memory is that of a run.
+/// A splat may represent many elements, which only a run allocates.
 void readTensorMessage(std::string_view bytes) {
   MemoryBudget budget(int64_t{256} << 20);
   MemoryBudget::Scope scope(&budget.get());

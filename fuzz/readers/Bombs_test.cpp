@@ -1,4 +1,5 @@
-// Small inputs that speak of much: none takes more than a few seconds and some hundred megabytes.
+// Small inputs that declare large contents: none may take more than a few seconds and some hundred
+// megabytes.
 #include "fuzz/readers/Readers.h"
 
 #include "treadle/checkpoint/Crc32c.h"
@@ -42,7 +43,8 @@ std::string moduleWith(const std::string &attribute) {
   return "module attributes {a = " + attribute + "} {}";
 }
 
-/// `count` aliases, each made of the one before it by `form`, where `@` is its name.
+/// Returns `count` aliases, each defined from the previous one by `form`, where `@` is replaced by
+/// its name.
 std::string aliases(size_t count, std::string_view mark, std::string_view form) {
   std::string text = std::string(mark) + "a0 = " + (mark == "#" ? "[1]" : "tuple<i1>") + "\n";
   for (size_t i = 1; i < count; ++i) {
@@ -62,7 +64,7 @@ std::string npy(const std::string &header, std::string_view data = "") {
   return bytes + header + std::string(data);
 }
 
-/// A long text, and an array of nothing else.
+/// A long text, and an array that repeats it.
 std::string recalledText() {
   std::string pickle = "](X"s;
   constexpr uint32_t size = 500'000;
@@ -72,7 +74,7 @@ std::string recalledText() {
   return npy("{'descr': '|O', 'fortran_order': False, 'shape': (250001,), }", pickle);
 }
 
-/// An archive whose only entry says that it unpacks to 4 GiB.
+/// An archive whose only entry declares 4 GiB of contents.
 std::string zipBomb() {
   std::string archive = *writeNpz({{"a", Tensor::scalar(DType::Int32, int32_t{1})}});
   size_t central = archive.find("PK\1\2");
@@ -96,7 +98,7 @@ std::string sharedKeys() {
   return block;
 }
 
-/// A chunk of a Riegeli file, with its hashes.
+/// A chunk of a Riegeli file with valid hashes.
 std::string riegeliFile(const std::string &data, uint64_t numRecords, uint64_t decodedSize) {
   std::string file("\x83\xaf\x70\xd1\x0d\x88\x4a\x3f\0\0\0\0\0\0\0\0"
                    "\x40\0\0\0\0\0\0\0\x91\xba\xc2\x3c\x92\x87\xe1\xa9"
@@ -112,7 +114,7 @@ std::string riegeliFile(const std::string &data, uint64_t numRecords, uint64_t d
   return file + header + data;
 }
 
-/// Records that are said to be 2 GiB of Zstandard or Brotli, and are not there.
+/// Records that declare 2 GiB of Zstandard or Brotli data, which is missing.
 std::string emptyCompression(char kind) {
   std::string sizes, values, data(1, kind);
   putVarint(sizes, 1);
@@ -122,7 +124,7 @@ std::string emptyCompression(char kind) {
   return riegeliFile(data + sizes + values, 1, INT32_MAX);
 }
 
-/// Chunks that name elements far apart, in one list after another.
+/// Chunks that refer to distant elements, in one list after another.
 std::string sparseChunks() {
   pb::ChunkMetadata metadata;
   std::vector<std::string> parts(2000, "");
@@ -136,7 +138,7 @@ std::string sparseChunks() {
   return joinParts(parts);
 }
 
-/// One chunk that is merged again and again.
+/// One chunk that is merged repeatedly.
 std::string repeatedChunk() {
   pb::ChunkMetadata metadata;
   for (int i = 0; i < 100'000; ++i)
@@ -187,13 +189,13 @@ std::string png(uint32_t width, uint32_t height) {
   return "\0\x89PNG\r\n\x1a\n"s + pngChunk(header) + pngChunk("IDATx\x9c") + pngChunk("IEND");
 }
 
-/// A progressive file with nothing behind its frame.
+/// A progressive file that ends after its frame header.
 std::string jpeg() {
   return "\x38\xff\xd8\xff\xc2\0\x11\x08\x50\0\x50\0\3\1\x11\0\2\x11\0\3\x11\0"
          "\xff\xda\0\x0c\3\1\0\2\0\3\0\0\0\0\xff\xd9"s;
 }
 
-/// 16,383 by 16,383 pixels of one colour.
+/// 16,383 by 16,383 pixels of one color.
 std::string webp() {
   std::string bits = "\x2f\xfe\xff\xfe\x3f\x07\x10\x11\x11\x88\x88\xfe\7\0"s;
   std::string file = "\0RIFF"s;
@@ -212,7 +214,7 @@ std::string messageOfManyElements() {
   return bytes;
 }
 
-/// A constant of one value, many times.
+/// A large splat constant.
 std::string splat(int64_t count) {
   return "node { name: 'c' op: 'Const' attr { key: 'dtype' value { type: DT_FLOAT } } attr { key: "
          "'value' value { tensor { dtype: DT_FLOAT tensor_shape { dim { size: " +
@@ -287,7 +289,8 @@ constexpr Bomb bombs[] = {
     {"WebpOfOneColour", "image", webp},
 };
 
-/// In a process of its own, with as much memory as it has and half a gigabyte, and few seconds.
+/// Runs in a process of its own, with a limit of half a gigabyte of additional memory and few
+/// seconds.
 int statusOf(const Bomb &bomb, const std::string &bytes) {
   pid_t child = fork();
   if (child == 0) {

@@ -1,4 +1,4 @@
-// Each reader is given its seeds, and these with bytes changed, cut out and doubled.
+// Runs each reader on its seeds, and on copies with bytes changed, removed and duplicated.
 #include "fuzz/readers/Readers.h"
 
 #include <gtest/gtest.h>

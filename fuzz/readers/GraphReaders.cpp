@@ -1,4 +1,4 @@
-// Graphs and programs.
+// Readers of graphs and programs.
 #include "fuzz/readers/Readers.h"
 
 #include "treadle/export/Chunks.h"
@@ -62,7 +62,7 @@ pb::SavedModel modelSeed() {
   return model;
 }
 
-/// What is imported is valid, and can be exported again.
+/// An imported module must be valid and exportable.
 void checkModule(Expected<mlir::OwningOpRef<mlir::ModuleOp>> module) {
   if (!module)
     return;
@@ -114,7 +114,7 @@ std::string recordFile(const std::vector<std::string_view> &records) {
   return file;
 }
 
-/// The last part says how the others are merged. Their places in the file are put into it.
+/// The last part describes how to merge the others; their positions in the file are filled in.
 void readChunkParts(std::string_view bytes) {
   std::vector<std::string_view> parts = partsOf(bytes);
   pb::ChunkMetadata metadata;
@@ -158,7 +158,7 @@ std::vector<std::string> chunkFileSeeds() {
   std::string record = modelSeed().SerializeAsString();
   pb::ChunkMetadata metadata;
   metadata.mutable_message()->set_chunk_index(0);
-  constexpr uint64_t firstRecord = 64; // behind the signature
+  constexpr uint64_t firstRecord = 64; // after the signature
   metadata.add_chunks()->set_offset(firstRecord);
   metadata.mutable_chunks(0)->set_size(record.size());
   return {recordFile({record, metadata.SerializeAsString()})};
@@ -221,7 +221,7 @@ func.func @main(%a: tensor<2x3xf32>, %b: tensor<3xf32>) -> tensor<2x3xf32> {
 "tf.A"() {b = [#a, #a], c = dense<1> : tensor<2xi8>} : () -> ())"};
 }
 
-/// Bytes that don't begin as bytecode are other formats.
+/// The prefix makes the bytes bytecode; without it they would be another format.
 void readBytecode(std::string_view bytes) { readAnyGraph("ML\xefR" + std::string(bytes)); }
 
 std::vector<std::string> bytecodeSeeds() {

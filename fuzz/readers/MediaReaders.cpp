@@ -1,4 +1,4 @@
-// What ops read: images, audio, records, messages of examples, compressed bytes.
+// Readers that ops use: images, audio, records, example messages, compressed bytes.
 #include "fuzz/readers/Readers.h"
 
 #include "treadle/checkpoint/Crc32c.h"
@@ -30,7 +30,7 @@ Expected<Inputs> runReader(std::string_view op, Inputs inputs, DTypes outputs,
 
 // --- images and audio --------------------------------------------------------------------------
 
-/// The first byte chooses how; the file follows.
+/// The first byte chooses the decoder; the file follows.
 void readImage(std::string_view bytes) {
   if (bytes.empty())
     return;
@@ -61,7 +61,7 @@ std::vector<std::string> imageSeeds() {
       *encodePng(pixels, 3, 3, 3, 8, -1), *encodePng(pixels, 3, 2, 2, 16, -1),
       *encodeJpeg(pixels, 3, 3, 3, {}), *encodeJpeg(pixels, 3, 3, 3, {.isProgressive = true}),
       std::string("GIF89a\2\0\2\0\x80\0\0\0\0\0\xff\xff\xff,\0\0\0\0\2\0\2\0\0\2\2\x84Q\0;", 35),
-      // A WebP file without loss, and one of a single grey pixel with loss.
+      // A lossless WebP file, and a lossy one of a single grey pixel.
       std::string("RIFF\x1a\0\0\0WEBPVP8L\x0d\0\0\0/\0\0\0\x10\7\x10\x11\x11\x88\x88\xfe\7\0", 34)};
   std::string bmp = "BM";
   bmp += std::string("\x46\0\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0\2\0\0\0\2\0\0\0\1\0\x18\0", 28);
@@ -107,7 +107,7 @@ node { name: "reader" op: "READER" ATTR }
 node { name: "read" op: "ReaderReadUpToV2" input: "reader" input: "queue" input: "count" input: "^close" }
 )";
 
-/// Runs a reader of files in a graph of its own, since queues stay closed.
+/// Runs a reader op in a graph of its own, because queues stay closed.
 void readRecords(std::string_view bytes, std::string_view reader, std::string_view attr) {
   std::string text = recordGraph;
   text.replace(text.find("READER"), 6, reader);
@@ -175,7 +175,7 @@ std::vector<TypeAttr> types(std::initializer_list<DType> dtypes) {
   return list;
 }
 
-/// A sparse, a dense, a dense of any length and a ragged feature of each type.
+/// A sparse, a dense, a variable-length dense and a ragged feature of each type.
 void readExample(std::string_view bytes) {
   std::vector<std::string> examples;
   for (std::string_view part : partsOf(bytes))

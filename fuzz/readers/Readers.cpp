@@ -47,7 +47,7 @@ std::string joinParts(const std::vector<std::string> &parts) {
 
 namespace {
 
-/// Gone when the process ends in order.
+/// Removed when the process exits normally.
 struct Folder {
   Folder()
       : path(std::filesystem::temp_directory_path() / ("readers-" + std::to_string(getpid()))) {

@@ -1,5 +1,5 @@
-// Everything that reads bytes which anybody may have written: one function each, for the fuzzer,
-// for damaged seeds and for bombs.
+// All readers of untrusted bytes: one function each, for the fuzzer, for damaged seeds and for
+// bombs.
 #pragma once
 
 #include <span>
@@ -11,21 +11,22 @@ namespace treadle::fuzz {
 
 struct Reader {
   std::string_view name;
-  /// Reads the bytes as far as they go. Whatever they are, it comes back.
+  /// Reads the bytes as far as possible. Must return for any bytes.
   void (*read)(std::string_view bytes);
-  /// Small good inputs.
+  /// Small valid inputs.
   std::vector<std::string> (*seeds)();
 };
 
-/// By name.
+/// Sorted by name.
 std::span<const Reader> allReaders();
 const Reader *findReader(std::string_view name);
 
-/// Parts of one input, each with two bytes for its length in front; the last one may be shorter.
+/// Splits an input into parts, each prefixed with its length in two bytes; the last one may be
+/// shorter.
 std::vector<std::string_view> partsOf(std::string_view bytes);
 std::string joinParts(const std::vector<std::string> &parts);
 
-/// A file with these bytes in this process's folder of temporary files; its path.
+/// Writes the bytes to a file in this process's temporary folder and returns its path.
 std::string fileOf(std::string_view bytes, std::string_view name);
 
 std::span<const Reader> graphReaders();

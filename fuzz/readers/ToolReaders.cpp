@@ -1,5 +1,5 @@
-// What tools and the machine-code cache read: vocabularies, costs and traces, values of the command
-// line, code on disk, messages of the rewriter.
+// Readers of tools and of the machine code cache: vocabularies, costs and traces, command line
+// values, cached code, messages of the rewriter.
 #include "fuzz/readers/Readers.h"
 
 #include "treadle/codegen/DiskCache.h"
@@ -31,7 +31,7 @@ void readVocabularyFile(std::string_view bytes) {
 
 void readCosts(std::string_view bytes) { (void)tfg::CostModel::parse(bytes); }
 
-/// Such as name files are left out.
+/// Values that name files are excluded.
 void readValue(std::string_view bytes) {
   if (bytes.find('@') != bytes.npos)
     return;
@@ -40,7 +40,7 @@ void readValue(std::string_view bytes) {
   (void)cli::parseValue(bytes, {"x", DType::Float32, true, {2, 3}}, 0, note);
 }
 
-/// Whatever lies in the cache, nothing but what was kept comes out of it.
+/// Whatever the cache contains, only entries that were stored may be returned.
 void readCode(std::string_view bytes) {
   static const std::string kept = "machine code";
   static const codegen::ContentKey key = [] {

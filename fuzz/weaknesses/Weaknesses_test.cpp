@@ -1,4 +1,4 @@
-// The graphs of weaknesses.txt, in two tiers, with constants and with values that are fed.
+// Runs the graphs of weaknesses.txt in two tiers, with constants and with fed values.
 #include "fuzz/readers/Readers.h"
 #include "treadle/ops/OpTable.h"
 #include "treadle/proto/graph.pb.h"
@@ -29,7 +29,7 @@ std::string trimmed(std::string_view text) {
              : std::string(text.substr(begin, text.find_last_not_of(' ') + 1 - begin));
 }
 
-/// Parts between separators that stand in no brackets.
+/// Splits at separators outside of brackets.
 std::vector<std::string> split(std::string_view text, char separator) {
   std::vector<std::string> parts;
   int depth = 0;
@@ -62,7 +62,7 @@ std::vector<Row> readRows() {
   return rows;
 }
 
-/// A graph of the op and of those that give its inputs.
+/// Builds a graph of the op and of those that produce its inputs.
 class OneOp {
 public:
   explicit OneOp(bool isFed) : isFed(isFed) {}
@@ -93,7 +93,7 @@ public:
   Session::Feeds feeds;
 
 private:
-  /// Behind the brackets that open at `begin`, if any do.
+  /// Returns the end of the brackets that open at `begin`, if any.
   static size_t endOfBraces(std::string_view text, size_t begin) {
     int depth = 0;
     for (size_t i = begin; i < text.size(); ++i) {
@@ -104,7 +104,7 @@ private:
     return begin;
   }
 
-  /// `@OP{attributes}(inputs)`, of which all but the name may be left out.
+  /// `@OP{attributes}(inputs)`; only the name is required.
   std::pair<std::string, DType> addInput(const std::string &input) {
     if (!input.starts_with('@'))
       return addValue(input);
@@ -158,7 +158,7 @@ private:
       proto.add_string_val(text);
   }
 
-  /// Attributes that follow from the inputs.
+  /// Sets the attributes that follow from the inputs.
   static void setDTypes(pb::NodeDef &node, const std::vector<DType> &dtypes) {
     const OpDef *op = lookupOp(node.op());
     ASSERT_TRUE(op) << node.op();
@@ -193,7 +193,7 @@ double processorSeconds() {
          static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
 }
 
-/// `value`, or the class of the error and its message.
+/// Returns `value`, or the class of the error and its message.
 std::string outcomeOf(const OneOp &made, const std::string &name, Tier tier) {
   SessionOptions options;
   options.threads = 1;
@@ -218,7 +218,7 @@ class Weaknesses : public testing::TestWithParam<Row> {};
 
 TEST_P(Weaknesses, GiveAValueOrAnErrorInTime) {
   const Row &row = GetParam();
-  constexpr double seconds = 4; // with a sanitizer; else it is a small part of one
+  constexpr double seconds = 4; // with a sanitizer; otherwise a small fraction of one
   for (bool isFed : {true, false})
     for (Tier tier : {Tier::Interpret, Tier::Jit}) {
       OneOp made(isFed);

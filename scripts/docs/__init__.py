@@ -1,1 +1,1 @@
-"""The docs as a site: ./dev docs."""
+"""Builds the docs as a site, for `./dev docs`."""

@@ -1,4 +1,4 @@
-"""Writes the pages of the site, from which Sphinx makes it with conf.py.
+"""Writes the pages from which Sphinx builds the site with conf.py.
 
     PYTHONPATH=scripts:build/release/python python -m docs build/release OUT
 

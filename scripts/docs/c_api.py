@@ -1,4 +1,4 @@
-"""The reference of the interface for C, from the comments of treadle/c.h."""
+"""Writes the reference of the C interface from the comments of treadle/c.h."""
 
 import re
 
@@ -9,7 +9,7 @@ COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 
 
 def lines_of(text):
-    """A comment without its marks and the blanks that stand before each line."""
+    """Returns the lines of a comment without its markers and indentation."""
     inner = text.removeprefix("/*").removesuffix("*/").strip()
     return re.sub(r"^   ", "", inner, flags=re.MULTILINE)
 
@@ -19,7 +19,7 @@ def intro(header):
 
 
 def declarations(text):
-    """Pairs of a comment, which may be empty, and a declaration; a section is a pair with None."""
+    """Yields pairs of a comment, which may be empty, and a declaration, or None for a section."""
     said, place = "", 0
     while match := re.compile(r"\s*").match(text, place):
         place = match.end()
@@ -39,7 +39,7 @@ def declarations(text):
             place = found.end()
         else:
             end = end_of_declaration(text, place)
-            # What stands behind it on its line is said of it.
+            # A comment behind the declaration on its line describes it.
             tail = re.compile(r"[ ]*(/\*[^\n]*\*/)?").match(text, end)
             yield said or (tail[1] or ""), text[place:end]
             said, place = "", tail.end()
@@ -70,7 +70,7 @@ def name_of(declaration):
 
 def page(header):
     body = header[header.index('extern "C" {\n#endif') + len('extern "C" {\n#endif') :]
-    out = ["# The interface for C\n", comment(lines_of(intro(header)), "c"), "## Version\n"]
+    out = ["# C API\n", comment(lines_of(intro(header)), "c"), "## Version\n"]
     for said, declaration in declarations(body):
         if declaration is None:
             out.append(f"## {said.capitalize()}\n")

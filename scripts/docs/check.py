@@ -1,4 +1,4 @@
-"""Says what is wrong with a built site: links that lead nowhere, parts that come from a network.
+"""Checks a built site for broken links and for parts that are loaded from the network.
 
 python scripts/docs/check.py SITE
 """
@@ -36,7 +36,7 @@ def is_remote(address):
 
 
 def wrong_link(path, address, pages):
-    """Why a link of the page leads nowhere; nothing if it leads somewhere, or out of the site."""
+    """Returns why a link of the page is broken; empty if it works, or leaves the site."""
     parts = urllib.parse.urlsplit(address)
     if parts.scheme or parts.netloc:
         return None

@@ -1,4 +1,4 @@
-"""The reference of the command line, from what `treadle --help` and those of its commands print."""
+"""Writes the reference of the command line from the output of `treadle --help`."""
 
 import re
 import subprocess
@@ -12,7 +12,7 @@ def help_of(program, *command):
 
 
 def commands(text):
-    """The names that the first help lists, and what it says of them."""
+    """Returns the commands that `treadle --help` lists, with their summaries."""
     return dict(re.findall(r"^  ([a-z]\w*) +(\S.*)$", text.split("\n\n")[1], re.MULTILINE))
 
 

@@ -1,4 +1,4 @@
-"""What Sphinx makes the site with; ./dev docs calls it."""
+"""The configuration of Sphinx, which `./dev docs` calls to build the site."""
 
 from pygments.lexers.special import TextLexer
 
@@ -7,7 +7,7 @@ html_title = "Treadle"
 language = "en"
 extensions = ["myst_parser"]
 myst_heading_anchors = 4  # as GitHub names them
-# Pages are Markdown as others read it, too: in their text `{x}` and `%` mean themselves.
+# Other tools read the pages too, so `{x}` and `%` have no special meaning.
 myst_disable_syntax = ["myst_block_break", "myst_line_comment", "myst_role", "myst_target"]
 html_theme = "furo"
 html_static_path = ["static"]

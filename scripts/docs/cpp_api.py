@@ -1,10 +1,10 @@
-"""The reference of the interface for C++, from the comments of the public headers."""
+"""Writes the reference of the C++ interface from the comments of the public headers."""
 
 import re
 
 from .prose import comment, fenced
 
-# Those first that readers look for, at last what these include.
+# The headers that readers look for come first, then the headers that these include.
 HEADERS = [
     f"treadle/{name}.h"
     for name in """treadle Graph Session Permissions Sandbox Model Builder Gradients Freeze Check
@@ -14,13 +14,13 @@ HEADERS = [
 
 
 def intro(text):
-    """What a header says before its first line of code."""
+    """Returns the comment at the start of a header."""
     lines = re.match(r"(?://.*\n)*", text)[0].splitlines()
     return "\n".join(line.removeprefix("//").removeprefix(" ") for line in lines)
 
 
 def readable(text):
-    """A header without its inside; what macros define is written out, or has no body."""
+    """Returns a header without its internals, and with macros expanded or without their bodies."""
     text = re.sub(
         r"^(///[^\n]*\n)*namespace detail \{\n.*?^\}[^\n]*\n", "", text, flags=re.M | re.DOTALL
     )
@@ -33,7 +33,7 @@ def readable(text):
 
 
 def declarations(text):
-    """Pairs of what `///` says and a declaration, of those at the level of namespaces."""
+    """Yields pairs of a `///` comment and a declaration, for declarations in namespaces."""
     said, place = [], 0
     lines = readable(text).splitlines()
     while place < len(lines):
@@ -57,7 +57,7 @@ def is_between(line):
 
 
 def end_of_declaration(lines, place):
-    """The line behind it: its brackets are closed, and it ends in `;` or `}`."""
+    """Returns the line after the declaration, which closes its brackets and ends in `;` or `}`."""
     depth = 0
     for i in range(place, len(lines)):
         code = re.sub(r"//.*|'.'|\"[^\"]*\"", "", lines[i])
@@ -68,7 +68,7 @@ def end_of_declaration(lines, place):
 
 
 def name_of(declaration):
-    """The name of a class, a type, a constant or a function; none where it only names a class."""
+    """Returns the name of a class, type, constant or function; None for a forward declaration."""
     head = re.sub(r"^template <.*?>\s+", "", declaration.split("{")[0].replace("\n", " "))
     if found := re.match(r"(?:enum class|class|struct)\s+(\w+)", head):
         return found[1] if "{" in declaration else None
@@ -83,7 +83,7 @@ def name_of(declaration):
 
 
 def without_private(declaration):
-    """A class without what is no business of its users."""
+    """Returns a class without its private members."""
     text = re.sub(r"^ +(struct Impl;|.* impl; // internal)\n", "", declaration, flags=re.MULTILINE)
     text = re.sub(r"^private:\n.*?(?=^(?:public:|\};))", "", text, flags=re.M | re.DOTALL)
     return re.sub(r"\n+(?=\};)", "\n", text)
@@ -108,9 +108,9 @@ def section(header, text):
 def page(root):
     return "\n".join(
         [
-            "# The interface for C++\n",
-            "Programs include `treadle/treadle.h`, which includes most of these headers, and those "
-            "of the others that they need. All names are in the namespace `treadle`.\n",
+            "# C++ API\n",
+            "Include `treadle/treadle.h`, which includes most of these headers, and the others as "
+            "needed. All names are in the namespace `treadle`.\n",
             *(section(header, (root / header).read_text()) for header in HEADERS),
         ]
     )

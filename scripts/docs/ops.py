@@ -1,6 +1,6 @@
-"""The reference of ops: their records (treadle/ops), and what the build wrote to ops.tsv.
+"""Writes the reference of ops from their records (treadle/ops) and from ops.tsv of the build.
 
-docs/OpReference.cpp says what stands in a line of that file.
+docs/OpReference.cpp describes the format of that file.
 """
 
 import csv
@@ -16,53 +16,53 @@ import op_facts  # noqa: E402
 import table_format  # noqa: E402
 
 TITLES = {
-    "arrays": "Ops that move elements",
+    "arrays": "Data movement",
     "control_flow": "Control flow, calls and constants",
     "datasets": "Datasets and iterators",
-    "elementwise": "Functions of single elements",
+    "elementwise": "Elementwise functions",
     "exchange": "Queues and collectives",
     "files": "Files: checkpoints, records, summaries",
     "functions": "Ops that call functions",
     "images": "Images",
     "linear_algebra": "Linear algebra",
-    "lists": "Values that hold tensors",
-    "nets": "Nets: normalisations, losses, cells, optimizers",
-    "products": "Products",
-    "quantized": "Quantized numbers",
+    "lists": "Tensor lists",
+    "nets": "Neural networks: normalizations, losses, cells, optimizers",
+    "products": "Matrix products",
+    "quantized": "Quantized tensors",
     "random": "Random numbers",
-    "reductions": "From many elements to few",
-    "signals": "Fourier transforms and sound",
+    "reductions": "Reductions",
+    "signals": "Fourier transforms and audio",
     "sparse": "Sparse and ragged tensors",
     "state": "Variables and tables",
     "text": "Strings",
     "windows": "Convolutions and pooling",
 }
-GRADIENTS = {"rule": "has a rule", "constant": "none flows through it", "no": "has no rule"}
+GRADIENTS = {"rule": "has a rule", "constant": "is zero", "no": "has no rule"}
 ACCESSES = {"read": "reads", "write": "writes", "put": "puts into", "take": "takes out of"}
 REACHED = {
-    "world": "the world outside",
-    "own": "a state of its own",
-    "named": "what its attributes name",
+    "world": "the outside world",
+    "own": "its own state",
+    "named": "the resource that its attributes name",
     "channel": "a channel",
 }
 
 INTRODUCTION = """\
 # Ops
 
-This is what Treadle knows of each op, made from the tables that the program itself uses. A
-definition has the form `Name input:dtype -> output:dtype`, where `T` is an attribute, `N*T` stands
-for N tensors, `[T]` for one of each dtype in a list, and `&` for a reference.
+All ops that Treadle knows, generated from its op records. In a definition
+`Name input:dtype -> output:dtype`, `T` is an attribute, `N*T` means N tensors, `[T]` one tensor for
+each dtype in a list, and `&` a reference.
 
-- **kernel**: the dtypes that the kernel takes. Where there are several attributes, a dtype is there
-  if the kernel takes it together with some dtypes of the others.
-- **machine code**: whether [the compiler](../../tiers.md) has a form of its own for the op, perhaps
-  only for some shapes and dtypes. Where it has none, a compiled part calls the kernel, or the part
-  is interpreted; `treadle explain` says which.
+- **kernel**: the dtypes that the kernel supports. With several attributes, a dtype is listed if the
+  kernel supports it together with some dtypes of the others.
+- **compiled**: whether [the compiler](../../tiers.md) generates code for the op, perhaps only for
+  some shapes and dtypes. Otherwise a cluster calls the kernel, or the nodes are interpreted;
+  `treadle explain` says which.
 - **gradient**: whether [`Graph.gradients`](../../gradients.md) has a rule.
-- **shapes**: whether `tfg-shape-inference` can tell the shapes of the results.
-- **effects**: what [orders the op](../../spec.md) besides its inputs.
+- **shapes**: whether `tfg-shape-inference` has a shape function.
+- **effects**: the [side effects](../../spec.md) that order the op besides its inputs.
 
-| ops | | in machine code | with a gradient | with shapes |
+| ops | | compiled | with a gradient | with shapes |
 | --- | --- | --- | --- | --- |
 """
 
@@ -90,7 +90,7 @@ def definitions():
 
 
 def read(table):
-    """All ops, by name."""
+    """Yields the ops of ops.tsv."""
     known = definitions()
     said = op_facts.parse_facts((ROOT / "treadle/ops/OpFacts.txt").read_text(), known)
     resource = table_format.DTYPES.index("resource")
@@ -104,7 +104,7 @@ def read(table):
 
 
 def long_names():
-    """The names of dtypes that numpy has, in the order of their numbers."""
+    """Returns numpy's names of the dtypes, in the order of their numbers."""
     text = (ROOT / "treadle" / "tensor" / "DType.cpp").read_text()
     return re.findall(r'^ +\{"(\w+)", "\w+", ', text, re.MULTILINE)
 
@@ -153,10 +153,10 @@ def attr_text(attr):
 
 def kernel_text(op):
     if op.room == "control_flow":
-        return "plans and executors do without"
+        return "none: plans and executors implement it"
     if not op.dtypes:
         types = [a for a in op.definition.attrs if a.kind == "type" and not a.is_list]
-        return "yes" if types else "yes; there is no dtype to choose"
+        return "yes" if types else "yes; it has no dtype attribute"
     return "; ".join(f"`{attr}` is {', '.join(names)}" for attr, names in op.dtypes.items())
 
 
@@ -168,9 +168,9 @@ def access_text(access, what):
 def effects_text(effects):
     reach = op_facts.REACHES[effects.reach]
     texts = [
-        access_text(effects.handles, "what its inputs are handles of"),
+        access_text(effects.handles, "the resources of its input handles"),
         access_text(effects.reached, REACHED.get(reach, "")),
-        "is a description of work that is done later" if effects.is_deferred else "",
+        "is deferred to a later run of another op" if effects.is_deferred else "",
     ]
     return "; ".join(filter(None, texts)) or "none"
 
@@ -178,9 +178,9 @@ def effects_text(effects):
 def entry(op):
     lines = [f"- {attr_text(attr)}\n" for attr in op.definition.attrs]
     facts = {"kernel": kernel_text(op)}
-    facts["machine code"] = "has a form of it" if op.has_form else "has none"
+    facts["compiled"] = "yes" if op.has_form else "no"
     facts["gradient"] = GRADIENTS[op.gradient]
-    facts["shapes"] = "a function tells them" if op.has_shapes else "aren't known"
+    facts["shapes"] = "has a shape function" if op.has_shapes else "unknown"
     facts["effects"] = effects_text(op.facts["effects"])
     if op.definition.deprecated:
         facts["deprecated"] = f"since version {op.definition.deprecated} of graphs"
@@ -204,20 +204,20 @@ def row(room, ops):
 def without_kernel(ops):
     names = ", ".join(f"`{op.name}`" for op in ops)
     return (
-        "# Ops that don't run\n\n"
-        "Treadle reads, checks, rewrites and writes graphs with these ops, but it has no kernels "
-        "for them. [`register_op`](../python.md#register_op) makes a function of yours one.\n\n"
+        "# Ops without a kernel\n\n"
+        "Treadle imports, checks, rewrites and exports graphs with these ops, but has no kernels "
+        "for them. Register a kernel with [`register_op`](../python.md#register_op).\n\n"
         f"{names}\n"
     )
 
 
 def pages(table):
-    """Names of pages and their texts, the first page before the others."""
+    """Yields the names and the texts of pages, the first page first."""
     ops = list(read(table))
     rooms = {room: [op for op in ops if op.room == room] for room in TITLES}
     rest = [op for op in ops if not op.room]
     rows = "".join(row(room, found) for room, found in rooms.items())
-    rows += f"| [Ops that don't run](without_kernel.md) | {len(rest)} | | | |\n"
+    rows += f"| [Ops without a kernel](without_kernel.md) | {len(rest)} | | | |\n"
     names = "\n".join([*TITLES, "without_kernel"])
     yield "ops/index", f"{INTRODUCTION}{rows}\n```{{toctree}}\n:hidden:\n\n{names}\n```\n"
     for room, found in rooms.items():

@@ -1,7 +1,7 @@
-"""Pages of the project as pages of the site.
+"""Converts pages of the project to pages of the site.
 
-A page keeps its text. Links to files of the sources lead to pages that show these files, so that
-the site needs nothing beside it.
+A page keeps its text. Its links to source files lead to pages that show these files, so the site is
+self-contained.
 """
 
 import os
@@ -15,6 +15,7 @@ PLACES = {
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changes.md",
     "docs/decisions": "decisions/index.md",
+    "docs/decisions/README.md": "decisions/index.md",
 }
 PICTURES = (".svg", ".png")
 LINK = re.compile(r"(\]\()([^)\s]+)(\))")
@@ -32,7 +33,7 @@ LANGUAGES = {
 
 
 def place(path):
-    """Where the site has a file or folder of the project; both are from the root of each."""
+    """Returns the path in the site of a file or folder of the project."""
     if path in PLACES:
         return PLACES[path]
     if path.startswith("docs/") and path.endswith((".md", *PICTURES)):
@@ -41,7 +42,7 @@ def place(path):
 
 
 def pieces(text):
-    """The text in pieces: whether it is code between fences, and the lines."""
+    """Yields the pieces of the text: whether each is fenced code, and its lines."""
     fence, lines = "", []
     for line in text.splitlines(keepends=True):
         mark = re.match(r" *(`{3,})", line)
@@ -57,7 +58,7 @@ def pieces(text):
 
 
 def links(text):
-    """Where the page leads: everything that stands in `](...)` outside of code."""
+    """Yields the targets of the page's links: `](...)` outside of code."""
     for is_code, piece in pieces(text):
         if not is_code:
             yield from (found[2] for found in LINK.finditer(re.sub(r"`[^`\n]*`", "", piece)))
@@ -80,11 +81,11 @@ class Site:
         path.write_text(text)
 
     def copy(self, path):
-        """A page of the project, by its path from the root."""
+        """Copies a page of the project, given by its path from the root."""
         self.write(place(path), self.with_links(path, (ROOT / path).read_text()))
 
     def with_links(self, path, text):
-        """The text of a page whose links are from `path`, with those that the site needs."""
+        """Returns a page's text whose links, relative to `path`, are replaced by the site's."""
 
         def moved(found):
             link, _, anchor = found[2].partition("#")
@@ -105,7 +106,7 @@ class Site:
         return new
 
     def write_sources(self):
-        """A page for each file and folder that pages link to, and for what is in these folders."""
+        """Writes a page for each file and folder that pages link to, and for their contents."""
         waiting, written = sorted(self.sources), set()
         while waiting:
             path = waiting.pop()
@@ -142,7 +143,7 @@ def relative(path, folder):
 
 
 def is_shown(entry):
-    """Whether a reader wants to see a file of a folder: a text that no build has made."""
+    """Whether a file of a folder is shown: a text file that no build has generated."""
     if entry.name.startswith(".") or entry.name in ("build", "node_modules", "__pycache__"):
         return False
     if entry.is_dir():

@@ -1,4 +1,4 @@
-"""Draws the picture of the README: a loop's iterations, one after the other and overlapping.
+"""Draws the picture of docs/loops.md: a loop's iterations, one after the other and overlapping.
 
     ./dev python scripts/docs/picture.py docs/pictures/overlap.svg
 
@@ -58,7 +58,7 @@ def write_graph():
 
 
 def timeline(graph, fetch, overlap):
-    """What ran when: of each op an execution an iteration, in the order of their beginnings."""
+    """Returns each op's executions, one an iteration, in the order of their start."""
     session = treadle.Session(graph, loop_overlap=overlap, trace=True)
     session.run(fetch)
     events = [e for e in json.loads(session.trace())["traceEvents"] if e["ph"] == "X"]

@@ -1,11 +1,11 @@
-"""Comments and docstrings as Markdown."""
+"""Converts comments and docstrings to Markdown."""
 
 import re
 import textwrap
 
 
 def plain(text):
-    """Words that mean what they say: nothing in them is markup, except code in `backticks`."""
+    """Escapes all markup in the words, except code in `backticks`."""
     parts = re.split(r"(`[^`]+`)", text)
     for i in range(0, len(parts), 2):
         parts[i] = re.sub(r"([\\*_<>\[\]{}|#])", r"\\\1", parts[i])
@@ -13,7 +13,7 @@ def plain(text):
 
 
 def cell(text):
-    """The same within a row of a table, where code may not have a bar either."""
+    """Does the same for a cell of a table, in which code must not have a bar either."""
     return plain(text).replace("\n", " ") if "`" not in text else plain(text.replace("|", "\\|"))
 
 
@@ -22,12 +22,12 @@ def fenced(text, language="text"):
 
 
 def paragraphs(text):
-    """Runs of lines, split at empty ones."""
+    """Splits lines at empty ones."""
     return [part for part in re.split(r"\n[ \t]*\n", text.strip("\n")) if part.strip()]
 
 
 def comment(text, language):
-    """A comment whose code is indented by four blanks or more, and whose lists begin with `- `."""
+    """Converts a comment: code is indented by four blanks or more, and lists begin with `- `."""
     out = []
     for part in paragraphs(text):
         lines = part.splitlines()
@@ -42,7 +42,7 @@ def comment(text, language):
 
 
 def with_code(lines, language):
-    """A paragraph in which lines that are indented by two blanks or more are code."""
+    """Yields a paragraph in which lines that are indented by two blanks or more are code."""
     code, words = [], []
     for line in lines:
         if line.startswith("  ") and line.strip():
@@ -65,9 +65,9 @@ SECTION = re.compile(r"(Args|Attributes|Raises|Returns):")
 
 
 def docstring(text, arguments=()):
-    """A docstring: paragraphs, examples that begin with >>>, and sections such as `Args:`.
+    """Converts a docstring: paragraphs, examples that begin with >>>, and sections such as `Args:`.
 
-    Paragraphs may say of one argument after the other what it is, too: `name: ...`.
+    A paragraph can also describe arguments one after another: `name: ...`.
     """
     said_of = re.compile(rf"^(?=(?:{'|'.join(arguments) or '(?!)'}): )", re.MULTILINE)
     out, lines = [], text.splitlines()
@@ -95,7 +95,7 @@ def is_of_paragraph(line):
 
 
 def taken(lines, condition):
-    """The first lines for which it holds, which are taken away."""
+    """Removes and returns the first lines that satisfy the condition."""
     out = []
     while lines and condition(lines[0]):
         out.append(lines.pop(0))
@@ -103,7 +103,7 @@ def taken(lines, condition):
 
 
 def entries(body):
-    """What stands under `Args:`: names and what is said of them, further lines indented."""
+    """Returns the names and descriptions under `Args:`; continuation lines are indented."""
     items = re.split(r"^(?=\S)", textwrap.dedent(body).strip("\n"), flags=re.MULTILINE)
     return "".join(item(text) for text in items if text.strip())
 

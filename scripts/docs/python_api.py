@@ -1,4 +1,4 @@
-"""The reference of the Python package: signatures from its sources, texts from its docstrings."""
+"""Writes the reference of the Python package from the signatures and docstrings of its sources."""
 
 import ast
 import copy
@@ -9,7 +9,7 @@ import pathlib
 from .prose import docstring, fenced
 
 PACKAGE = pathlib.Path("treadle/python/treadle")
-# Modules besides the package itself. Some import what needn't be here, so that they are only read.
+# Modules besides the package itself. They are parsed, not imported: some import other packages.
 MODULES = ("explanation", "torch", "steps", "tensorflow", "mlserver")
 
 
@@ -19,13 +19,13 @@ def tree(path):
 
 
 def defined(body):
-    """Classes and functions by name; of overloads the last one."""
+    """Returns the classes and functions by name; the last of several overloads."""
     kinds = (ast.ClassDef, ast.FunctionDef)
     return {node.name: node for node in body if isinstance(node, kinds)}
 
 
 def imported(body):
-    """Names that come from modules beside this one, and which."""
+    """Returns the names that are imported from modules of the package, and these modules."""
     return {
         name.asname or name.name: node.module
         for node in body
@@ -35,7 +35,7 @@ def imported(body):
 
 
 def definition(folder, module, name):
-    """The class or function of this name that a module defines or imports from one beside it."""
+    """Returns the class or function that a module defines or imports from the package."""
     paths = (folder / f"{module}.py", folder / f"{module}.pyi")
     path = next(path for path in paths if path.exists())
     body = tree(path).body
@@ -46,7 +46,7 @@ def definition(folder, module, name):
 
 
 def with_inner_bases(node, body):
-    """A class with what it inherits from classes that only the module itself knows."""
+    """Returns a class with the members that it inherits from private classes of the module."""
     for base in getattr(node, "bases", []):
         inner = ast.unparse(base)
         if inner.startswith("_") and inner in defined(body):
@@ -56,7 +56,7 @@ def with_inner_bases(node, body):
 
 
 def public_names(path):
-    """What `__all__` says, or else what the module defines without an underscore."""
+    """Returns `__all__`, or the names that the module defines without an underscore."""
     body = tree(path).body
     for node in body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
@@ -83,7 +83,7 @@ def arguments(function, is_method):
 
 
 def spaced(argument):
-    """A default after a type with blanks, as people write it."""
+    """Puts blanks around `=` after a type."""
     name, colon, rest = argument.partition(": ")
     return name + colon + " = ".join(rest.rsplit("=", 1)) if colon else argument
 
@@ -116,7 +116,7 @@ def signature(name, function, is_method=False):
 
 
 def parts(text):
-    """Arguments one by one: split at commas outside of brackets."""
+    """Splits arguments at commas outside of brackets."""
     out, depth = [""], 0
     for letter in text:
         depth += (letter in "([{") - (letter in ")]}")
@@ -128,7 +128,7 @@ def parts(text):
 
 
 def said(node, thing):
-    """What a docstring says: that of the object where there is one, for what is written in C++."""
+    """Returns a docstring; that of the object for definitions in C++."""
     text = ast.get_docstring(node) or (inspect.getdoc(thing) if thing is not None else "") or ""
     first, _, rest = text.partition("\n\n")
     name = getattr(thing, "__name__", None)
@@ -138,13 +138,13 @@ def said(node, thing):
 def methods(node):
     for name, function in defined(node.body).items():
         if isinstance(function, ast.FunctionDef) and not name.startswith("_"):
-            if is_setter(function):  # what is said of the property stands with the getter
+            if is_setter(function):  # the getter has the docstring of the property
                 function = next(f for f in node.body if getattr(f, "name", "") == name)
             yield name, function
 
 
 def fields(node):
-    """Of a tuple with names."""
+    """Lists the fields of a named tuple."""
     return [
         f"{item.target.id}: {ast.unparse(item.annotation)}"
         for item in node.body
@@ -183,7 +183,7 @@ def entry(name, node, thing):
 
 
 def module_page(title, path, package=None):
-    """A page of a module: what it says of itself, then each public name."""
+    """Returns the page of a module: its docstring, then each public name."""
     folder, module = path.parent, path.stem
     out = [f"# {title}\n", docstring(ast.get_docstring(tree(path)) or "")]
     for name in public_names(path):
@@ -194,7 +194,7 @@ def module_page(title, path, package=None):
 
 
 def inner_classes(root, package):
-    """What methods of the builder give, which has no name in the package itself."""
+    """Yields classes that methods of the builder return and that the package doesn't export."""
     path = root / PACKAGE / "_builder.py"
     for name, node in defined(tree(path).body).items():
         if isinstance(node, ast.ClassDef) and not name.startswith("_") and name != "Builder":
@@ -202,7 +202,7 @@ def inner_classes(root, package):
 
 
 def pages(root, package):
-    """Names of pages and their texts; `package` is treadle, imported."""
+    """Yields the names and texts of pages; `package` is the imported treadle."""
     folder = root / PACKAGE
     top = module_page("The Python package treadle", folder / "__init__.py", package)
     yield "python", top + "\n" + "\n".join(inner_classes(root, package))

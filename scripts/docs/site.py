@@ -1,4 +1,4 @@
-"""The pages of the site: those of the project, and the reference."""
+"""Writes the pages of the site: those of the project, and the reference."""
 
 import re
 import shutil
@@ -16,12 +16,13 @@ REFERENCE = [
 
 
 def read_on(readme):
-    """The pages that the README names under `Read on`: groups, and in each titles and pages."""
-    text = readme.split("\n## Read on\n")[1].split("\n## ")[0]
+    """Returns the pages that the README lists under `Documentation`: titles and pages by group."""
+    text = readme.split("\n## Documentation\n")[1].split("\n## ")[0]
     parts = re.split(r"^([A-Z]\w*):\n", text, flags=re.MULTILINE)
     groups = {}
     for caption, items in zip(parts[1::2], parts[2::2], strict=True):
-        found = re.findall(r"^- \[(.+?)\]\(([^)#]+)\)", items, re.MULTILINE)
+        heads = "\n".join(re.findall(r"^- (.*?\)):", items, re.MULTILINE))
+        found = re.findall(r"\[(.+?)\]\(([^)#]+)\)", heads)
         groups[caption] = [(title, pages.place(path).removesuffix(".md")) for title, path in found]
     return groups
 
@@ -42,12 +43,11 @@ def first_page(site):
     return text + toctree(*last)
 
 
-def decisions():
-    names = sorted(path.stem for path in (pages.ROOT / "docs/decisions").glob("*.md"))
-    return (
-        "# Decisions\n\nWhat was chosen, what else was weighed, and what would change it.\n\n"
-        "```{toctree}\n:maxdepth: 1\n\n" + "\n".join(names) + "\n```\n"
-    )
+def decisions(site):
+    path = "docs/decisions/README.md"
+    names = sorted(file.stem for file in (pages.ROOT / "docs/decisions").glob("0*.md"))
+    text = site.with_links(path, (pages.ROOT / path).read_text())
+    return text + "\n```{toctree}\n:hidden:\n\n" + "\n".join(names) + "\n```\n"
 
 
 def write_reference(site, build, package):
@@ -63,7 +63,7 @@ def write_reference(site, build, package):
 
 
 def write(build, out, package):
-    """Makes `out` a folder of Markdown, from which Sphinx makes the site."""
+    """Writes the Markdown files from which Sphinx builds the site to the folder `out`."""
     shutil.rmtree(out, ignore_errors=True)
     site = pages.Site(out)
     site.write("index.md", first_page(site))
@@ -71,6 +71,6 @@ def write(build, out, package):
         site.copy(path)
     for path in sorted((pages.ROOT / "docs").rglob("*.md")):
         site.copy(str(path.relative_to(pages.ROOT)))
-    site.write("decisions/index.md", decisions())
+    site.write("decisions/index.md", decisions(site))
     write_reference(site, build, package)
     site.write_sources()

@@ -18,7 +18,7 @@ TREADLE = ROOT / "build" / "release" / "bin" / "treadle"
 MODEL = ROOT / "examples" / "countdown.pbtxt"
 ARGUMENTS = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
 SIZE = {"width": 1280, "height": 720}
-# In iteration 1: the switch has sent the value on, and dead to the exit.
+# In iteration 1: the Switch has forwarded the value, and a dead tensor to the Exit.
 FIRINGS = 17
 MOST_BYTES = 200_000
 
