@@ -73,7 +73,7 @@ public:
     for (NamedAttribute attr : node.attrs())
       if (StringRef name = attr.getName(); !tfg::isAboutNode(name) && !def.findAttr(name))
         add("attribute '", name.str(),
-            "' isn't an attribute of the op; names of attributes for "
+            "' isn't one of the op's attributes; those that only mean something to "
             "tools begin with '_'");
     if (isGeneric || !problems.empty())
       return std::move(problems);

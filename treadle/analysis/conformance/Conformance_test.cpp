@@ -35,10 +35,11 @@ TEST_F(ConformanceTest, AttributesAreThereAndTheOps) {
   EXPECT_EQ(findings(unary("Neg", "")), unknown + "; y: attribute 'T' (type) is missing");
   EXPECT_EQ(findings(unary("Neg", "T")),
             unknown + "; y: attribute 'T' (type) is missing: it has no value");
-  EXPECT_EQ(findings(unary("Neg", "T = f32, speed = 1 : i64")),
-            unknown +
-                "; y: attribute 'speed' isn't an attribute of the op; names of attributes for "
-                "tools begin with '_'");
+  EXPECT_EQ(
+      findings(unary("Neg", "T = f32, speed = 1 : i64")),
+      unknown +
+          "; y: attribute 'speed' isn't one of the op's attributes; those that only mean something "
+          "to tools begin with '_'");
 }
 
 TEST_F(ConformanceTest, AttributesAreOfTheirKind) {

@@ -176,8 +176,9 @@ std::string textOf(const StarvedNode &starved) {
   return str("node ", describe(starved.node),
              function ? str(" of function '", function.getName().str(), "'") : "",
              " waits in iteration 1 of loop '", starved.frame, "' for ", list(starved.enters),
-             ", which ", isOne ? "isn't" : "aren't", " constant and so bring",
-             isOne ? "s its value" : " their values", " into iteration 0 only");
+             isOne ? ", which isn't constant, so its value is"
+                   : ", which aren't constant, so their values are",
+             " available in iteration 0 only");
 }
 
 } // namespace
