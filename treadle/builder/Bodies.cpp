@@ -1,4 +1,4 @@
-// Bodies: functions in the making, one within another, and how values of the outer ones get in.
+// Bodies under construction: nested functions, and captures of outer values.
 #include "treadle/builder/BuilderImpl.h"
 
 #include "treadle/analysis/shapes/TypeShapes.h"
@@ -86,7 +86,8 @@ Expected<Output> BuilderImpl::resolve(const Output &value, const std::string &su
   if (!isOpen(found.body))
     return Unexpected(invalidArgument(subject, " is '", found.name, "' of ", found.body->title,
                                       ", and is used in ", current->title, "; ", found.body->way));
-  // A function takes the value itself: who calls it looks where it is then.
+  // A function captures the value at its definition; callers pass the value that it has at the
+  // call.
   SmallVector<Body *> path; // innermost first
   for (Body *body = current; body != found.body; body = body->parent) {
     path.push_back(body);
@@ -108,7 +109,8 @@ Expected<mlir::Value> BuilderImpl::resolveToken(const Operation &node, const std
     return Unexpected(invalidArgument(subject, " is '", found.name, "' of ", found.body->title,
                                       ", and is used in ", current->title,
                                       "; expected a node from before or around it"));
-  // What calls the outermost body that the node isn't of waits for it; so all of it does.
+  // The node that calls the outermost body without `node` gets the control edge, so that the whole
+  // body waits.
   Body *inside = nullptr;
   for (Body *body = current; body != found.body; body = body->parent) {
     inside = body;

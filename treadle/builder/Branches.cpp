@@ -1,4 +1,4 @@
-// Conditionals and choices: a function for each branch, and a node that calls one of them.
+// Conditionals and switches: a function for each branch, and an If or Case node that calls them.
 #include "treadle/builder/BuilderImpl.h"
 
 #include "treadle/ops/OpTable.h"
@@ -11,7 +11,7 @@ struct Branches::State {
   struct Result {
     std::string name;
     DType dtype = DType::Invalid;
-    KnownValue known; // of all branches that set it
+    KnownValue known; // common to all branches that set it
     Output output;
   };
   struct Branch {
@@ -24,7 +24,7 @@ struct Branches::State {
   std::string name, subject;
   Output selector;
   std::vector<Branch> branches;
-  std::vector<Result> results; // in the order of the first branch
+  std::vector<Result> results; // in the first branch's order
   bool isInBranch = false, isEnded = false;
 
   Result *find(std::string_view name) {
@@ -76,7 +76,7 @@ Expected<void> BuilderImpl::begin(Branches::State &state) {
     return Unexpected(
         Error{Code::FailedPrecondition, str(state.subject, " has both its branches already")});
   impl.open(Body::Kind::Branch, str(state.name, "_", state.branchName(next)), state.title(next),
-            "a value leaves a branch as one of its results");
+            "a value leaves a branch only as one of its results");
   if (next > 0)
     for (const auto &entry : state.branches.back().body->captures)
       impl.captured(*impl.current, entry.first);
@@ -91,13 +91,14 @@ Expected<Output> BuilderImpl::get(Branches::State &state, std::string_view name)
       if (auto found = state.branches.back().values.find(name);
           found != state.branches.back().values.end())
         return found->second;
-    return Unexpected(notFound(state.isInBranch ? state.here() : state.subject, " has no '", name,
-                               "' yet; expected it ",
-                               state.isInBranch ? "set before" : "after the end of all branches"));
+    return Unexpected(
+        notFound(state.isInBranch ? state.here() : state.subject, " has no '", name,
+                 "' yet; expected it to be ",
+                 state.isInBranch ? "set before" : "read after all branches have ended"));
   }
   if (Branches::State::Result *result = state.find(name))
     return result->output;
-  return Unexpected(notFound(state.subject, " gives no '", name, "'"));
+  return Unexpected(notFound(state.subject, " has no result '", name, "'"));
 }
 
 Expected<void> BuilderImpl::set(Branches::State &state, std::string_view name, const Input &input) {
@@ -114,15 +115,15 @@ Expected<void> BuilderImpl::set(Branches::State &state, std::string_view name, c
   Branches::State::Result *result = state.find(name);
   bool isFirst = state.branches.size() == 1;
   if (!result && !isFirst)
-    return Unexpected(invalidArgument(state.here(), " gives '", name, "', and ", state.title(0),
-                                      " doesn't; expected the same results of both"));
+    return Unexpected(invalidArgument(state.here(), " sets '", name, "', but ", state.title(0),
+                                      " doesn't; expected both branches to set the same results"));
   DType want = result ? result->dtype : DType::Invalid;
   Output given = TREADLE_TRY(impl.value(input, want, std::string(name), subject));
   if (!result || (isFirst && branch.values.size() == 1))
     want = slot(given).dtype;
   if (slot(given).dtype != want)
     return Unexpected(invalidArgument(subject, " is ", dtypeName(want), " in ", state.title(0),
-                                      ", and '", slot(given).name, "', ", impl.typeText(given),
+                                      ", but '", slot(given).name, "', ", impl.typeText(given),
                                       ", in ", state.here(), "; expected one dtype"));
   if (!result)
     state.results.push_back({std::string(name), want, {}, {}});
@@ -143,9 +144,9 @@ Expected<void> BuilderImpl::endBranch(Branches::State &state) {
   for (Branches::State::Result &result : state.results) {
     auto value = branch.values.find(result.name);
     if (value == branch.values.end())
-      return Unexpected(invalidArgument(state.here(), " gives no '", result.name, "', and ",
+      return Unexpected(invalidArgument(state.here(), " has no result '", result.name, "', but ",
                                         state.title(0),
-                                        " does; expected the same results of both"));
+                                        " does; expected both branches to set the same results"));
     const KnownValue &known = slot(value->second).known;
     result.known = state.branches.size() == 1 ? known : join(result.known, known);
   }
@@ -160,11 +161,12 @@ Expected<void> BuilderImpl::end(Branches::State &state) {
     return Unexpected(impl.notInnermost(str(state.subject, " ends")));
   if (state.branches.empty())
     return Unexpected(invalidArgument(state.subject, " has no branch"));
-  // A branch that is left out does nothing.
+  // A missing false branch does nothing.
   if (state.isCond && state.branches.size() == 1) {
     if (!state.results.empty())
-      return Unexpected(invalidArgument(state.title(0), " gives '", state.results.front().name,
-                                        "', and there is no false branch; expected one"));
+      return Unexpected(
+          invalidArgument(state.title(0), " sets '", state.results.front().name,
+                          "', but there is no false branch; expected one that sets it"));
     (void)begin(state);
     (void)endBranch(state);
   }
@@ -214,7 +216,7 @@ Expected<void> BuilderImpl::end(Branches::State &state) {
   return {};
 }
 
-// --- what users hold ----------------------------------------------------------------------------
+// --- public class -------------------------------------------------------------------------------
 
 Branches Builder::cond(const Input &predicate, std::string_view name) {
   return impl->orFail(impl->beginBranches(true, predicate, name));

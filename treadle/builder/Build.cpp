@@ -1,4 +1,4 @@
-// The graph that a builder gives: a copy of what it has so far, in which effects have their order.
+// Conversion of a builder's state to a graph: a copy in which side effects are ordered.
 #include "treadle/builder/BuilderImpl.h"
 
 #include "treadle/dialect/Diagnostics.h"
@@ -12,8 +12,8 @@ using namespace mlir;
 namespace treadle::builder {
 namespace {
 
-/// The nodes of the graph by the runs that they are for: those of `init`, and the others. Nothing
-/// orders the ones after the others.
+/// Adds edges that order side effects, separately for nodes that run with `init` and all others:
+/// there are no edges between the two groups.
 class GraphOrder {
 public:
   GraphOrder(tfg::GraphOp graph, const llvm::StringSet<> &initNodes)
@@ -26,7 +26,7 @@ public:
         tfg::addControl(edge.to, edge.from.controlResult());
   }
 
-  /// Nodes of these names wait for all before them that must run.
+  /// Makes nodes of these names wait for all earlier nodes that must run.
   void waitForEffects(ArrayRef<std::string> names, const tfg::EffectAnalysis &effects) {
     SmallVector<mlir::Value> tokens;
     for (mlir::Operation &op : body) {
@@ -75,8 +75,9 @@ Expected<Graph> BuilderImpl::build() {
   if (current != root)
     return Unexpected(notInnermost("the graph is built"));
   if (isBroken)
-    return Unexpected(Error{Code::FailedPrecondition,
-                            "a gradient couldn't be added in a body: begin with another builder"});
+    return Unexpected(
+        Error{Code::FailedPrecondition,
+              "adding a gradient failed inside of a body; start again with a new builder"});
   OwningOpRef<ModuleOp> copy = graph.impl->copy();
   {
     tfg::EffectAnalysis effects(*copy);

@@ -1,4 +1,4 @@
-// The builder's public classes, and what the others share: names, values, errors.
+// The builder's public classes, and shared parts of the implementation: names, values, errors.
 #include "treadle/builder/BuilderImpl.h"
 #include "treadle/ops/OpTable.h"
 
@@ -51,7 +51,7 @@ Operation Variable::assignSub(const Input &value) const {
   return impl ? impl->orFail(impl->assign(*this, operatorOp("-=", 2), value)) : Operation();
 }
 
-// --- what the parts of the builder share --------------------------------------------------------
+// --- shared parts -------------------------------------------------------------------------------
 
 BuilderImpl::BuilderImpl()
     : graph(*Graph::fromBytes("tfg.graph #tf_type.version<producer = 2474, min_consumer = 12> {\n"
@@ -105,9 +105,10 @@ Expected<std::string> BuilderImpl::nodeName(std::string_view name, std::string_v
     return uniqueName(*current, str(scope, base));
   std::string whole = str(scope, name);
   if (!isName(whole))
-    return Unexpected(invalidArgument("'", name,
-                                      "' is no name of a node; expected letters, digits and any of "
-                                      "._-/, a letter or digit first"));
+    return Unexpected(
+        invalidArgument("'", name,
+                        "' is not a valid node name; expected letters, digits and any of "
+                        "._-/, a letter or digit first"));
   if (!current->names.insert(whole).second)
     return Unexpected(
         Error{Code::AlreadyExists, str("there is a node '", whole, "' in ", current->title,
@@ -129,12 +130,12 @@ Operation Builder::op(Node node) { return impl->orFail(impl->add(std::move(node)
 
 Output Builder::placeholder(std::string_view name, DType dtype, PartialShape shape) {
   if (impl->current != impl->root) {
-    impl->fail(invalidArgument("placeholder '", name, "' is made in ", impl->current->title,
-                               "; expected in the graph, outside of it"));
+    impl->fail(invalidArgument("placeholder '", name, "' is created in ", impl->current->title,
+                               "; expected in the graph itself"));
     return {};
   }
   if (name.empty()) {
-    impl->fail(invalidArgument("a placeholder has no name; expected the one to feed it by"));
+    impl->fail(invalidArgument("a placeholder has no name; expected the name to feed it by"));
     return {};
   }
   AttrMap attrs;
@@ -174,7 +175,7 @@ Operation Builder::group(const std::vector<Operation> &operations, std::string_v
 Operation Builder::effects(std::string_view name) {
   if (impl->current != impl->root) {
     impl->fail(invalidArgument("effects() is called in ", impl->current->title,
-                               ", where all that has effects runs; expected in the graph"));
+                               ", where every node with effects runs; expected in the graph"));
     return {};
   }
   Operation node = op({"NoOp", {}, {}, std::string(name)});
@@ -186,8 +187,8 @@ Operation Builder::effects(std::string_view name) {
 void Builder::pushScope(std::string_view name) {
   if (!isName(name))
     impl->fail(invalidArgument("'", name,
-                               "' is no name of a scope; expected letters, digits and "
-                               "any of ._-/, a letter or digit first"));
+                               "' is not a valid scope name; expected letters, digits and any of "
+                               "._-/, a letter or digit first"));
   impl->current->scopes.emplace_back(name);
 }
 
@@ -216,7 +217,7 @@ Operation Builder::operationOf(const Output &value) {
   Slot &slot = BuilderImpl::slot(value);
   if (!slot.node)
     impl->fail(invalidArgument("'", slot.name, "' is an argument of ", slot.body->title,
-                               ", and no node's output; there is nothing to wait for"));
+                               ", not the output of a node; there is nothing to wait for"));
   return slot.node;
 }
 
@@ -228,7 +229,7 @@ Expected<Graph> Builder::build() {
 
 // --- operators ----------------------------------------------------------------------------------
 
-/// One of the inputs is a value or a variable, or there was an error.
+/// An operand is a value or variable, or there was an error.
 static Output binary(const char *symbol, const Input &x, const Input &y) {
   BuilderImpl *impl = BuilderImpl::of(x) ? BuilderImpl::of(x) : BuilderImpl::of(y);
   if (!impl)

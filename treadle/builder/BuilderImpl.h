@@ -1,5 +1,5 @@
-// Internal to the builder folder: the module in the making, its open bodies, and how a node gets
-// into them.
+// Internal to treadle/builder: the module under construction, its open bodies, and insertion of
+// nodes.
 #pragma once
 
 #include "treadle/Builder.h"
@@ -15,7 +15,7 @@
 
 namespace treadle::builder {
 
-/// The graph, or a function in the making.
+/// The graph, or a function under construction.
 struct Body {
   enum class Kind { Graph, Condition, LoopBody, Branch, Function };
 
@@ -23,31 +23,31 @@ struct Body {
       : kind(kind), parent(parent), title(std::move(title)) {}
 
   Kind kind;
-  Body *parent; // where it began; null of the graph
+  Body *parent; // enclosing body; null for the graph
   std::string title;
-  std::string way;                       // how its values get out: `loop.NAME = value`
-  std::unique_ptr<tfg::Outline> outline; // null of the graph
+  std::string way;                       // hint for messages: `loop.NAME = value`
+  std::unique_ptr<tfg::Outline> outline; // null for the graph
   mlir::Block *block = nullptr;
   llvm::StringSet<> names;
   llvm::StringMap<unsigned> suffixes;
-  /// Values from outside, and the arguments that they are here, in the order of the arguments.
+  /// Captured outer values and the arguments for them, in argument order.
   llvm::MapVector<uint32_t, uint32_t> captures;
   std::vector<std::string> scopes;
-  std::vector<llvm::SmallVector<mlir::Value>> waits; // a stack of lists of tokens
-  /// Tokens of the parent that the node which calls this body waits for.
+  std::vector<llvm::SmallVector<mlir::Value>> waits; // stack of lists of tokens to wait for
+  /// Tokens of the parent body that the node calling this body waits for.
   llvm::SmallVector<mlir::Value> waitsOutside;
-  std::vector<std::string> functions; // that are called from here alone
+  std::vector<std::string> functions; // functions called from this body only
   bool isStateful = false, isEnded = false;
 };
 
-/// A value that users can name.
+/// A value that the user has a handle of (Output).
 struct Slot {
-  mlir::Value value; // not to be looked at after its body has ended
+  mlir::Value value; // dangling after its body has ended
   Body *body;
   std::string name;
   DType dtype;
   KnownValue known;
-  Operation node = {}; // empty of an argument
+  Operation node = {}; // empty for an argument
 };
 
 struct OperationSlot {
@@ -65,14 +65,14 @@ struct VariableSlot {
   bool isAssigned; // by `init`, or by a node
 };
 
-/// A node whose inputs are of the body that it is added to.
+/// A request to add a node; inputs must be values of the current body.
 struct NodeRequest {
   llvm::StringRef op;
-  std::string name; // whole, and free
+  std::string name; // full and unique
   AttrMap attrs = {};
   llvm::SmallVector<Output> inputs = {};
   std::vector<DType> outputs = {};
-  /// Of its results, where the caller knows better than the op's shape function.
+  /// Static knowledge of the results, if the caller knows more than the op's shape function infers.
   std::optional<std::vector<KnownValue>> known = {};
   llvm::SmallVector<mlir::Value> waits = {};
 };
@@ -104,7 +104,7 @@ public:
   static BuilderImpl *of(const Output &value) { return value.impl; }
   static BuilderImpl *of(const Operation &node) { return node.impl; }
   static BuilderImpl *of(const Variable &variable) { return variable.impl; }
-  /// The builder of an input that has one.
+  /// Returns the builder of an input that has one, or null.
   static BuilderImpl *of(const Input &input);
   static bool isEmpty(const Input &input);
 
@@ -112,14 +112,14 @@ public:
   std::string typeText(const Output &value) const; // `float32[2,?]`
   std::string typeText(DType dtype, const Shape &shape) const;
 
-  /// `name` in the scope of the body, which is to be free; or one made from `base`.
+  /// Returns `name` in the body's scope if it is free, or a free name derived from `base`.
   Expected<std::string> nodeName(std::string_view name, std::string_view base);
   std::string uniqueName(Body &body, const std::string &base);
 
   // --- Nodes.cpp
   Expected<Operation> add(Builder::Node node);
   Expected<Operation> emit(NodeRequest request);
-  /// The value of an input that stands alone. `want`: the dtype of a number.
+  /// Returns the value of an input outside of a node request. `want` is the dtype for a number.
   Expected<Output> value(const Input &input, DType want, const std::string &name,
                          const std::string &subject);
   Expected<Output> constant(const Tensor &value, const std::string &name);
@@ -129,25 +129,26 @@ public:
   Expected<Variable> variable(std::string_view name, const std::function<Input()> &init);
   Variable addVariable(const std::string &name, DType dtype, PartialShape shape);
   Expected<Output> read(const Variable &variable);
-  /// In floating point.
+  /// Divides in floating point.
   Expected<Output> divide(const Input &x, const Input &y);
   Expected<Operation> assign(const Variable &variable, llvm::StringRef op, const Input &value);
 
   // --- Bodies.cpp
-  /// A function, which becomes the body that nodes are added to.
+  /// Opens a function as the current body, to which nodes are added.
   Body &open(Body::Kind kind, std::string_view functionName, std::string title, std::string way);
-  /// Closes the innermost body, without making a function of it yet.
+  /// Closes the innermost body without creating its function yet.
   void close();
   Output addArgument(Body &body, std::string_view name, DType dtype, KnownValue known);
-  /// The value as it is in the innermost body, captured on the way where it is of an outer one.
+  /// Returns the value in the innermost body; captures it in all bodies between if it is an outer
+  /// one's.
   Expected<Output> resolve(const Output &value, const std::string &subject);
   Expected<mlir::Value> resolveToken(const Operation &node, const std::string &subject);
-  /// Makes the arguments of `body` those captures that it lacks.
+  /// Adds missing captures as arguments of `body`.
   void capture(Body &body, llvm::ArrayRef<uint32_t> ids);
   Output captured(Body &body, uint32_t id);
   tfg::FuncOp finish(Body &body, llvm::ArrayRef<Output> results,
                      llvm::ArrayRef<std::string> resultNames);
-  /// Drops a body that no node calls, with all that are open in it, and their functions.
+  /// Discards a body that no node calls, with all open bodies in it and their functions.
   void discard(Body &body);
   bool isOpen(const Body *body) const;
   Error notInnermost(const std::string &subject) const;
@@ -175,9 +176,9 @@ public:
   Expected<std::vector<Output>> gradients(const std::vector<Input> &ys,
                                           const std::vector<Input> &xs,
                                           const std::vector<Input> &dys);
-  /// Lets a copy of the module take its place; no function is open.
+  /// Replaces the module by a copy of itself. No function may be open.
   void useCopy();
-  /// Looks up the values of the innermost body by their names: its nodes may be others now.
+  /// Updates the values of the innermost body by name, after its nodes were replaced.
   void findAgain();
   Output gradientOutput(mlir::Value value, const Shape &shape);
 
@@ -194,11 +195,11 @@ public:
   std::deque<OperationSlot> operations;
   std::deque<VariableSlot> variables;
 
-  bool isBroken = false;       // an error has left the module in pieces
-  bool isInitializing = false; // what is added runs with `init`
+  bool isBroken = false;       // an error has left the module inconsistent
+  bool isInitializing = false; // new nodes run with `init`
   llvm::StringSet<> initNodes;
   std::vector<std::string> initializers; // nodes that `init` waits for
-  std::vector<std::string> effectsNodes; // that wait for all effects before them
+  std::vector<std::string> effectsNodes; // nodes that wait for all earlier effects
   std::optional<Error> firstError;
 };
 

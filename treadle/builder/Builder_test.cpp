@@ -1,4 +1,4 @@
-// The builder: programs whose values are known, and one test for each way to be wrong.
+// The builder: graphs with known results, and one test for each error.
 #include "treadle/Builder.h"
 
 #include <gtest/gtest.h>
@@ -101,7 +101,7 @@ TEST(BuilderTest, AnAbandonedLoopLeavesNothing) {
   EXPECT_EQ(number(run(g, {"y"})[0]), 1);
 }
 
-/// The error that building something gives.
+/// Returns the error of a program.
 template <typename Program> std::string errorOf(Program program) {
   Builder g;
   program(g);
@@ -122,7 +122,7 @@ TEST(BuilderTest, ALoopVariableKeepsItsDtype) {
               loop.condition(loop["i"] < 3);
               loop.set("i", g.cast(loop["i"], DType::Float32));
             }),
-            "loop 'loop': variable 'i' is int32, and is set to 'Cast:0', float32[]; expected the "
+            "loop 'loop': variable 'i' is int32, but is set to 'Cast:0', float32[]; expected the "
             "same dtype");
 }
 
@@ -136,7 +136,7 @@ TEST(BuilderTest, AValueStaysInItsBody) {
               next + 1;
             }),
             "node 'AddV2' (AddV2): input 0 is 'AddV2:0' of the body of loop 'loop', and is used in "
-            "the graph; a value leaves a loop as one of its variables");
+            "the graph; a value leaves a loop only as one of its variables");
 }
 
 TEST(BuilderTest, AnEmptyValueIsTakenInSilence) {

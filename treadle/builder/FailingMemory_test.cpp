@@ -1,5 +1,5 @@
-// Runs of which one allocation fails, for each of their allocations: an error, nothing lost, and a
-// session that can be used on.
+// Runs in which one allocation fails, for each allocation in turn: the run returns an error, leaks
+// nothing, and the session stays usable.
 #include "treadle/Builder.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 
 namespace {
 
-/// How many allocations of this thread succeed before one fails; negative: all do.
+/// Number of allocations of this thread before one fails; negative: none fails.
 thread_local int64_t untilFailure = -1;
 thread_local bool hasFailed = false;
 
@@ -47,7 +47,7 @@ void operator delete[](void *memory, size_t) noexcept { std::free(memory); }
 void operator delete(void *memory, std::align_val_t) noexcept { std::free(memory); }
 void operator delete(void *memory, size_t, std::align_val_t) noexcept { std::free(memory); }
 
-/// What tensors are made of.
+/// The allocator of tensors.
 extern "C" int posix_memalign(void **memory, size_t alignment, size_t bytes) {
   if (isToFail())
     return ENOMEM;
@@ -62,7 +62,7 @@ using namespace builder;
 
 struct Case {
   const char *name;
-  void (*build)(Builder &); // up to a node `y`
+  void (*build)(Builder &); // adds nodes up to `y`
   const char *setup = nullptr;
 };
 
@@ -125,7 +125,7 @@ TEST_P(FailingMemory, IsAnErrorEachTime) {
   Expected<Graph> graph = g.build();
   ASSERT_TRUE(graph) << graph.error().message;
   SessionOptions options;
-  options.threads = 1; // failures are of this thread
+  options.threads = 1; // allocations fail on this thread only
   options.tier = tier;
   Expected<Session> session = Session::create(*graph, options);
   ASSERT_TRUE(session) << session.error().message;
@@ -138,7 +138,7 @@ TEST_P(FailingMemory, IsAnErrorEachTime) {
   const std::vector<std::string> fetches = {"y:0"};
   const Session::Feeds feeds = {{"x:0", x}};
   auto run = [&] { return session->run(fetches, feeds); };
-  for (int i = 0; i < 3; ++i) { // plans and code are made
+  for (int i = 0; i < 3; ++i) { // warm up plans and code
     auto first = run();
     ASSERT_TRUE(first) << first.error().message;
   }

@@ -1,5 +1,5 @@
-// Processes that get no thread any more, from each of the threads on that loading and running
-// start: the work goes on with fewer, or there is one error, and the session can be used on.
+// Processes in which thread creation fails, at each thread that loading and running create: work
+// continues with fewer threads or returns one error, and the session stays usable.
 #include "treadle/Builder.h"
 #include "treadle/kernels/Families.h"
 
@@ -14,10 +14,10 @@
 
 namespace {
 
-/// How many threads of the process are started before one isn't; negative: all are.
+/// Number of threads before one fails to start; negative: none fails.
 std::atomic<int> untilFailure{-1};
 std::atomic<int> numRefused{0};
-/// Whether those after it aren't started either.
+/// Whether all later threads fail to start too.
 std::atomic<bool> endsForGood{false};
 
 bool isRefused() {
@@ -106,7 +106,7 @@ INSTANTIATE_TEST_SUITE_P(
                                      Case{Tier::Auto, 2, 0}, Case{Tier::Jit, 3, 0}),
                      testing::Bool()));
 
-/// Ops of somebody else that wait for each other, a while.
+/// Custom ops that wait for each other, with a timeout.
 class Meeting {
 public:
   Meeting() {
@@ -147,7 +147,7 @@ private:
       own.changed.notify_all();
       return;
     }
-    // In a run without a thread for all of them, some don't come.
+    // A run with too few threads doesn't start all of the ops.
     if (!own.changed.wait_for(lock, std::chrono::milliseconds(300),
                               [&] { return own.rounds != round; }))
       --own.here;
@@ -173,7 +173,7 @@ TEST(FailingThreadsOfOps, ThatWaitForEachOther) {
   untilFailure = -1;
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::ResourceExhausted);
-  EXPECT_NE(refused.error().message.find("gives no thread"), std::string::npos)
+  EXPECT_NE(refused.error().message.find("can't start a thread"), std::string::npos)
       << refused.error().message;
   auto after = run();
   EXPECT_TRUE(after) << after.error().message;

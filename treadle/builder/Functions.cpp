@@ -1,4 +1,4 @@
-// Functions of the library, and calls of them.
+// Library functions and calls of them.
 #include "treadle/builder/BuilderImpl.h"
 
 #include "treadle/ops/OpTable.h"
@@ -17,7 +17,7 @@ struct Function::State {
   std::string name, subject;
   Body *body = nullptr;
   std::vector<Output> arguments;
-  std::vector<uint32_t> captures; // values of the body that it was defined in
+  std::vector<uint32_t> captures; // values of the enclosing body
   std::vector<Result> results;
   bool isEnded = false, isDropped = false;
 };
@@ -30,7 +30,7 @@ Expected<Function> BuilderImpl::beginFunction(std::string_view name,
   state->impl = this;
   state->subject = str("function '", name, "'");
   state->body = &open(Body::Kind::Function, name, str("the body of ", state->subject),
-                      "a value leaves a function as one of its results");
+                      "a value leaves a function only as one of its results");
   state->name = state->body->outline->name().str();
   for (Builder::Argument &argument : arguments)
     state->arguments.push_back(addArgument(*current, argument.name, argument.dtype,
@@ -71,11 +71,12 @@ Expected<Operation> BuilderImpl::call(const Function &called, const std::vector<
     return Operation();
   Function::State &function = *called.state;
   if (function.impl != this)
-    return Unexpected(invalidArgument(function.subject, " is of another builder"));
+    return Unexpected(invalidArgument(function.subject, " belongs to another builder"));
   if (!function.isEnded || function.isDropped)
-    return Unexpected(Error{Code::FailedPrecondition,
-                            str(function.subject, " is called ",
-                                function.isDropped ? "and was given up" : "in its own body")});
+    return Unexpected(
+        Error{Code::FailedPrecondition,
+              str(function.subject, " is called ",
+                  function.isDropped ? "after its body was abandoned" : "in its own body")});
   if (inputs.size() != function.arguments.size())
     return Unexpected(invalidArgument(function.subject, " is called with ", inputs.size(),
                                       " values, expected ", function.arguments.size()));
@@ -89,8 +90,9 @@ Expected<Operation> BuilderImpl::call(const Function &called, const std::vector<
     const Shape &wanted = slot(argument).known.shape;
     const Shape &shape = slot(found).known.shape;
     if (slot(found).dtype != argument.dtype() || !merge(wanted, shape))
-      return Unexpected(invalidArgument(subject, " is ", typeText(argument), ", and is given '",
-                                        slot(found).name, "', ", typeText(found)));
+      return Unexpected(invalidArgument(subject, " is ", typeText(argument),
+                                        ", but the value passed is '", slot(found).name, "', ",
+                                        typeText(found)));
     request.inputs.push_back(found);
     in.push_back({argument.dtype()});
   }

@@ -1,4 +1,4 @@
-// Gradients of values of the innermost body, added to it.
+// Gradients of values of the innermost body, added to that body.
 #include "treadle/builder/BuilderImpl.h"
 
 #include "treadle/analysis/shapes/TypeShapes.h"
@@ -10,7 +10,7 @@ using namespace mlir;
 namespace treadle::builder {
 namespace {
 
-/// An open body of a function ends in nothing yet, which no pass knows.
+/// A temporary terminator for an open function body, which passes require.
 class TemporaryEnd {
 public:
   explicit TemporaryEnd(Body &body) {
@@ -49,7 +49,7 @@ void BuilderImpl::findAgain() {
       nodes[tfg::Node(&op).name()] = tfg::Node(&op);
   llvm::DenseMap<mlir::Value, mlir::Value> tokens;
   for (OperationSlot &node : operations) {
-    // What was taken back is not there, or by its name something else, which has a slot as well.
+    // A discarded node is missing, or another node, with a slot of its own, has its name.
     tfg::Node found = node.body == current ? nodes.lookup(node.name) : tfg::Node();
     if (!found || found.numResults() < node.outputs.size())
       continue;
@@ -67,7 +67,7 @@ Output BuilderImpl::gradientOutput(mlir::Value value, const Shape &shape) {
   if (!value)
     return {};
   tfg::Node node = tfg::definingNode(value);
-  if (!node) // an argument that is the gradient itself
+  if (!node) // an argument that is itself the gradient
     return newOutput({value, current, tfg::nameOf(value).str(), valueTypeOf(value.getType()).dtype,
                       KnownValue(shape)});
   operations.push_back({node.name().str(), current, node.controlResult(), {}});
@@ -108,7 +108,7 @@ Expected<std::vector<Output>> BuilderImpl::gradients(const std::vector<Input> &y
     if (!*outputs)
       return Unexpected(outputs->error());
 
-  // What fails leaves the module in pieces: the graph's goes away then. Open bodies can't be
+  // A failure leaves the module inconsistent: for the graph it is discarded. Open bodies can't be
   // copied.
   Graph before = graph;
   bool isGraph = current == root;

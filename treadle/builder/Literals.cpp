@@ -1,5 +1,4 @@
-// Numbers that stand for constants: they take the dtype that is wanted of them, if it can hold
-// them.
+// Literal inputs: numbers become constants of the requested dtype if it can represent them.
 #include "treadle/Builder.h"
 
 #include <Eigen/Core>
@@ -34,7 +33,7 @@ template <typename T> Expected<Tensor> integer(DType dtype, int64_t number) {
   fits &=
       sizeof(T) >= sizeof(int64_t) || number <= static_cast<int64_t>(std::numeric_limits<T>::max());
   if (!fits)
-    return Unexpected(invalidArgument(number, " is no ", dtypeName(dtype)));
+    return Unexpected(invalidArgument(number, " is out of range for ", dtypeName(dtype)));
   return Tensor::scalar(dtype, static_cast<T>(number));
 }
 
@@ -51,7 +50,7 @@ constexpr Integral integral[] = {
 };
 
 Error wrongKind(const std::string &found, DType want) {
-  return invalidArgument(found, " is given where ", dtypeName(want), " is expected");
+  return invalidArgument(found, " is passed where ", dtypeName(want), " is expected");
 }
 
 } // namespace

@@ -1,8 +1,7 @@
-// Many callers of a few models that are loaded, run, compiled, cancelled, late, and dropped all at
-// once: values are right, what fails was asked for, and all callers come back.
+// Stress test: many threads load, run, compile, cancel, time out and drop a few models at once.
+// Results are correct, only provoked errors occur, and all calls return.
 //
-// It takes 3 s. TREADLE_LOAD_SECONDS=600 lets it go on for longer, which is for the thread
-// sanitizer:
+// Takes 3 s. TREADLE_LOAD_SECONDS=600 makes it run longer, for use with the thread sanitizer:
 //
 //     TREADLE_LOAD_SECONDS=600 build/tsan/bin/load_test
 #include "treadle/Builder.h"
@@ -39,7 +38,8 @@ Tensor ones(int64_t count) {
   return x;
 }
 
-/// A graph, and a call of a session of it: the error of the run, or what is wrong with its values.
+/// A graph, and a call of a session of it. The call returns the run's error, or whether the result
+/// is correct.
 struct Kind {
   const char *name;
   Expected<Graph> (*graph)();
@@ -53,7 +53,7 @@ Expected<bool> callCountdown(Session &session, Random &random) {
   return out[0].scalarValue<int32_t>() == 0;
 }
 
-/// A loop over a vector, which becomes machine code for each class of shapes.
+/// A loop over a vector, which is compiled for each class of shapes.
 Expected<Graph> doubling() {
   Builder g;
   Output x = g.placeholder("x", DType::Float32, PartialShape::ranked({-1}));
@@ -71,7 +71,7 @@ Expected<bool> callDoubling(Session &session, Random &random) {
   return out[0].count() == count && out[0].data<float>()[count - 1] == 1024;
 }
 
-/// Elementwise ops and a product, on the threads of the session.
+/// Elementwise ops and a matrix product on the session's threads.
 Expected<Graph> products() {
   Builder g;
   Output x = g.placeholder("x", DType::Float32, PartialShape::ranked({-1}));
@@ -188,7 +188,8 @@ private:
       fail(str(kind.name, ": a wrong value"));
   }
 
-  /// The session there; now and then a new one, and the old one goes with its last caller.
+  /// Returns the session in `place`; now and then replaces it by a new one. The old session is
+  /// freed by its last caller.
   std::optional<Session> at(size_t place, Random &random) {
     bool reloads = pick(random, 50) == 0;
     {
@@ -203,7 +204,7 @@ private:
       fail(str(kind.name, ": ", made.error().message));
       return std::nullopt;
     }
-    std::optional<Session> old = *made; // freed without the lock
+    std::optional<Session> old = *made; // freed after unlocking
     std::lock_guard lock(mutex);
     std::swap(old, sessions[place]);
     return *made;
@@ -219,7 +220,7 @@ private:
   const Clock::time_point end;
   std::atomic<bool> hasFailed{false};
   std::atomic<int64_t> numCalls{0};
-  std::mutex mutex; // guards what follows
+  std::mutex mutex; // guards the members below
   std::string failed;
   std::array<std::optional<Session>, numPlaces> sessions;
 };

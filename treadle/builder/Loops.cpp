@@ -1,4 +1,5 @@
-// While loops: two functions of the same arguments, and a node that calls them.
+// While loops: the functions of condition and body, which take the same arguments, and a While
+// node.
 #include "treadle/builder/BuilderImpl.h"
 
 #include "treadle/ops/OpTable.h"
@@ -56,13 +57,13 @@ Expected<Loop> BuilderImpl::beginLoop(Builder::LoopSpec spec) {
     Shape shape = variable.shape ? Shape::of(*variable.shape) : known;
     if (join(shape, known) != shape)
       return Unexpected(invalidArgument(subject, " is ", typeText(init),
-                                        ", and its shape is to be ", shape.text(),
-                                        "; expected one that holds for all values"));
+                                        ", but its declared shape is ", shape.text(),
+                                        "; expected a shape that fits all values"));
     state->variables.push_back({variable.name, init, {}, {}, shape, {}});
   }
   state->condition =
       &open(Body::Kind::Condition, name + "_cond", str("the condition of loop '", name, "'"),
-            "the body has to compute anew what it needs of the condition");
+            "the body must recompute the values of the condition that it uses");
   for (Loop::State::Variable &v : state->variables)
     v.now = v.inCondition = addArgument(*current, v.name, slot(v.init).dtype, v.shape);
   Loop loop;
@@ -85,7 +86,7 @@ Expected<void> BuilderImpl::condition(Loop::State &loop, const Input &input) {
     return Unexpected(
         Error{Code::FailedPrecondition, str(loop.subject, " has its condition already")});
   if (impl.current != loop.condition)
-    return Unexpected(impl.notInnermost(str("the condition of ", loop.subject, " is given")));
+    return Unexpected(impl.notInnermost(str("the condition of ", loop.subject, " is set")));
   std::string subject = str(loop.subject, ": its condition");
   Output predicate = TREADLE_TRY(impl.value(input, DType::Bool, "condition", subject));
   const Slot &found = slot(predicate);
@@ -96,7 +97,7 @@ Expected<void> BuilderImpl::condition(Loop::State &loop, const Input &input) {
   impl.close();
   loop.body = &impl.open(Body::Kind::LoopBody, loop.name + "_body",
                          str("the body of loop '", loop.name, "'"),
-                         "a value leaves a loop as one of its variables");
+                         "a value leaves a loop only as one of its variables");
   for (Loop::State::Variable &v : loop.variables)
     v.now = impl.addArgument(*impl.current, v.name, slot(v.init).dtype, v.shape);
   for (const auto &entry : loop.condition->captures)
@@ -123,13 +124,13 @@ Expected<void> BuilderImpl::set(Loop::State &loop, std::string_view name, const 
   Output next = TREADLE_TRY(impl.value(input, dtype, str(name, "/next"), subject));
   const Slot &found = slot(next);
   if (found.dtype != dtype)
-    return Unexpected(invalidArgument(subject, " is ", dtypeName(dtype), ", and is set to '",
+    return Unexpected(invalidArgument(subject, " is ", dtypeName(dtype), ", but is set to '",
                                       found.name, "', ", impl.typeText(next),
                                       "; expected the same dtype"));
   if (join(variable->shape, found.known.shape) != variable->shape)
     return Unexpected(invalidArgument(subject, " is ", impl.typeText(dtype, variable->shape),
-                                      ", and is set to '", found.name, "', ", impl.typeText(next),
-                                      "; state the shape that all its values have, as ",
+                                      ", but is set to '", found.name, "', ", impl.typeText(next),
+                                      "; declare a shape that fits all its values, such as ",
                                       join(variable->shape, found.known.shape).text()));
   variable->now = next;
   return {};
@@ -138,8 +139,8 @@ Expected<void> BuilderImpl::set(Loop::State &loop, std::string_view name, const 
 Expected<void> BuilderImpl::end(Loop::State &loop) {
   BuilderImpl &impl = *loop.impl;
   if (!loop.body)
-    return Unexpected(Error{Code::FailedPrecondition,
-                            str(loop.subject, " ends, and its condition wasn't given")});
+    return Unexpected(
+        Error{Code::FailedPrecondition, str(loop.subject, " ends without a condition")});
   if (impl.current != loop.body)
     return Unexpected(impl.notInnermost(str(loop.subject, " ends")));
   NodeRequest request{{}, loop.name};
@@ -183,7 +184,7 @@ Expected<void> BuilderImpl::end(Loop::State &loop) {
   return {};
 }
 
-// --- what users hold ----------------------------------------------------------------------------
+// --- public class -------------------------------------------------------------------------------
 
 Loop Builder::whileLoop(LoopSpec spec) { return impl->orFail(impl->beginLoop(std::move(spec))); }
 

@@ -1,4 +1,4 @@
-// How a node gets into the graph: what its inputs are and say, and what follows for its results.
+// Insertion of nodes: resolves inputs, infers attributes from them, and infers result types.
 #include "treadle/builder/BuilderImpl.h"
 
 #include "treadle/analysis/conformance/Conformance.h"
@@ -12,7 +12,7 @@ using namespace mlir;
 namespace treadle::builder {
 namespace {
 
-/// Takes back what was added to a body, unless told to keep it.
+/// Rolls back additions to a body on destruction, unless they are kept.
 class Attempt {
 public:
   explicit Attempt(Body &body)
@@ -36,7 +36,7 @@ private:
   bool isKept = false;
 };
 
-/// The input of the op that each data input belongs to.
+/// Returns the op definition's input that each data input belongs to.
 std::vector<const ArgDef *> argumentsOf(const OpDef &def, size_t total, const AttrMap &attrs) {
   std::vector<const ArgDef *> out;
   std::vector<size_t> counts = inputCounts(def, total, attrs);
@@ -50,7 +50,7 @@ bool allows(const AttrDef &attr, DType dtype) {
          llvm::any_of(attr.allowedValues(), [&](AttrConstant c) { return c.asType() == dtype; });
 }
 
-/// Of a number that is this input; Invalid where nothing tells.
+/// Returns the dtype for a literal at this input; Invalid if nothing determines it.
 DType wantedDType(const OpDef &def, const ArgDef &argument, const AttrMap &attrs) {
   if (argument.type() != DType::Invalid)
     return argument.type();
@@ -113,8 +113,8 @@ Expected<Operation> BuilderImpl::emit(NodeRequest request) {
   for (const auto &[key, value] : request.attrs) {
     Attribute attr = index->attribute(value);
     if (!attr)
-      return Unexpected(
-          invalidArgument(subject, ": attribute '", key, "' holds what no graph can"));
+      return Unexpected(invalidArgument(subject, ": attribute '", key,
+                                        "' has a value that a graph can't represent"));
     attrs.set(key, attr);
   }
   SmallVector<Type> types;
@@ -128,7 +128,7 @@ Expected<Operation> BuilderImpl::emit(NodeRequest request) {
       addType({dtype});
   if (llvm::is_contained(types, Type()))
     return Unexpected(
-        invalidArgument(subject, ": the dtype of an output is not told by its attributes"));
+        invalidArgument(subject, ": its attributes don't determine the dtype of an output"));
 
   SmallVector<mlir::Value> inputs, waits(request.waits);
   SmallVector<const KnownValue *> known;
@@ -179,16 +179,15 @@ Expected<Operation> BuilderImpl::add(Builder::Node node) {
   const OpDef *def = lookupOp(node.op);
   if (def && isV1ControlFlow(def->kind()))
     return Unexpected(invalidArgument("'", node.op,
-                                      "' is an op of version 1's control flow, whose "
-                                      "effects have no order of their own; expected "
-                                      "a loop or a conditional"));
+                                      "' is an op of version 1's control flow, whose effects the "
+                                      "builder can't order; use a loop or a conditional"));
   Attempt attempt(*current);
   std::string name = TREADLE_TRY(nodeName(node.name, node.op));
   attempt.name = name;
   std::string subject = str("node '", name, "' (", node.op, ")");
   if (!def && node.outputs.empty() && node.op != "NoOp")
     return Unexpected(invalidArgument("there is no op '", node.op,
-                                      "'; of an op of your own state the outputs' dtypes"));
+                                      "'; for a custom op, give the dtypes of its outputs"));
   std::vector<const ArgDef *> arguments(node.inputs.size(), nullptr);
   if (def) {
     arguments = argumentsOf(*def, node.inputs.size(), node.attrs);
@@ -196,7 +195,7 @@ Expected<Operation> BuilderImpl::add(Builder::Node node) {
       return Unexpected(wrongCount(subject, node.inputs.size(), arguments.size()));
   }
 
-  // What values say of the dtypes decides what numbers are.
+  // Inputs with known dtypes determine those of literals.
   std::vector<DType> dtypes;
   for (auto [input, argument] : llvm::zip(node.inputs, arguments)) {
     bool wantsHandle = argument && argument->type() == DType::Resource;
@@ -236,7 +235,8 @@ Expected<void> BuilderImpl::checkInputs(const OpDef &def, const std::string &sub
   for (const AttrDef &attr : def.attrs())
     if (!attr.hasDefault() && !attrs.has(attr.name()))
       return Unexpected(invalidArgument(subject, ": attribute '", attr.name(), "' (",
-                                        attr.kindName(), ") is missing, and no input tells it"));
+                                        attr.kindName(),
+                                        ") is missing and can't be inferred from the inputs"));
   for (const AttrDef &attr : def.attrs())
     if (auto dtype = attrs.get<DType>(attr.name());
         dtype && attr.kind() == AttrKind::Type && !allows(attr, *dtype)) {
@@ -305,8 +305,8 @@ Expected<Operation> BuilderImpl::assign(const Variable &variable, StringRef op,
   Shape shape = Shape::of(v.shape);
   if (slot(given).dtype != v.dtype || !merge(shape, slot(given).known.shape))
     return Unexpected(invalidArgument(subject, " is ", typeText(v.dtype, shape),
-                                      ", and the value given to it, '", slot(given).name, "', is ",
-                                      typeText(given)));
+                                      ", but the value assigned to it, '", slot(given).name,
+                                      "', is ", typeText(given)));
   NodeRequest request{op, attempt.name};
   request.attrs.set("dtype", TypeAttr{v.dtype});
   request.inputs = {handle, given};
@@ -329,7 +329,7 @@ Variable BuilderImpl::addVariable(const std::string &name, DType dtype, PartialS
   return Variable(this, static_cast<uint32_t>(variables.size() - 1));
 }
 
-/// Outside of all bodies and of what nodes wait for.
+/// Switches to the root body without control inputs, for nodes that initialize variables.
 class BuilderImpl::Initialization {
 public:
   explicit Initialization(BuilderImpl &impl) : impl(impl), body(impl.current) {
@@ -379,9 +379,8 @@ Variable Builder::variable(std::string_view name, const std::function<Input()> &
 Variable Builder::variable(std::string_view name, const Input &init) {
   if (BuilderImpl::of(init)) {
     impl->fail(invalidArgument("variable '", name,
-                               "': its initial value is a value of the graph; "
-                               "expected numbers, or a function that makes it, "
-                               "which is called for nodes that run with 'init'"));
+                               "': its initial value is a value of the graph; expected numbers, or "
+                               "a function that builds it from nodes that run with 'init'"));
     return {};
   }
   return variable(name, [&] { return init; });
