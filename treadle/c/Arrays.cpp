@@ -1,4 +1,4 @@
-// Errors, texts and arrays.
+// Errors, strings and arrays.
 #include "treadle/c/Handles.h"
 
 #include <algorithm>
@@ -69,12 +69,13 @@ char *copyText(std::string_view text) {
 
 namespace {
 
-/// The dtype of a number; one of an element's size, or strings.
+/// Returns the dtype for a number; InvalidArgument for unknown numbers, handles and variants.
 Expected<DType> dtypeOf(int32_t number) {
   bool isKnown = number > 0 && number < numDTypes;
   auto dtype = isKnown ? static_cast<DType>(number) : DType::Invalid;
   if (!isKnown || dtype == DType::Resource || dtype == DType::Variant)
-    return Unexpected(invalidArgument("dtype is ", number, ", which no array of one's own has"));
+    return Unexpected(
+        invalidArgument("dtype is ", number, ", which arrays made from memory can't have"));
   return dtype;
 }
 
@@ -136,12 +137,13 @@ treadle_status *treadle_array_of(int32_t dtype, int32_t rank, const int64_t *dim
     TREADLE_TRY(requireAll({{"array", array}}));
     DType type = TREADLE_TRY(dtypeOf(dtype));
     if (!isPlain(type))
-      return Unexpected(invalidArgument("strings aren't plain bytes; make an array of them"));
+      return Unexpected(
+          invalidArgument("strings can't be passed as raw bytes; make an array of strings"));
     Dims sizes = TREADLE_TRY(dimsOf(rank, dims));
     std::optional<int64_t> count = countElements(sizes);
     int64_t bytes;
     if (!count || __builtin_mul_overflow(*count, static_cast<int64_t>(dtypeSize(type)), &bytes))
-      return Unexpected(invalidArgument("an array can't have the shape ", dimsText(sizes)));
+      return Unexpected(invalidArgument("invalid array shape ", dimsText(sizes)));
     if (*count)
       TREADLE_TRY(requireAll({{"data", data}}));
     size_t alignment = isComplex(type) ? dtypeSize(type) / 2 : dtypeSize(type);
@@ -197,7 +199,7 @@ treadle_status *treadle_array_set_string(treadle_array *array, int64_t index, co
     if (!element)
       return Unexpected(invalidArgument("the array has no string ", index));
     if (!array->tensor.isUnique())
-      return Unexpected(failedPrecondition("the array's elements have other users"));
+      return Unexpected(failedPrecondition("the array's elements are shared"));
     element->assign(bytes, size);
     return {};
   });

@@ -1,4 +1,4 @@
-// treadle/c.h as a program in C would use it.
+// Uses treadle/c.h as a C program would.
 #include "treadle/c.h"
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ std::string taken(treadle_status *status) {
 #define EXPECT_OK(call) EXPECT_EQ(taken(call), "")
 #define ASSERT_OK(call) ASSERT_EQ(taken(call), "")
 
-/// Frees what it holds.
+/// Frees the handle at the end of its scope.
 template <typename T, void (*free)(T *)> struct Own {
   ~Own() { free(it); }
   operator T *() const { return it; }
@@ -164,7 +164,7 @@ TEST(CApi, HoldsStrings) {
   Array other;
   other.it = treadle_array_share(array);
   EXPECT_EQ(taken(treadle_array_set_string(array, 0, "x", 1)),
-            "9: the array's elements have other users");
+            "9: the array's elements are shared");
 }
 
 TEST(CApi, TellsWhatAGraphTakesAndGives) {
@@ -284,7 +284,7 @@ TEST(CApi, CallsFunctionsOfTheProgram) {
       options.ops = ops;
       ASSERT_OK(treadle_session_make(graph, &options, &session));
       EXPECT_EQ(taken(treadle_ops_add(ops, "Late", function, &context, nullptr, nullptr)),
-                "9: op 'Late' must be added before a session is made with the ops");
+                "9: op 'Late' must be added before a session is created with these ops");
     }
     Array x, none, y;
     makeFloats({1, 2}, x);

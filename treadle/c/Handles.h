@@ -1,4 +1,4 @@
-// What the handles of treadle/c.h are, and how its functions end.
+// The handles of treadle/c.h, and the error handling of its functions.
 #pragma once
 
 #include "treadle/c.h"
@@ -36,7 +36,7 @@ struct treadle_ops {
 };
 
 struct treadle_session {
-  treadle_ops ops; // before the session, which refers to them
+  treadle_ops ops; // declared before the session, which refers to them
   treadle::Session session;
 };
 
@@ -47,11 +47,11 @@ struct treadle_model {
 
 namespace treadle::c {
 
-/// Null for success. Where there is no memory for an error either, it is one of static storage.
+/// Returns null for success. If there is no memory for the status, returns one in static storage.
 treadle_status *toStatus(Expected<void> result);
 treadle_status *noMemory();
 
-/// What `body()`, an Expected<void>, ends with: C sees no exception.
+/// Runs `body()`, which returns an Expected<void>, and converts errors and exceptions to a status.
 template <typename Body> treadle_status *guarded(const Body &body) {
   try {
     return toStatus(body());
@@ -62,21 +62,21 @@ template <typename Body> treadle_status *guarded(const Body &body) {
   }
 }
 
-/// InvalidArgument if a pointer that can't be null is.
+/// InvalidArgument if a required pointer is null.
 Expected<void> requireAll(std::initializer_list<std::pair<const char *, const void *>> arguments);
 
-/// The texts of a list, none of which may be null.
+/// Returns the strings of a list, none of which may be null.
 Expected<std::vector<std::string>> textsOf(const char *what, size_t count, const char *const *list);
-/// Named arrays, none of which may be null.
+/// Returns named arrays, none of which may be null.
 Expected<Session::Feeds> namedArrays(const char *what, size_t count, const char *const *names,
                                      treadle_array *const *arrays);
-/// Hands over all tensors, or, where memory runs out, none.
+/// Transfers ownership of all tensors, or of none if memory runs out.
 void giveArrays(std::vector<Tensor> tensors, treadle_array **places);
-/// A copy that `treadle_text_free` frees.
+/// Returns a copy, to be freed by `treadle_text_free`.
 char *copyText(std::string_view text);
 
-/// Options as they were when the caller was compiled: what it didn't know is as by default.
-/// InvalidArgument for a tier that doesn't exist, and the like.
+/// Converts options as they were when the caller was compiled: fields that it didn't know have
+/// their defaults. InvalidArgument for an unknown tier and other invalid values.
 Expected<SessionOptions> sessionOptions(const treadle_options *options, treadle_ops &ops);
 
 } // namespace treadle::c

@@ -9,7 +9,7 @@ using namespace treadle::c;
 
 namespace {
 
-/// A user's function. Nodes that are bound to it keep it.
+/// A user's function; the nodes bound to it share ownership.
 struct Function {
   Function(treadle_op_function call, void *context, void (*freeContext)(void *))
       : call(call), context(context), freeContext(freeContext) {}
@@ -30,7 +30,7 @@ struct BoundFunction {
   std::string node;
   AttrMap attrs;
   std::vector<DType> outputTypes;
-  bool isDefined; // else the node has those outputs of its op that are used
+  bool isDefined; // false: the op is unknown, and its outputs are those that are used
   std::vector<std::string> outputNames;
 };
 
@@ -92,7 +92,7 @@ treadle_status *treadle_ops_add(treadle_ops *ops, const char *name, treadle_op_f
         {{"ops", ops}, {"name", name}, {"function", reinterpret_cast<const void *>(function)}}));
     if (ops->kernels.use_count() > 1)
       return Unexpected(failedPrecondition(
-          "op '", name, "' must be added before a session is made with the ops"));
+          "op '", name, "' must be added before a session is created with these ops"));
     auto added = std::make_shared<const Function>(function, context, free_context);
     if (traits) {
       treadle_op_traits given{};
@@ -137,7 +137,7 @@ const char *treadle_op_output_name(const treadle_op_call *call, int32_t index) {
 }
 void treadle_op_set_output(treadle_op_call *call, int32_t index, const treadle_array *array) {
   if (index >= call->ctx.numOutputs() && !call->bound.isDefined)
-    return; // nobody uses it
+    return; // the output is unused
   if (!hasOutput(call, index))
     return call->ctx.fail(
         invalidArgument("its function in C set output ", index, " of ", call->ctx.numOutputs()));
@@ -163,7 +163,7 @@ treadle_status *treadle_op_attr_string(const treadle_op_call *call, const char *
                                        const char **value, size_t *size) {
   return guarded([&]() -> Expected<void> {
     TREADLE_TRY(requireAll({{"call", call}, {"name", name}, {"value", value}}));
-    TREADLE_TRY(call->bound.attrs.get<std::string>(name)); // the error
+    TREADLE_TRY(call->bound.attrs.get<std::string>(name)); // reports the error
     const auto &text = std::get<std::string>(*call->bound.attrs.find(name));
     *value = text.c_str();
     if (size)

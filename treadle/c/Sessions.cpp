@@ -7,7 +7,7 @@
 
 namespace treadle::c {
 
-/// The choice that a number of an enumeration of C's stands for.
+/// Converts a number of a C enumeration.
 template <typename T, size_t count>
 static Expected<T> chosen(const char *name, int32_t number, const std::array<T, count> &all) {
   if (number < 0 || number >= std::ssize(all))
@@ -139,7 +139,7 @@ treadle_status *treadle_session_variable(treadle_session *session, const char *n
         *value = new treadle_array{std::move(tensor)};
         return {};
       }
-    return Unexpected(notFound("there is no variable '", name, "' that has a value"));
+    return Unexpected(notFound("there is no variable '", name, "' with a value"));
   });
 }
 treadle_status *treadle_session_set_variable(treadle_session *session, const char *name,
