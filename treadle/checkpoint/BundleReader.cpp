@@ -28,13 +28,13 @@ Expected<void> checkSum(std::string_view name, uint32_t crc, const BundleEntry &
 
 Error wrongSize(std::string_view name, const BundleEntry &entry) {
   return dataLoss("tensor '", name, "' of the checkpoint has ", entry.size,
-                  " bytes, which is not what ", dtypeName(entry.dtype), dimsText(entry.dims),
-                  " takes");
+                  " bytes, which is not the size of ", dtypeName(entry.dtype),
+                  dimsText(entry.dims));
 }
 
-constexpr int64_t pieceBytes = 256 << 10; // they stay in the cache until they are summed
+constexpr int64_t pieceBytes = 256 << 10; // fits the cache until it is summed
 
-/// Plain elements are stored as they are in memory.
+/// Reads plain elements, which are stored as in memory.
 Expected<void> readPlain(const InputFile &file, std::string_view name, const BundleEntry &entry,
                          Tensor &out) {
   auto size = static_cast<int64_t>(out.bytes());
@@ -49,16 +49,16 @@ Expected<void> readPlain(const InputFile &file, std::string_view name, const Bun
   return checkSum(name, crc, entry);
 }
 
-/// Whether elements may stay in their file: large ones that begin where kernels' vector loads may.
-/// What a budget counts is read.
+/// Whether elements can be mapped: they are large, and aligned for vector loads. With a memory
+/// budget they are read instead, so that they are charged.
 bool mayStayInFile(const BundleEntry &entry) {
   constexpr int64_t large = 1 << 20, alignment = 16;
   return isPlain(entry.dtype) && entry.size >= large && entry.offset % alignment == 0 &&
          !MemoryBudget::opened();
 }
 
-/// Plain elements where they are in their file, once their sum is known to be right; an empty
-/// tensor where files can't be memory.
+/// Maps plain elements after checking their checksum. Returns an empty tensor if the file can't be
+/// mapped.
 Expected<Tensor> mapPlain(const InputFile &file, std::string_view name, const BundleEntry &entry) {
   if (*countElements(entry.dims) * static_cast<int64_t>(dtypeSize(entry.dtype)) != entry.size)
     return Unexpected(wrongSize(name, entry));
@@ -76,13 +76,13 @@ Expected<Tensor> mapPlain(const InputFile &file, std::string_view name, const Bu
   return tensorInFile(entry.dtype, entry.dims, std::move(elements));
 }
 
-/// The checksum of strings takes each length as a number of 32 bits, of 64 where it needs them.
+/// Extends the checksum of string lengths by a length, as 32 bits if it fits, else as 64.
 uint32_t extendByLength(uint32_t crc, uint64_t length) {
   bool isLong = length > UINT32_MAX;
   return extendCrc32c(crc, &length, isLong ? sizeof(uint64_t) : sizeof(uint32_t));
 }
 
-/// Strings: their lengths as varints, the masked checksum of the lengths, then their bytes.
+/// Reads strings: their lengths as varints, the masked checksum of the lengths, then their bytes.
 Expected<void> readStrings(const InputFile &file, std::string_view name, const BundleEntry &entry,
                            Tensor &out) {
   auto *strings = out.data<std::string>();
@@ -106,8 +106,9 @@ Expected<void> readStrings(const InputFile &file, std::string_view name, const B
     crc = extendCrc32c(crc, strings[i].data(), strings[i].size());
   }
   if (!reader.isGood() || !reader.isAtEnd())
-    return Unexpected(dataLoss("tensor '", name, "' of the checkpoint: its strings don't fill its ",
-                               entry.size, " bytes"));
+    return Unexpected(dataLoss("tensor '", name,
+                               "' of the checkpoint: its strings don't add up to its ", entry.size,
+                               " bytes"));
   return checkSum(name, crc, entry);
 }
 
@@ -160,8 +161,8 @@ Expected<const InputFile *> BundleReader::shard(int32_t number) const {
   return file.get();
 }
 
-/// The shard of an entry, which has all of its bytes: before memory is taken for what a damaged
-/// index says.
+/// Returns the shard of an entry after checking that it holds all of its bytes, before memory is
+/// allocated for sizes from a damaged index.
 Expected<const InputFile *> BundleReader::fileOf(std::string_view name,
                                                  const BundleEntry &entry) const {
   bool isString = entry.dtype == DType::String;
@@ -228,10 +229,10 @@ Expected<Tensor> BundleReader::readParts(std::string_view name, const BundleEntr
   std::vector<Part> parts = TREADLE_TRY(partsOf(name, entry, wanted));
   int64_t covered = 0, count = countElements(dims).value_or(0);
   for (const Part &part : parts)
-    covered += volume(part.shared); // parts don't overlap
+    covered += volume(part.shared); // slices don't overlap
   if (covered != count)
     return Unexpected(dataLoss("the parts of tensor '", name, "' in checkpoint '", prefix,
-                               "' hold ", covered, " of the ", count, " elements that are wanted"));
+                               "' hold ", covered, " of the ", count, " requested elements"));
   Expected<Tensor> out = Tensor::make(entry.dtype, dims);
   for (size_t i = 0; out && i < parts.size(); ++i) {
     Tensor value = TREADLE_TRY(readEntry(name, *parts[i].stored));
@@ -251,11 +252,11 @@ Expected<std::vector<BundleReader::Part>> BundleReader::partsOf(std::string_view
       continue;
     Expected<const BundleEntry *> stored = find(sliceKey(name, slice));
     if (!stored)
-      return Unexpected(dataLoss("part '", slice.text(), "' of tensor '", name,
+      return Unexpected(dataLoss("slice '", slice.text(), "' of tensor '", name,
                                  "' is not in checkpoint '", prefix, "'"));
     if (!std::ranges::equal((*stored)->dims, *slice.dimsIn(entry.dims)) ||
         (*stored)->dtype != entry.dtype)
-      return Unexpected(dataLoss("part '", slice.text(), "' of tensor '", name,
+      return Unexpected(dataLoss("slice '", slice.text(), "' of tensor '", name,
                                  "' is of another shape or dtype in checkpoint '", prefix, "'"));
     TREADLE_TRY(fileOf(name, **stored));
     parts.push_back({std::move(whole), std::move(*shared), *stored});

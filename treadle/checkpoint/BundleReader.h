@@ -1,4 +1,4 @@
-// Reading checkpoints in TensorFlow's format, the tensor bundle: PREFIX.index and its shards,
+// Reads checkpoints in TensorFlow's format, the tensor bundle: PREFIX.index and its shards,
 // PREFIX.data-00000-of-00001 and so on.
 #pragma once
 
@@ -10,22 +10,22 @@
 
 namespace treadle {
 
-/// A checkpoint that is open: its index is in memory, shards are opened when first needed. Tensors
-/// are read straight into their own memory, or, if they are large and aligned, stay in the file
-/// until they are used; their checksums are compared. Thread-safe.
+/// An open checkpoint. The index is in memory; shards are opened on first use. Tensors are read
+/// directly into their own memory or, if they are large and aligned, mapped from the file.
+/// Checksums are verified. Thread-safe.
 class BundleReader {
 public:
-  /// As BundleIndex::read. `files` is asked for shards too, and outlives the reader.
+  /// Opens a checkpoint. Errors as for BundleIndex::read. `files` authorizes access to the shards
+  /// too, and must outlive the reader.
   static Expected<BundleReader> open(std::string prefix, const FileAccess &files);
 
   const BundleIndex &index() const { return contents; }
 
-  /// The whole tensor, put together where it was stored in parts. NotFound for a name that isn't
-  /// there or a shard that is missing; DataLoss for a shard that is truncated, bytes that don't
-  /// match their checksum, or parts that leave something out; Unimplemented for variants and
-  /// resources.
+  /// Reads a whole tensor, assembled from its slices if it was stored in slices. Errors: NotFound
+  /// for an unknown name or a missing shard; DataLoss for a truncated shard, a wrong checksum, or
+  /// slices that don't cover the tensor; Unimplemented for variants and resources.
   Expected<Tensor> read(std::string_view name) const;
-  /// A part of it. InvalidArgument where the slice doesn't fit.
+  /// Reads a slice of a tensor. InvalidArgument if the slice is out of range.
   Expected<Tensor> readSlice(std::string_view name, const TensorSlice &slice) const;
 
 private:
@@ -36,7 +36,7 @@ private:
   Expected<const InputFile *> shard(int32_t number) const;
   Expected<const InputFile *> fileOf(std::string_view name, const BundleEntry &entry) const;
   Expected<Tensor> readEntry(std::string_view name, const BundleEntry &entry) const;
-  /// A part that is stored, and what of it is wanted.
+  /// A stored slice, and the part of it to read.
   struct Part {
     TensorSlice slice, shared;
     const BundleEntry *stored;

@@ -10,7 +10,7 @@
 namespace treadle {
 namespace {
 
-/// The index that is at `prefix`, or one without tensors where there is none that can be read.
+/// Returns the index at `prefix`, or an empty one if there is none that can be read.
 BundleIndex previousIndex(const std::string &prefix, const FileAccess &files) {
   Expected<BundleIndex> index = BundleIndex::read(prefix, files);
   return index ? std::move(*index) : BundleIndex{.numShards = 0, .entries = {}};
@@ -24,7 +24,7 @@ std::set<std::string> shardsOf(const std::string &prefix, const BundleIndex &ind
   return paths;
 }
 
-/// Puts the index in its place, then removes the shards that only the one before knew.
+/// Replaces the index, then removes shards that only the old one refers to.
 Expected<void> replaceIndex(const std::string &prefix, const BundleIndex &index,
                             const BundleIndex &previous, const FileAccess &files) {
   OutputFile file = TREADLE_TRY(OutputFile::create(BundleIndex::path(prefix), files));
@@ -72,7 +72,7 @@ Expected<void> BundleWriter::writeStrings(const Tensor &value, uint32_t &crc) {
 
 Expected<void> BundleWriter::add(std::string_view name, const Tensor &value) {
   if (name.empty())
-    return Unexpected(invalidArgument("a tensor of a checkpoint needs a name"));
+    return Unexpected(invalidArgument("a tensor of the checkpoint has no name"));
   bool isString = value.dtype() == DType::String;
   if (!isString && !isPlain(value.dtype()))
     return Unexpected(unimplemented("tensor '", name, "' is of dtype ", dtypeName(value.dtype()),
@@ -110,8 +110,9 @@ Expected<void> BundleWriter::addSlice(std::string_view name, Dims full, const Te
   BundleEntry &whole = it->second;
   if (!isNew && (whole.slices.empty() || whole.dtype != value.dtype() ||
                  !std::ranges::equal(whole.dims, full)))
-    return Unexpected(invalidArgument("slice '", slice.text(), "' of tensor '", name,
-                                      "' is of another shape or dtype than what was added before"));
+    return Unexpected(
+        invalidArgument("slice '", slice.text(), "' of tensor '", name,
+                        "' doesn't have the shape or dtype of the slices added before"));
   whole.dtype = value.dtype();
   whole.dims.assign(full.begin(), full.end());
   whole.slices.push_back(slice);
@@ -137,10 +138,10 @@ Expected<void> BundleWriter::finish() {
 
 namespace {
 
-/// What several checkpoints hold, and the shards they hold it in.
+/// The tensors of several checkpoints, and their shards.
 struct Merge {
   BundleIndex index{.numShards = 0, .entries = {}};
-  std::map<std::string, int32_t> shards; // by path, numbered in the order they are met in
+  std::map<std::string, int32_t> shards; // path to number, in order of first use
   std::vector<std::string> order;
 
   int32_t numberOf(std::string path) {
@@ -164,7 +165,7 @@ struct Merge {
                                         "checkpoints to merge, '",
                                         prefix, "' among them"));
     if (known.dtype != entry.dtype || known.dims != entry.dims)
-      return Unexpected(invalidArgument("parts of tensor '", name,
+      return Unexpected(invalidArgument("slices of tensor '", name,
                                         "' are of different shape or "
                                         "dtype in the checkpoints to merge"));
     known.slices.insert(known.slices.end(), entry.slices.begin(), entry.slices.end());

@@ -1,4 +1,4 @@
-// Writing checkpoints in TensorFlow's format, the tensor bundle.
+// Writes checkpoints in TensorFlow's format, the tensor bundle.
 #pragma once
 
 #include "treadle/checkpoint/Files.h"
@@ -8,21 +8,21 @@
 
 namespace treadle {
 
-/// Writes a checkpoint of one shard. Nothing is seen under its name before `finish`; a checkpoint
-/// that was there before is replaced at once, and stays readable when the writer fails or dies at
-/// any point. The bytes are those that TensorFlow writes for the same tensors in the same order.
+/// Writes a checkpoint of one shard. It appears under its name in `finish`, atomically; an older
+/// checkpoint of that name stays readable if the writer fails or crashes at any point. The bytes
+/// equal those that TensorFlow writes for the same tensors in the same order.
 ///
-/// The index is what makes a checkpoint, and takes its name last. Where the old checkpoint's shard
-/// has the name of the new one, the new one is numbered among one more: readers go by the index.
+/// The index makes the checkpoint visible, and is renamed last. If the old checkpoint's shard has
+/// the same name, the new shard is numbered as one of more shards: readers follow the index.
 class BundleWriter {
 public:
-  /// `files` outlives the writer.
+  /// `files` must outlive the writer.
   static Expected<BundleWriter> create(std::string prefix, const FileAccess &files);
 
-  /// InvalidArgument for a name that is empty or was added before; Unimplemented for variants and
-  /// resources.
+  /// Adds a tensor. InvalidArgument for a name that is empty or was added before; Unimplemented for
+  /// variants and resources.
   Expected<void> add(std::string_view name, const Tensor &value);
-  /// A part of a tensor of dimensions `full`.
+  /// Adds a slice of a tensor with dimensions `full`.
   Expected<void> addSlice(std::string_view name, Dims full, const TensorSlice &slice,
                           const Tensor &value);
   Expected<void> finish();
@@ -38,8 +38,8 @@ private:
   BundleIndex index;
 };
 
-/// Makes one checkpoint of several, whose shards it takes over: those of `prefixes` are gone
-/// afterwards. Parts of the same tensor are brought together. InvalidArgument where two hold a
+/// Merges several checkpoints into one, which takes over their shards: the checkpoints at
+/// `prefixes` are removed. Combines slices of the same tensor. InvalidArgument if two contain a
 /// tensor of the same name.
 Expected<void> mergeBundles(std::span<const std::string> prefixes, const std::string &merged,
                             const FileAccess &files);

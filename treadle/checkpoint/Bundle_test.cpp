@@ -1,4 +1,4 @@
-// Checkpoints: round trips, parts, merging, replacing, and each way of being damaged.
+// Checkpoints: round trips, slices, merging, atomic replacement, and every kind of damage.
 #include "treadle/checkpoint/BundleReader.h"
 #include "treadle/checkpoint/BundleWriter.h"
 #include "treadle/tensor/TestExpected.h"
@@ -113,12 +113,12 @@ TEST_F(Bundle, LargeTensorsStayInTheirFileWhereTheyAreAligned) {
   int64_t before = Tensor::liveBytes();
   Tensor mapped = *read("a");
   EXPECT_LT(Tensor::liveBytes() - before, bytes);
-  Tensor moved = *read("c"); // four bytes behind
+  Tensor moved = *read("c"); // misaligned by four bytes
   EXPECT_GE(Tensor::liveBytes() - before, bytes);
   EXPECT_EQ(ints(mapped), ints(large));
   EXPECT_EQ(ints(moved), ints(other));
   ASSERT_TRUE(mapped.isUnique());
-  mapped.data<int32_t>()[0] = 7; // of this tensor alone
+  mapped.data<int32_t>()[0] = 7; // changes this tensor only
   EXPECT_EQ(ints(*read("a")), ints(large));
   fs::remove_all(folder);
   EXPECT_EQ(mapped.data<int32_t>()[1], 1);
@@ -198,7 +198,7 @@ TEST_F(Bundle, MissingPartsAreFound) {
   Tensor part = floats({1, 2});
   ASSERT_TRUE(writer->addSlice("w", std::vector<int64_t>{4}, {{{0, 2}}}, part));
   ASSERT_TRUE(writer->finish());
-  EXPECT_FAILS(read("w"), DataLoss, "hold 2 of the 4 elements");
+  EXPECT_FAILS(read("w"), DataLoss, "hold 2 of the 4 requested elements");
 }
 
 TEST_F(Bundle, MergesCheckpointsAndTheirParts) {
@@ -216,7 +216,7 @@ TEST_F(Bundle, MergesCheckpointsAndTheirParts) {
   EXPECT_TRUE(std::ranges::equal(whole.values<float>(), std::vector<float>{1, 2, 3, 4}));
   EXPECT_EQ(*read("x")->data<float>(), 9);
   EXPECT_FAILS(read("old"), NotFound, "key old not found");
-  EXPECT_EQ(files().size(), 4u); // two shards, the index, and the folder of the parts
+  EXPECT_EQ(files().size(), 4u); // two shards, index, folder of the slices
   EXPECT_TRUE(fs::is_empty(prefix + "_temp"));
 }
 
@@ -226,11 +226,11 @@ TEST_F(Bundle, MergingTheSameNameTwiceIsAnError) {
   std::vector<std::string> both{prefix + "1", prefix + "2"};
   EXPECT_FAILS(mergeBundles(both, prefix, FileAccess::all()), InvalidArgument,
                "'x' is in more than one");
-  EXPECT_EQ(files().size(), 4u); // all as it was
+  EXPECT_EQ(files().size(), 4u); // unchanged
 }
 
 TEST_F(Bundle, BadNamesAndTensorsAreRefused) {
-  EXPECT_FAILS(write({{"", floats({1})}}), InvalidArgument, "needs a name");
+  EXPECT_FAILS(write({{"", floats({1})}}), InvalidArgument, "has no name");
   EXPECT_FAILS(write({{"a", floats({1})}, {"a", floats({2})}}), InvalidArgument, "saved twice");
   EXPECT_FAILS(write({{"v", *Tensor::make(DType::Variant, {})}}), Unimplemented, "variant");
   Expected<BundleWriter> writer = BundleWriter::create(prefix, FileAccess::all());

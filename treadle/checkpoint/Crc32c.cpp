@@ -1,5 +1,5 @@
-// By ISA-L, which takes the widest instructions that the processor has. Its function counts bytes
-// in an int, and keeps the checksum inverted.
+// CRC-32C by ISA-L, which uses the widest instructions of the processor. Its function takes the
+// size as an int, and an inverted checksum.
 #include "treadle/checkpoint/Crc32c.h"
 
 #include <isa-l/crc.h>
@@ -10,7 +10,7 @@ namespace treadle {
 
 uint32_t extendCrc32c(uint32_t crc, const void *bytes, size_t size) {
   constexpr size_t most = size_t{1} << 30;
-  auto *at = static_cast<unsigned char *>(const_cast<void *>(bytes)); // it only reads
+  auto *at = static_cast<unsigned char *>(const_cast<void *>(bytes)); // not written to
   crc = ~crc;
   while (size) {
     size_t part = std::min(size, most);

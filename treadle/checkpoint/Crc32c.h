@@ -7,14 +7,14 @@
 
 namespace treadle {
 
-/// The checksum of some bytes followed by `bytes`, given that of the first.
+/// Returns the checksum of some bytes followed by `bytes`; `crc` is that of the former.
 uint32_t extendCrc32c(uint32_t crc, const void *bytes, size_t size);
 
 inline uint32_t crc32c(std::string_view bytes) {
   return extendCrc32c(0, bytes.data(), bytes.size());
 }
 
-/// Stored checksums are masked: the checksum of bytes that hold a checksum would mean little.
+/// Masks a checksum for storage, as the checksum of data that contains its own checksums is weak.
 inline uint32_t maskCrc(uint32_t crc) { return ((crc >> 15) | (crc << 17)) + 0xa282ead8u; }
 
 } // namespace treadle

@@ -1,4 +1,4 @@
-// Indices that contradict themselves: their checksums are right, so somebody meant it.
+// Inconsistent indices with valid checksums, as an attacker would write them.
 #include "treadle/checkpoint/BundleReader.h"
 #include "treadle/checkpoint/Crc32c.h"
 #include "treadle/checkpoint/Table.h"
@@ -21,7 +21,7 @@ protected:
   }
   void TearDown() override { std::filesystem::remove_all(folder); }
 
-  /// Ones of float32, at `offset` of the shard.
+  /// Adds a float32 tensor of ones at `offset` of the shard.
   void place(const std::string &name, std::vector<int64_t> dims, int64_t offset) {
     BundleEntry &entry = index.entries[name];
     entry.dtype = DType::Float32;
@@ -30,7 +30,7 @@ protected:
     entry.size = *countElements(entry.dims) * static_cast<int64_t>(sizeof(float));
     entry.crc = maskCrc(crc32c(std::string_view(shard).substr(0, static_cast<size_t>(entry.size))));
   }
-  /// A tensor of parts of a row each, which lie one after the other from `offset`.
+  /// Adds a tensor in slices of rows, stored consecutively from `offset`.
   void placeParts(const std::vector<TensorSlice::Extent> &rows, int64_t offset) {
     BundleEntry &whole = index.entries["w"];
     whole.dtype = DType::Float32;
@@ -64,28 +64,27 @@ TEST_F(DamagedIndex, PartsBesideEachOtherAreGood) {
   EXPECT_EQ(error(), "");
 }
 
-// Two parts of which one lies on the other would leave elements that nobody ever wrote.
+// Overlapping slices would leave elements uninitialized.
 TEST_F(DamagedIndex, PartsOnEachOther) {
   placeParts({{0, 2}, {1, 2}}, 0);
-  EXPECT_NE(error().find("the entry of tensor 'w' makes no sense"), std::string::npos) << error();
+  EXPECT_NE(error().find("the entry of tensor 'w' is malformed"), std::string::npos) << error();
 }
 
 TEST_F(DamagedIndex, APartThatIsNamedTwice) {
   placeParts({{0, 2}}, 0);
   index.entries["w"].slices.push_back(index.entries["w"].slices[0]);
-  EXPECT_NE(error().find("the entry of tensor 'w' makes no sense"), std::string::npos) << error();
+  EXPECT_NE(error().find("the entry of tensor 'w' is malformed"), std::string::npos) << error();
 }
 
 TEST_F(DamagedIndex, PartsThatLeaveSomethingOut) {
   placeParts({{0, 2}, {3, 1}}, 0);
-  EXPECT_NE(error().find("hold 3 of the 4 elements"), std::string::npos) << error();
+  EXPECT_NE(error().find("hold 3 of the 4 requested elements"), std::string::npos) << error();
 }
 
 TEST_F(DamagedIndex, TensorsOnTheSameBytes) {
   place("v", {2}, 4);
   place("w", {2}, 0);
-  EXPECT_NE(error().find("'w' and 'v' are said to lie on each other"), std::string::npos)
-      << error();
+  EXPECT_NE(error().find("'w' and 'v' overlap"), std::string::npos) << error();
 }
 
 TEST_F(DamagedIndex, AnOffsetBeyondAllNumbers) {

@@ -10,8 +10,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Where a path leads. Nothing for a link to what isn't there, which would lead who writes to it
-/// somewhere else; and for what the system would read as another path.
+/// Resolves a path. Returns nullopt for a dangling link, through which a write would create its
+/// target, and for a path that the system would resolve differently.
 std::optional<std::string> placeOf(const std::string &path) {
   if (path.empty() || path.find('\0') != path.npos)
     return std::nullopt;
@@ -36,7 +36,8 @@ std::vector<std::string> placesOf(const std::vector<std::string> &paths) {
   return places;
 }
 
-/// What of a place is below a folder, with the slash before it; nothing if it isn't below.
+/// Returns the rest of a resolved path below a folder, with a leading slash; nullopt if it isn't
+/// below.
 std::optional<std::string_view> below(std::string_view folder, std::string_view place) {
   if (folder == "/")
     return place;
@@ -51,7 +52,7 @@ bool isBelow(const std::vector<std::string> &folders, std::string_view place) {
       folders, [&](const std::string &folder) { return below(folder, place).has_value(); });
 }
 
-/// Whether a place is below a folder, or its path begins with a prefix.
+/// Whether a resolved path is below one of the folders, or begins with one of the prefixes.
 bool isIn(const std::vector<std::string> &folders, const std::vector<std::string> &prefixes,
           std::string_view place) {
   auto begins = [&](const std::string &prefix) { return place.starts_with(prefix); };
@@ -59,7 +60,7 @@ bool isIn(const std::vector<std::string> &folders, const std::vector<std::string
 }
 
 Error denied(std::string_view act, std::string_view option, const std::string &path) {
-  return permissionDenied(act, " '", path, "' is not allowed; ", option, " ", path, " grants it");
+  return permissionDenied(act, " '", path, "' is not allowed; ", option, " ", path, " allows it");
 }
 
 } // namespace

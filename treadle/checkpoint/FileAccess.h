@@ -1,4 +1,4 @@
-// Which files may be opened: those of one's own code, or those that a graph was granted.
+// File permissions: unrestricted for the caller's own paths, granted paths for a graph's.
 #pragma once
 
 #include "treadle/Permissions.h"
@@ -9,35 +9,35 @@
 
 namespace treadle {
 
-/// Asked before any file is opened. A path counts as the place where it leads once links and `..`
-/// are followed. Thread-safe.
+/// Decides whether a file may be opened. Paths are compared after links and `..` are resolved.
+/// Thread-safe.
 class FileAccess {
 public:
-  /// Nothing.
+  /// Grants nothing.
   FileAccess() = default;
-  /// What lies below these folders, and these files. They need not exist.
+  /// Grants these files, and folders with everything below them. They need not exist.
   explicit FileAccess(const Permissions &granted);
-  /// Everything: for what the caller names, not a graph.
+  /// Grants everything: for paths that come from the caller, not from a graph.
   static const FileAccess &all();
   static const FileAccess &none();
 
-  /// Grants reading what lies below a folder, but for what is hidden (`.ssh`).
+  /// Grants reading everything below a folder, except hidden files and folders (`.ssh`).
   void grantVisible(const std::string &folder);
-  /// Grants reading and writing files whose path begins with `prefix`: those of a checkpoint.
+  /// Grants reading and writing files whose path begins with `prefix`: the files of a checkpoint.
   void grantPrefix(const std::string &prefix);
 
-  /// PermissionDenied, naming the option that would grant it. A file that doesn't exist may be
-  /// read: opening it tells so.
+  /// Returns PermissionDenied, naming the option that grants access. Missing files are allowed:
+  /// opening them fails.
   Expected<void> mayRead(const std::string &path) const;
   Expected<void> mayWrite(const std::string &path) const;
-  /// PermissionDenied also for a folder that doesn't exist: for ops that give what they find.
+  /// Returns PermissionDenied also for a folder that doesn't exist: for ops that list files.
   Expected<void> mayList(const std::string &folder) const;
 
 private:
   bool isReadable(const std::string &path) const;
 
   bool isEverything = false;
-  std::vector<std::string> readable, visible, writable, prefixes; // as paths lead
+  std::vector<std::string> readable, visible, writable, prefixes; // resolved paths
 };
 
 } // namespace treadle

@@ -37,7 +37,7 @@ Expected<InputFile> InputFile::open(const std::string &path, const FileAccess &f
   if (fstat(descriptor, &status))
     return Unexpected(fileError("read", path));
   if (!S_ISREG(status.st_mode))
-    return Unexpected(invalidArgument("'", path, "' is no regular file"));
+    return Unexpected(invalidArgument("'", path, "' is not a regular file"));
   file.fileSize = status.st_size;
   return file;
 }
@@ -68,7 +68,7 @@ Expected<void> InputFile::read(void *out, int64_t size, int64_t offset) const {
       return Unexpected(fileError("read", path));
     if (!got)
       return Unexpected(dataLoss("'", path, "' is truncated: it has ", fileSize, " bytes, and ",
-                                 size, " more are wanted at ", offset));
+                                 size, " more are expected at offset ", offset));
     at += got, offset += got, size -= got;
   }
   return {};

@@ -1,4 +1,4 @@
-// Files as checkpoints need them: read at an offset, and replaced as a whole or not at all.
+// File access for checkpoints: reads at offsets, and atomic replacement.
 #pragma once
 
 #include "treadle/checkpoint/FileAccess.h"
@@ -11,11 +11,11 @@
 
 namespace treadle {
 
-/// The error of a call of the system that failed for `path`, by errno.
+/// Converts errno of a failed system call on `path` to an error.
 Error fileError(std::string_view what, const std::string &path);
 
-/// NotFound, PermissionDenied or Unavailable, naming the file; InvalidArgument for what is no
-/// regular file.
+/// Reads a whole file. NotFound, PermissionDenied or Unavailable, naming the file; InvalidArgument
+/// if it isn't a regular file.
 Expected<std::string> readWholeFile(const std::string &path, const FileAccess &files);
 
 /// A file that is read at offsets. Thread-safe once open.
@@ -27,11 +27,10 @@ public:
   ~InputFile();
 
   int64_t size() const { return fileSize; }
-  /// Reads exactly `size` bytes; DataLoss if the file ends before.
+  /// Reads exactly `size` bytes; DataLoss if the file is too short.
   Expected<void> read(void *out, int64_t size, int64_t offset) const;
-  /// Bytes of the file as memory of one's own: a page is read when it is first used, and copied
-  /// when it is first written. Null where the system has no such memory. Whoever changes the file
-  /// in place changes them; whoever truncates it takes them away.
+  /// Maps bytes of the file as private copy-on-write memory. Returns null if the system can't map
+  /// them. Changes of the file by others are visible in it, and truncation invalidates it.
   std::shared_ptr<void> map(int64_t size, int64_t offset) const;
 
 private:
@@ -42,11 +41,11 @@ private:
   std::string path;
 };
 
-/// A new file under a temporary name beside `path`; it takes that name by `commit`, and is gone
-/// without. What was at `path` before is there, unharmed, until then.
+/// A new file under a temporary name beside `path`. `commit` renames it; the destructor deletes it
+/// otherwise. An old file at `path` is unchanged until then.
 class OutputFile {
 public:
-  /// Makes missing folders on the way.
+  /// Creates missing parent folders.
   static Expected<OutputFile> create(const std::string &path, const FileAccess &files);
   OutputFile(OutputFile &&other) noexcept;
   OutputFile &operator=(OutputFile &&) = delete;
@@ -55,7 +54,7 @@ public:
   Expected<void> append(const void *bytes, size_t size);
   Expected<void> append(std::string_view bytes) { return append(bytes.data(), bytes.size()); }
   int64_t size() const { return written; }
-  /// Writes out what is buffered, to the disk itself, and gives the file the name `path`.
+  /// Flushes and syncs the file, and renames it to `path`.
   Expected<void> commit(const std::string &path);
   Expected<void> commit() { return commit(path); }
 

@@ -11,7 +11,7 @@
 namespace treadle {
 namespace {
 
-// Numbers of the fields of the messages.
+// Field numbers of the messages.
 namespace header {
 enum Field : uint32_t { NumShards = 1, Endianness = 2, Version = 3 };
 }
@@ -30,7 +30,7 @@ enum Field : uint32_t {
 };
 }
 
-/// The format's version: its writer, and the oldest reader that understands it.
+/// The version of the format for writing, and the oldest reader version that can read it.
 constexpr uint64_t formatVersion = 1;
 
 // --- reading -----------------------------------------------------------------------------------
@@ -64,7 +64,7 @@ bool setField(BundleEntry &entry, const WireReader::Field &field) {
 }
 
 bool slicesFit(const BundleEntry &entry) {
-  constexpr size_t mostSlices = 1 << 14; // each is compared with all others
+  constexpr size_t mostSlices = 1 << 14; // slices are compared pairwise
   if (entry.slices.size() > mostSlices)
     return false;
   std::vector<TensorSlice> slices;
@@ -76,7 +76,7 @@ bool slicesFit(const BundleEntry &entry) {
   return areDisjoint(std::move(slices));
 }
 
-/// Tensors lie beside each other in their shards: so they take no more memory than these.
+/// Checks that tensors don't overlap in their shards, so that they take no more memory than these.
 Expected<void> checkPlaces(const BundleIndex &index) {
   std::vector<std::pair<std::string_view, const BundleEntry *>> placed;
   for (const auto &[name, entry] : index.entries)
@@ -89,8 +89,7 @@ Expected<void> checkPlaces(const BundleIndex &index) {
     const auto &[name, before] = placed[i - 1];
     const auto &[nextName, entry] = placed[i];
     if (entry->shard == before->shard && entry->offset - before->offset < before->size)
-      return Unexpected(
-          dataLoss("tensors '", name, "' and '", nextName, "' are said to lie on each other"));
+      return Unexpected(dataLoss("tensors '", name, "' and '", nextName, "' overlap"));
   }
   return {};
 }
@@ -102,10 +101,10 @@ Expected<BundleEntry> readEntry(std::string_view name, std::string_view message,
       forEachField(message, [&](const WireReader::Field &field) { return setField(entry, field); });
   isGood = isGood && entry.dtype != DType::Invalid && entry.offset >= 0 && entry.size >= 0;
   if (!isGood || !slicesFit(entry))
-    return Unexpected(dataLoss("the entry of tensor '", name, "' makes no sense"));
+    return Unexpected(dataLoss("the entry of tensor '", name, "' is malformed"));
   if (entry.slices.empty() && (entry.shard < 0 || entry.shard >= numShards))
-    return Unexpected(dataLoss("tensor '", name, "' is said to be in shard ", entry.shard,
-                               ", but there are ", numShards));
+    return Unexpected(dataLoss("tensor '", name, "' is in shard ", entry.shard,
+                               ", but the number of shards is ", numShards));
   return entry;
 }
 
@@ -124,12 +123,13 @@ Expected<int32_t> readHeader(std::string_view message) {
            });
   });
   if (!isGood || numShards > INT32_MAX)
-    return Unexpected(dataLoss("the header makes no sense"));
+    return Unexpected(dataLoss("the header is malformed"));
   if (isBigEndian)
-    return Unexpected(unimplemented("it was written by a big-endian machine, which can't be read"));
+    return Unexpected(
+        unimplemented("it was written on a big-endian machine, which is not supported"));
   if (minConsumer > formatVersion)
-    return Unexpected(unimplemented("it wants a reader of version ", minConsumer,
-                                    ", and this one is of version ", formatVersion));
+    return Unexpected(unimplemented("it requires a reader of version ", minConsumer,
+                                    ", but this one is of version ", formatVersion));
   return static_cast<int32_t>(numShards);
 }
 

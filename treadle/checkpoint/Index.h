@@ -1,4 +1,4 @@
-// A checkpoint's index: which tensors it holds, and where in its shards each one lies.
+// A checkpoint's index: its tensors and their positions in the shards.
 //
 // The index is a table from names to messages: BundleHeaderProto under the empty name, and
 // BundleEntryProto under each tensor's.
@@ -17,21 +17,20 @@ struct BundleEntry {
   int32_t shard = 0;
   int64_t offset = 0;
   int64_t size = 0;
-  uint32_t crc = 0; // masked
-  std::vector<TensorSlice>
-      slices; // not empty: the parts are stored instead, under keys of their own
+  uint32_t crc = 0;                // masked
+  std::vector<TensorSlice> slices; // if not empty, the slices are stored under their own keys
 };
 
 struct BundleIndex {
   int32_t numShards = 1;
   std::map<std::string, BundleEntry, std::less<>> entries;
 
-  /// `PREFIX.index` and `PREFIX.data-00000-of-00001`.
+  /// Return `PREFIX.index` and `PREFIX.data-00000-of-00001`.
   static std::string path(std::string_view prefix);
   static std::string shardPath(std::string_view prefix, int32_t shard, int32_t numShards);
 
-  /// NotFound if there is no such file; DataLoss if it is damaged; Unimplemented for what a later
-  /// version wrote, big-endian machines included.
+  /// Reads an index. NotFound if the file doesn't exist; DataLoss if it is damaged; Unimplemented
+  /// for later versions and big-endian files.
   static Expected<BundleIndex> read(std::string_view prefix, const FileAccess &files);
   std::string bytes() const;
 };

@@ -5,7 +5,7 @@
 namespace treadle {
 namespace {
 
-// Numbers of the fields of the messages.
+// Field numbers of the messages.
 namespace shape {
 enum Field : uint32_t { Dim = 2, UnknownRank = 3 };
 }

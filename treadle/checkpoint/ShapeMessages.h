@@ -1,4 +1,4 @@
-// Shapes and slices of tensors as protocol buffers: TensorShapeProto and TensorSliceProto.
+// Shapes and slices as protocol buffers: TensorShapeProto and TensorSliceProto.
 #pragma once
 
 #include "treadle/checkpoint/Slice.h"
@@ -12,8 +12,8 @@ namespace treadle {
 std::string shapeMessage(Dims dims);
 std::string sliceMessage(const TensorSlice &slice);
 
-/// These add to what is there. False for what is malformed or makes no sense, a shape of unknown
-/// rank or with too many elements among it.
+/// Append to `dims` and `slice`. Return false for malformed messages, including shapes of unknown
+/// rank or with too many elements.
 bool readShape(std::string_view message, std::vector<int64_t> &dims);
 bool readSlice(std::string_view message, TensorSlice &slice);
 

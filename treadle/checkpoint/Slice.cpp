@@ -36,10 +36,10 @@ std::optional<TensorSlice::Extent> parseExtent(std::string_view text) {
   return TensorSlice::Extent{*start, *length};
 }
 
-// --- numbers and texts whose bytes sort as they do
+// --- order-preserving encodings ------------------
 // ------------------------------------------------
 
-// Length in bytes, then the bytes from the highest.
+// Appends the length in bytes, then the bytes, most significant first.
 void putOrdered(std::string &out, uint64_t value) {
   int length = (std::bit_width(value) + 7) / 8;
   out += static_cast<char>(length);
@@ -47,7 +47,7 @@ void putOrdered(std::string &out, uint64_t value) {
     out += static_cast<char>(value >> (8 * length));
 }
 
-// The length stands in the leading bits: as many ones, then a zero, for what is not negative.
+// The leading bits encode the length: for nonnegative numbers as many ones, then a zero.
 void putOrderedSigned(std::string &out, int64_t value) {
   uint64_t magnitude = static_cast<uint64_t>(value < 0 ? ~value : value);
   int length = std::bit_width(magnitude) / 7 + 1;
@@ -111,9 +111,9 @@ Expected<TensorSlice> TensorSlice::parse(std::string_view text) {
   for (std::string_view part : split(text, ':')) {
     std::optional<Extent> extent = parseExtent(part);
     if (!extent)
-      return Unexpected(invalidArgument("'", text,
-                                        "' is no slice: expected START,LENGTH or - for "
-                                        "each dimension, with ':' between"));
+      return Unexpected(invalidArgument(
+          "'", text,
+          "' is not a slice: expected START,LENGTH or - for each dimension, with ':' between"));
     slice.extents.push_back(*extent);
   }
   return slice;
@@ -186,8 +186,9 @@ Expected<ShapeAndSlice> ShapeAndSlice::parse(std::string_view text) {
   for (size_t i = 0; i + 1 < parts.size(); ++i) {
     std::optional<int64_t> dim = number(parts[i]);
     if (!dim)
-      return Unexpected(invalidArgument("'", text, "' is no shape and slice: '", parts[i],
-                                        "' is no dimension; expected such as '10 20 0,5:-'"));
+      return Unexpected(
+          invalidArgument("'", text, "' is not a shape and slice: '", parts[i],
+                          "' is not a dimension; expected, for example, '10 20 0,5:-'"));
     parsed.dims.push_back(*dim);
   }
   TensorSlice slice = TREADLE_TRY(TensorSlice::parse(parts.back()));
@@ -199,7 +200,7 @@ Expected<ShapeAndSlice> ShapeAndSlice::parse(std::string_view text) {
 
 std::string sliceKey(std::string_view name, const TensorSlice &slice) {
   std::string key;
-  putOrdered(key, uint64_t{0}); // the kind of key
+  putOrdered(key, uint64_t{0}); // type of the key
   putOrdered(key, name);
   putOrdered(key, uint64_t{slice.extents.size()});
   for (const TensorSlice::Extent &extent : slice.extents) {

@@ -1,4 +1,4 @@
-// Parts of tensors: how variables that are split over several machines are saved and restored.
+// Slices of tensors: partitioned variables are saved and restored slice by slice.
 #pragma once
 
 #include "treadle/tensor/Tensor.h"
@@ -10,7 +10,7 @@
 
 namespace treadle {
 
-/// A box in a tensor: one extent a dimension.
+/// A box in a tensor: one extent for each dimension.
 struct TensorSlice {
   struct Extent {
     int64_t start = 0;
@@ -21,33 +21,34 @@ struct TensorSlice {
   std::vector<Extent> extents;
   bool operator==(const TensorSlice &) const = default;
 
-  /// `-:0,5`: an extent a dimension, `-` for a whole one.
+  /// Parses `-:0,5`: one extent `begin,length` for each dimension, `-` for a whole one.
   static Expected<TensorSlice> parse(std::string_view text);
   std::string text() const;
 
-  /// The slice's own dimensions in a tensor of dimensions `full`. InvalidArgument if the rank is
-  /// another, or the slice reaches beyond.
+  /// Returns the slice's dimensions in a tensor of dimensions `full`. InvalidArgument if the rank
+  /// differs or the slice is out of range.
   Expected<std::vector<int64_t>> dimsIn(Dims full) const;
-  /// The same with every length stated.
+  /// Returns the slice with all lengths explicit.
   TensorSlice resolved(Dims full) const;
 
-  /// What both slices, resolved for one tensor, share; nothing if that is empty.
+  /// Returns the intersection of two slices that are resolved for one tensor; nullopt if it is
+  /// empty.
   std::optional<TensorSlice> intersection(const TensorSlice &other) const;
 };
 
-/// Whether no two slices, all resolved for one tensor, share an element.
+/// Whether no two slices overlap; all must be resolved for one tensor.
 bool areDisjoint(std::vector<TensorSlice> slices);
 
-/// A tensor and a part of it, as ops that save and restore describe it: `10 20 0,5:-` is the first
+/// A tensor and a slice of it in the notation of save and restore ops: `10 20 0,5:-` is the first
 /// five rows of a tensor of 10 x 20.
 struct ShapeAndSlice {
   std::vector<int64_t> dims; // of the whole tensor
   TensorSlice slice;
-  std::vector<int64_t> sliceDims; // of the part
+  std::vector<int64_t> sliceDims; // of the slice
   static Expected<ShapeAndSlice> parse(std::string_view text);
 };
 
-/// The key that a checkpoint keeps a part of the tensor `name` by: its bytes sort as name and slice
+/// Returns the checkpoint key of a slice of the tensor `name`. Keys sort bytewise as name and slice
 /// do.
 std::string sliceKey(std::string_view name, const TensorSlice &slice);
 

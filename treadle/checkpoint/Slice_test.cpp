@@ -1,4 +1,4 @@
-// Slices of tensors: their text, and the keys that sort as they do.
+// Slices of tensors: parsing, and the order of keys.
 #include "treadle/checkpoint/Slice.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ TEST(Slice, ReadsAShapeWithASlice) {
 }
 
 TEST(Slice, ErrorsSayWhatIsWrong) {
-  EXPECT_NE(errorOf("10 x 0,5:-").find("'x' is no dimension"), std::string::npos);
+  EXPECT_NE(errorOf("10 x 0,5:-").find("'x' is not a dimension"), std::string::npos);
   EXPECT_NE(errorOf("10 0,5,1").find("expected START,LENGTH"), std::string::npos);
   EXPECT_NE(errorOf("10 0,-5").find("expected START,LENGTH"), std::string::npos);
   EXPECT_NE(errorOf("10 6,5").find("beyond dimension 0"), std::string::npos);

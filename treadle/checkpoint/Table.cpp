@@ -17,53 +17,53 @@ enum Compression : unsigned char { None = 0, Snappy = 1 };
 
 Error damaged(std::string_view what) { return dataLoss("the table is damaged: ", what); }
 
-/// The bytes of the block whose handle comes next in `handles`; they are within the file.
+/// Returns the block at the next handle in `handles`, after checking that it is within the file.
 Expected<std::string_view> readBlock(std::string_view file, WireReader &handles) {
   uint64_t offset = handles.varint(), size = handles.varint();
   if (!handles.isGood())
-    return Unexpected(damaged("a block's place can't be read"));
+    return Unexpected(damaged("a block handle can't be read"));
   if (offset > file.size() || size > file.size() - offset ||
       file.size() - offset - size < trailerSize)
-    return Unexpected(damaged(str("a block of ", size, " bytes is said to be at ", offset,
+    return Unexpected(damaged(str("a block of ", size, " bytes is at offset ", offset,
                                   ", but there are ", file.size(), " bytes; is it truncated?")));
   std::string_view block = file.substr(offset, size + 1);
   if (maskCrc(crc32c(block)) != fixedAt<uint32_t>(file, offset + size + 1))
     return Unexpected(damaged(str("the block at ", offset, " doesn't match its checksum")));
   auto compression = static_cast<unsigned char>(block.back());
   if (compression == Snappy)
-    return Unexpected(unimplemented("the table is compressed with Snappy, which can't be read; "
+    return Unexpected(unimplemented("the table is compressed with Snappy, which is not supported; "
                                     "write it without compression"));
   if (compression != None)
     return Unexpected(damaged(str("compression ", int{compression}, " is unknown")));
   return block.substr(0, size);
 }
 
-/// Calls `visit(key, value)` for each row of a block until it gives an error.
+/// Calls `visit(key, value)` for each row of a block until it returns an error.
 template <typename Visit> Expected<void> forEachRow(std::string_view block, Visit visit) {
   if (block.size() < sizeof(uint32_t))
     return Unexpected(damaged("a block is empty"));
   uint64_t restarts = fixedAt<uint32_t>(block, block.size() - sizeof(uint32_t));
   if ((restarts + 1) * sizeof(uint32_t) > block.size())
-    return Unexpected(damaged("a block's restarts lie outside of it"));
+    return Unexpected(damaged("the restart points of a block are outside of it"));
   WireReader reader(block.substr(0, block.size() - (restarts + 1) * sizeof(uint32_t)));
   std::string key;
   while (!reader.isAtEnd()) {
     uint64_t shared = reader.varint(), unshared = reader.varint(), size = reader.varint();
     std::string_view rest = reader.bytes(unshared), value = reader.bytes(size);
     if (!reader.isGood() || shared > key.size())
-      return Unexpected(damaged("a row can't be read"));
+      return Unexpected(damaged("an entry can't be read"));
     key.resize(shared);
     key += rest;
     TREADLE_TRY(visit(key, value));
   }
   if (!reader.isGood())
-    return Unexpected(damaged("a row can't be read"));
+    return Unexpected(damaged("an entry can't be read"));
   return {};
 }
 
 // --- writing -----------------------------------------------------------------------------------
 
-/// A short key that is at least `key`, and below `limit` which is above `key`.
+/// Returns a short key that is >= `key` and < `limit`, which must be > `key`.
 std::string separator(std::string key, std::string_view limit) {
   size_t shared = static_cast<size_t>(std::ranges::mismatch(key, limit).in1 - key.begin());
   if (shared >= std::min(key.size(), limit.size()))
@@ -76,7 +76,7 @@ std::string separator(std::string key, std::string_view limit) {
   return key;
 }
 
-/// A short key that is at least `key`.
+/// Returns a short key that is >= `key`.
 std::string successor(std::string key) {
   size_t at = key.find_first_not_of('\xff');
   if (at == key.npos)
@@ -95,15 +95,15 @@ Expected<TableRows> readTable(std::string_view bytes) {
                                   "truncated?")));
   std::string_view footer = bytes.substr(bytes.size() - footerSize);
   if (fixedAt<uint64_t>(footer, handlesSize) != magic)
-    return Unexpected(damaged("it doesn't end as a table does; is it truncated?"));
+    return Unexpected(damaged("it doesn't end with the table's magic number; is it truncated?"));
   WireReader handles(footer.substr(0, handlesSize));
-  handles.varint(), handles.varint(); // the block of metadata, which says nothing
+  handles.varint(), handles.varint(); // the metadata block is unused
   std::string_view index = TREADLE_TRY(readBlock(bytes, handles));
   TableRows rows;
-  // Rows share what their keys begin with, so that few bytes could stand for many.
+  // Keys share prefixes, so that few bytes could expand to many: limit the ratio.
   constexpr size_t mostTimes = 256;
   size_t keysLeft = mostTimes * bytes.size();
-  const char *end = bytes.data(); // of the blocks so far
+  const char *end = bytes.data(); // end of the blocks read so far
   Expected<void> done = forEachRow(index, [&](std::string_view, std::string_view handle) {
     WireReader reader(handle);
     return readBlock(bytes, reader).and_then([&](std::string_view block) -> Expected<void> {

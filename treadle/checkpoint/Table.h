@@ -1,10 +1,10 @@
-// Sorted tables of keys and values in one file: the format of LevelDB's tables, which checkpoints
-// are indexed by.
+// Sorted tables of keys and values in one file: LevelDB's table format, used for checkpoint
+// indices.
 //
-// A file is a sequence of blocks, each followed by a byte for its compression and the masked
-// CRC-32C of both; an index block that gives the place of each data block by a key not below its
-// last; an empty block for metadata; and a footer of 48 bytes. In a block, keys share prefixes with
-// the key before, except at restart points, whose offsets end the block.
+// A file is a sequence of data blocks, each followed by a byte for its compression and the masked
+// CRC-32C of both; an empty metadata block; an index block that maps a key not below each data
+// block's last key to the block's position; and a footer of 48 bytes. In a block, keys share
+// prefixes with the key before, except at restart points, whose offsets end the block.
 #pragma once
 
 #include "treadle/tensor/Error.h"
@@ -19,17 +19,17 @@ namespace treadle {
 
 using TableRows = std::vector<std::pair<std::string, std::string>>;
 
-/// All rows of a table, in order. DataLoss for a table that is truncated, damaged or out of order;
-/// Unimplemented for compressed blocks.
+/// Parses all rows of a table, in order. DataLoss for a table that is truncated, damaged or out of
+/// order; Unimplemented for compressed blocks.
 Expected<TableRows> readTable(std::string_view bytes);
 
-/// Builds a table from rows that are added in order. The bytes are those of TensorFlow's writer
-/// with its default options and no compression.
+/// Builds a table from rows that are added in order. The bytes equal those of TensorFlow's writer
+/// with default options and no compression.
 class TableBuilder {
 public:
-  /// `key` must be above all keys before.
+  /// `key` must be greater than all earlier keys.
   void add(std::string_view key, std::string_view value);
-  /// The whole table; nothing may be added afterwards.
+  /// Returns the whole table; nothing may be added afterwards.
   std::string finish();
 
 private:
@@ -48,12 +48,12 @@ private:
     int sinceRestart = 0;
   };
 
-  std::string write(Block &block); // gives the block's handle
+  std::string write(Block &block); // returns the block's handle
   void endDataBlock();
 
   std::string out;
   std::string lastKey;
-  std::string pendingHandle; // of a data block that the index doesn't know yet
+  std::string pendingHandle; // of a data block that isn't in the index yet
   Block data{16}, index{1};
 };
 

@@ -1,4 +1,4 @@
-// Tables: what is written is read, and damage is found.
+// Tables: round trips and damage.
 #include "treadle/checkpoint/Crc32c.h"
 #include "treadle/checkpoint/Table.h"
 #include "treadle/tensor/Wire.h"
@@ -55,7 +55,7 @@ TEST(Table, EveryFlippedByteIsFound) {
     std::string damaged = table;
     damaged[at] ^= 0x20;
     Expected<TableRows> read = readTable(damaged);
-    if (read) { // the metadata's block, and padding, say nothing
+    if (read) { // metadata block and padding are ignored
       EXPECT_EQ(*read, rows);
       EXPECT_GE(at, table.size() - 48 - 80);
     }
@@ -74,7 +74,7 @@ TEST(Table, EveryTruncationIsFound) {
 
 TEST(Table, CompressedBlocksAreUnimplemented) {
   std::string table = build({});
-  // The index block lies before the footer of 48 bytes; its trailer is 5 bytes.
+  // The index block precedes the footer of 48 bytes; its trailer is 5 bytes.
   size_t type = table.size() - 48 - 5;
   size_t start = type - 8;
   table[type] = 1;
