@@ -1,7 +1,7 @@
-// From tensors, which are values, to references to tensors, which are somewhere.
+// Converts tensors, which are values, to references to tensors in memory.
 //
-// The types of values change in place, one by one: a tensor is one reference whatever control flow
-// it goes through, so loops and conditionals stay as they are.
+// The types of values change in place, one by one: a tensor is one reference in all control flow,
+// so loops and conditionals stay as they are.
 #include "treadle/codegen/Passes.h"
 #include "treadle/codegen/Rc.h"
 #include "treadle/lowering/Attributes.h"
@@ -62,7 +62,7 @@ Type referenceTo(Type type) {
 
 TensorType tensorOf(Value ref) { return cast<rc::RefType>(ref.getType()).getTensor(); }
 
-/// An operand that is a reference by now, which the op's own accessor would take for a tensor.
+/// Returns an operand that is already a reference; the op's own accessor would cast it to a tensor.
 Value referenceOf(Operation *op) { return op->getOperand(0); }
 
 /// Booleans are bytes in memory.
@@ -99,7 +99,7 @@ void Bufferizer::checkSize(Value found, int64_t expected) {
   check(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, found, wanted));
 }
 
-/// That a tensor is of this type, as far as the type doesn't say it already.
+/// Checks that a tensor has this type, except for what `known` guarantees.
 void Bufferizer::checkShape(Value ref, RankedTensorType type, RankedTensorType known) {
   if (!known)
     checkSize(rc::RankOp::create(b, loc, b.getIndexType(), ref), type.getRank());
@@ -131,7 +131,7 @@ void Bufferizer::rewrite(tensor::CastOp op) {
   op.erase();
 }
 
-/// An element is written where nobody else sees the list.
+/// Copies the list first if it has other references, then writes the element in place.
 void Bufferizer::rewrite(rc::SetOp op) {
   Value list = op->getOperand(0), index = op->getOperand(1), element = op->getOperand(2);
   bool isScalar = !isa<rc::RefType>(element.getType());
@@ -152,7 +152,7 @@ void Bufferizer::rewrite(rc::SetOp op) {
   op.erase();
 }
 
-/// Elements are written where nobody else sees the tensor.
+/// Copies the tensor first if it has other references, then writes the elements in place.
 void Bufferizer::rewrite(rc::UpdateOp op) {
   Value tensor = referenceOf(op);
   auto own = rc::UniqueOp::create(b, loc, tensor.getType(), b.getI1Type(), tensor);
@@ -171,7 +171,8 @@ void Bufferizer::rewrite(rc::UpdateOp op) {
   op.erase();
 }
 
-/// An op over references says in one result more whether there is what it gives.
+/// Adds a result to an op over references that tells whether the first result exists, and checks
+/// it.
 void Bufferizer::withCheck(Operation *op) {
   OperationState state(loc, op->getName(), op->getOperands(),
                        {referenceTo(op->getResult(0).getType()), b.getI1Type()}, op->getAttrs());
@@ -181,24 +182,25 @@ void Bufferizer::withCheck(Operation *op) {
   op->erase();
 }
 
-/// What starts a reduction, in the form that memory has it in.
+/// Returns the initial value of a reduction, as stored in memory.
 static FailureOr<TypedAttr> startOf(linalg::FillOp fill) {
   TypedAttr value;
   if (!matchPattern(fill.getInputs()[0], m_Constant(&value)))
-    return fill.emitOpError("starts a reduction with something that isn't constant");
+    return fill.emitOpError("initializes a reduction with a value that isn't constant");
   if (auto truth = dyn_cast<IntegerAttr>(value); truth && truth.getType().isInteger(1))
     return TypedAttr(IntegerAttr::get(storedAs(truth.getType()), truth.getValue().zext(8)));
   return value;
 }
 
-/// Memory for a scalar that is read right away: a place on the stack, and soon a register.
+/// Allocates a scalar that is read immediately: on the stack, promoted to a register later.
 Value Bufferizer::scalarMemory(Type element) {
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(&function.getBody().front());
   return memref::AllocaOp::create(b, loc, MemRefType::get({}, storedAs(element)));
 }
 
-/// Inputs whose memory an output may take over, each element of theirs read before it is written.
+/// Returns the inputs whose buffers an output may reuse: those whose elements are each read before
+/// they are written.
 SmallVector<Value> Bufferizer::modelsOf(linalg::GenericOp op, unsigned number,
                                         llvm::function_ref<bool(Value)> isReadElsewhere) {
   SmallVector<Value> models;
@@ -226,22 +228,23 @@ SmallVector<Value> Bufferizer::modelsOf(linalg::GenericOp op, unsigned number,
   return models;
 }
 
-/// A tensor before casts.
+/// Looks through casts of a tensor.
 static Value beforeCasts(Value value) {
   while (auto cast = value.getDefiningOp<tensor::CastOp>())
     value = cast->getOperand(0);
   return value;
 }
 
-/// Whether it only says what an op writes into: that gets its memory where it is computed. MLIR
-/// casts such a tensor where the op's inputs tell more of its shape than its own type does.
+/// Whether the op only defines the destination of another op; memory is allocated where the
+/// destination is written. MLIR casts such a tensor if the inputs of the op determine more of its
+/// shape than its own type does.
 static bool isPlaceholder(Operation *op) {
   if (auto cast = dyn_cast_if_present<tensor::CastOp>(op))
     op = beforeCasts(cast->getOperand(0)).getDefiningOp();
   return isa_and_present<tensor::EmptyOp, linalg::FillOp>(op);
 }
 
-/// The sizes of a new tensor that its type leaves open; the others are checked.
+/// Returns the dynamic sizes of a new tensor, and checks its static ones.
 SmallVector<Value> Bufferizer::sizesOf(tensor::EmptyOp empty, RankedTensorType type) {
   SmallVector<Value> sizes;
   for (auto [i, size] : llvm::enumerate(empty.getMixedSizes())) {
@@ -254,7 +257,7 @@ SmallVector<Value> Bufferizer::sizesOf(tensor::EmptyOp empty, RankedTensorType t
   return sizes;
 }
 
-/// What an op writes into: a new tensor. Reductions say what they start from.
+/// Allocates the destination of an op. Reductions record their initial values.
 FailureOr<Value> Bufferizer::output(linalg::GenericOp op, unsigned number, ValueRange models) {
   auto type = cast<RankedTensorType>(op.getOutputs()[number].getType());
   Value init = beforeCasts(op.getOutputs()[number]);
@@ -271,7 +274,7 @@ FailureOr<Value> Bufferizer::output(linalg::GenericOp op, unsigned number, Value
   auto empty = init.getDefiningOp<tensor::EmptyOp>();
   auto starts = op->getAttrOfType<ArrayAttr>(rc::startsAttr);
   if (!empty || (op.getNumReductionLoops() && (!starts || starts.size() <= number)))
-    return op.emitOpError("writes into a tensor that is not new");
+    return op.emitOpError("has a destination that isn't a new tensor");
   bool isScalar =
       type.getRank() == 0 && op.getNumReductionLoops() &&
       llvm::all_of(op.getResult(number).getUsers(), [](Operation *user) {
@@ -283,7 +286,7 @@ FailureOr<Value> Bufferizer::output(linalg::GenericOp op, unsigned number, Value
   return alloc(type, sizesOf(empty, type), models, copies);
 }
 
-/// What loops read at other places than their own, of tensors that are there before them.
+/// Converts reads by index of tensors that are defined outside the loops.
 void Bufferizer::readByIndex(Region &region) {
   SmallVector<tensor::ExtractOp> extracts;
   region.walk([&](tensor::ExtractOp extract) { extracts.push_back(extract); });
@@ -301,7 +304,7 @@ void Bufferizer::readByIndex(Region &region) {
   }
 }
 
-/// Elements are written where nobody else sees the tensor.
+/// Copies the tensor first if it has other references, then writes the elements in place.
 void Bufferizer::rewrite(rc::WriteOp op) {
   Value tensor = referenceOf(op);
   auto own = rc::UniqueOp::create(b, loc, tensor.getType(), b.getI1Type(), tensor);
@@ -333,7 +336,7 @@ void Bufferizer::rewrite(rc::WriteOp op) {
 LogicalResult Bufferizer::rewrite(linalg::GenericOp op) {
   for (Value output : op.getOutputs())
     if (!isPlaceholder(output.getDefiningOp()))
-      return op.emitOpError("writes into a tensor that is not new");
+      return op.emitOpError("has a destination that isn't a new tensor");
   SmallVector<Value> inputs(op.getInputs()), outputs;
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
   DenseSet<Value> readByPlace;
@@ -356,7 +359,7 @@ LogicalResult Bufferizer::rewrite(linalg::GenericOp op) {
   if (Attribute starts = op->getAttr(rc::startsAttr))
     made->setAttr(rc::startsAttr, starts);
   Block &block = op.getRegion().front();
-  // The elements as they are stored, and as the ops of the block have them.
+  // Block arguments take the stored types; uses get values converted to the types of the ops.
   for (BlockArgument argument : block.getArguments()) {
     Type element = argument.getType(), stored = storedAs(element);
     if (stored == element)
@@ -383,11 +386,11 @@ LogicalResult Bufferizer::rewrite(linalg::GenericOp op) {
   return success();
 }
 
-/// Scalars that were found to be constant.
+/// Moves constants that folding created to the table.
 LogicalResult Bufferizer::rewrite(arith::ConstantOp op) {
   Expected<AttrValue> value = convertAttribute(op.getValue());
   if (!value || !std::holds_alternative<Tensor>(*value))
-    return op.emitOpError("is no tensor that the runtime knows");
+    return op.emitOpError("isn't a tensor that the runtime supports");
   Value ref = rc::ConstantOp::create(b, loc, referenceTo(op.getType()),
                                      static_cast<int32_t>(constants.size()));
   constants.push_back(std::get<Tensor>(*value));
@@ -395,7 +398,7 @@ LogicalResult Bufferizer::rewrite(arith::ConstantOp op) {
   return op.erase(), success();
 }
 
-/// Whether an op reads a tensor that is in no memory: that has become no reference.
+/// Whether the op reads a tensor without memory, which didn't become a reference.
 static bool readsPlaceholder(Operation *op) {
   auto generic = dyn_cast<linalg::GenericOp>(op);
   ValueRange read = generic ? ValueRange(generic.getInputs()) : ValueRange(op->getOperands());
@@ -409,7 +412,7 @@ static bool readsPlaceholder(Operation *op) {
 
 LogicalResult Bufferizer::rewrite(Operation *op) {
   if (readsPlaceholder(op))
-    return op->emitOpError("reads a tensor that nothing computes the elements of");
+    return op->emitOpError("reads an uninitialized tensor");
   b.setInsertionPoint(op);
   if (auto constant = dyn_cast<arith::ConstantOp>(op);
       constant && isa<TensorType>(constant.getType()))
@@ -423,7 +426,7 @@ LogicalResult Bufferizer::rewrite(Operation *op) {
   if (auto dim = dyn_cast<tensor::DimOp>(op)) {
     std::optional<int64_t> index = dim.getConstantIndex();
     if (!index)
-      return op->emitOpError("asks for a dimension that isn't known");
+      return op->emitOpError("asks for a dimension that isn't constant");
     Value size = rc::DimOp::create(b, loc, b.getIndexType(), referenceOf(dim), *index);
     dim.getResult().replaceAllUsesWith(size);
     return op->erase(), success();
@@ -475,7 +478,7 @@ LogicalResult Bufferizer::rewrite(Operation *op) {
 }
 
 LogicalResult Bufferizer::run() {
-  // Results before their uses: a nested op's operands come from ops that stand before it.
+  // Results are converted before their uses: the operands of a nested op are defined before it.
   SmallVector<Operation *> ops;
   function.walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (op->getParentOfType<linalg::LinalgOp>() || op->getParentOfType<rc::WriteOp>() ||

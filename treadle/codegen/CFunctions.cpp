@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstring>
 
-// Of the compiler's own library: conversions of floats of 16 bits.
+// Conversions of 16-bit floats from the compiler's runtime library.
 // NOLINTBEGIN(bugprone-reserved-identifier)
 extern "C" {
 _Float16 __truncsfhf2(float);

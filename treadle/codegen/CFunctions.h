@@ -1,5 +1,5 @@
-// Functions of the C library that compiled code may call, by name: a program that was linked
-// statically can't be asked for them.
+// Addresses of the C library functions that compiled code may call, by name: a statically linked
+// program has no dynamic symbol table to look them up in.
 #pragma once
 
 #include "treadle/codegen/Frame.h"

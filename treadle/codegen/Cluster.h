@@ -1,4 +1,4 @@
-// What is compiled: a function whose ops are pure, or have effects on variables alone.
+// The unit of compilation: a function whose ops are pure or have effects on variables only.
 #pragma once
 
 #include "treadle/codegen/CodeMeter.h"
@@ -15,7 +15,7 @@
 
 namespace treadle::codegen {
 
-/// Tensors of so many elements are held in registers where their sizes are known.
+/// Tensors with at most so many elements, and known sizes, are kept in registers.
 constexpr int64_t mostInRegisters = 16;
 
 /// A cluster as tensor code: a `func.func @cluster` over boxed tensors.
@@ -24,28 +24,30 @@ struct TensorProgram {
   ClusterTables tables;
 };
 
-/// What is known of an argument when a cluster is compiled: its rank, which dimensions are 1, and
-/// perhaps the others. A class of shapes, not a shape: code serves all tensors of a class.
+/// The properties of an argument that compiled code is specialized for: its rank, which dimensions
+/// are 1, and optionally other sizes. It is a class of shapes; the code serves all tensors of the
+/// class.
 struct ArgumentClass {
   DType dtype = DType::Invalid;
   bool isRanked = true;
-  /// By dimension. Any: every size but 1, which code for it is never given.
+  /// By dimension. `any` stands for all sizes but 1; the code is never called with size 1 there.
   std::vector<int64_t> sizes;
   static constexpr int64_t any = -1;
-  /// Of a handle, the dtype and the sizes of the variable's value: then the code is given the value
-  /// as well, and gives the one that the variable is to have.
+  /// For a variable handle, the dtype and sizes of the variable's value. The code then takes the
+  /// value as an additional argument, and returns the new value of the variable.
   struct Variable {
     DType dtype;
     std::vector<int64_t> sizes;
     auto operator<=>(const Variable &) const = default;
 
     bool fits(const Tensor &value) const;
-    /// For this and a value, if that can be. Sizes in which they differ are any.
+    /// Returns the most specific class that contains this one and a value, if there is one. Sizes
+    /// that differ become `any`.
     Variable with(const Tensor &value) const;
   };
   std::optional<Variable> variable = std::nullopt;
 
-  /// `isExact`: for tensors of this shape alone.
+  /// `isExact`: the class contains this shape only.
   static ArgumentClass of(const Tensor &tensor, bool isExact = false);
   auto operator<=>(const ArgumentClass &) const = default;
 };
@@ -54,32 +56,34 @@ struct ArgumentClass {
 using FindFunction = std::function<tfg::FuncOp(llvm::StringRef)>;
 
 struct TranslationOptions {
-  /// What may become one piece of code: operations, a loop over elements counted as 20. A second is
-  /// enough for 5,000 to 30,000 of them, and a megabyte for 300. The largest of the models that we
-  /// know has 99 nodes.
+  /// Maximum size of a cluster, in operations; a loop over elements counts as 20. One second
+  /// compiles 5,000 to 30,000 operations, and 300 take a megabyte. The largest cluster of the
+  /// models measured so far has 99 nodes.
   int64_t maxWeight = 300'000;
-  /// Operations on small tensors that are written out element by element.
+  /// Maximum number of scalar operations emitted for small tensors that are unrolled element by
+  /// element.
   int64_t maxUnrolled = 4000;
-  /// Whether ops over floats may be rounded otherwise, as SessionOptions has it. Their flags say
-  /// so, and are part of what the code is found by in a cache.
+  /// Whether float ops may be rounded differently (see SessionOptions). Sets fast-math flags on
+  /// ops, so the cache key depends on it.
   bool fastMath = false;
-  /// The value of the variable that a VarHandleOp names, empty if it has none: for code that
-  /// outlives the variables. Without it, variables are read when the code runs.
+  /// Returns the value of the variable that a VarHandleOp names, empty if it has none. Used for
+  /// code that outlives the variables. If null, variables are read when the code runs.
   std::function<Tensor(tfg::Node)> variable = {};
-  /// Learns where code comes from, for `link` to count what it does; null: nobody counts.
+  /// Records the origin of each op, so that `link` can add counters; null: nothing is counted.
   MeteredCode *metered = nullptr;
 };
 
-/// The tensor code of a function whose nodes are pure but for variables: scalars in registers,
-/// elementwise ops in linalg, loops and conditionals in scf, the rest as calls of kernels.
-/// Functions that it calls become part of it. Values of variables come behind the arguments, and
-/// behind the results: what the function does to variables others see when the caller writes them
-/// back. Unimplemented, naming the node, where something can't be compiled.
+/// Translates a function whose only side effects are on variables to tensor code: scalars in
+/// registers, elementwise ops in linalg, loops and conditionals in scf, and calls of kernels for
+/// the rest. Functions that it calls are inlined. Values of variables follow the arguments, and
+/// their new values the results; effects become visible when the caller writes these back. Returns
+/// Unimplemented, naming the node, if a node can't be compiled.
 Expected<TensorProgram> translate(tfg::FuncOp function, llvm::ArrayRef<ArgumentClass> arguments,
                                   const FindFunction &find, mlir::MLIRContext &context,
                                   const TranslationOptions &options = {});
 
-/// From tensor code to LLVM's dialect: all the steps of Passes.h. New constants join the table.
+/// Lowers tensor code to the LLVM dialect, with all steps of Passes.h. Adds new constants to the
+/// table.
 Expected<void> lower(TensorProgram &program);
 
 } // namespace treadle::codegen

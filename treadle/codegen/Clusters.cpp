@@ -16,7 +16,7 @@
 
 namespace treadle::codegen {
 
-/// The class of one argument in a word: its rank, and which of its dimensions are 1.
+/// Encodes the class of one argument in a word: its rank, and which dimensions are 1.
 static uint64_t classOf(const Tensor &tensor) {
   uint64_t word = tensor.rank();
   for (int i = 0; i < std::min(tensor.rank(), 56); ++i)
@@ -34,23 +34,22 @@ std::vector<int> handlesAmong(const NodeSpec &call) {
   return handles;
 }
 
-/// A class of argument shapes, and what came of compiling for it. The compile thread may have it as
-/// well.
+/// A class of argument shapes, and the state of its compilation. Shared with the compile thread.
 struct Variant {
   std::vector<uint64_t> key;
   std::vector<ArgumentClass> classes;
-  bool isExact = false; // for one shape of each argument
+  bool isExact = false; // specialized for one shape of each argument
 
   Variant *next = nullptr;
 
-  /// Made: `made` is written. Settled: `code` is as it stays.
+  /// Made: `made` has been written. Settled: `code` no longer changes.
   enum class Stage : uint8_t { Compiling, Made, Settled };
   std::atomic<Stage> stage{Stage::Compiling};
   Expected<LinkedCluster> made = LinkedCluster();
   std::shared_ptr<const CompiledCluster> owned; // written once, before `code`
   std::atomic<const CompiledCluster *> code{nullptr};
   std::atomic<uint32_t> bails{0};
-  /// The shapes of the arguments of late, as a number, and how often they came in a row.
+  /// A hash of the last argument shapes, and the number of consecutive calls with them.
   std::atomic<uint64_t> lastShapes{0};
   std::atomic<uint32_t> repeats{0};
 
@@ -70,7 +69,7 @@ struct Variant {
   }
 };
 
-/// The nodes of a body and of the functions that it calls, but constants.
+/// Collects the nodes of a body and of the functions that it calls, except constants.
 void collect(const ModuleIndex &index, mlir::Block &body, std::vector<tfg::Node> &nodes,
              llvm::DenseSet<mlir::Block *> &seen) {
   seen.insert(&body);
@@ -89,9 +88,10 @@ void collect(const ModuleIndex &index, mlir::Block &body, std::vector<tfg::Node>
   }
 }
 
-/// A cluster, and what it is compiled from: made by the first who compiles it.
+/// A cluster and its functional form, which is created when it is first compiled.
 struct Compilation {
-  std::shared_ptr<ClusterSource> source; // its lock guards `form`; its context outlives the others
+  std::shared_ptr<ClusterSource> source; // its mutex guards `form`; its context must outlive the
+                                         // other members
   std::shared_ptr<const tfg::OutlinedCluster> cluster;
   std::optional<Expected<mlir::OwningOpRef<mlir::ModuleOp>>> form = std::nullopt;
 
@@ -131,7 +131,7 @@ void make(Variant &variant, Compilation &compilation, CompileBudget &budget, boo
   variant.stage.store(Variant::Stage::Made, std::memory_order_release);
 }
 
-/// While it lives, nothing that this thread calls is compiled anew.
+/// A scope in which calls on this thread start no compilations.
 class PendingScope {
 public:
   explicit PendingScope(bool isPending) : before(current) { current |= isPending; }
@@ -146,7 +146,7 @@ private:
 };
 thread_local bool PendingScope::current = false;
 
-/// `'loop' (While), 'y' (Mul) and 3 more`: loops first.
+/// Formats contents like `'loop' (While), 'y' (Mul) and 3 more`, loops first.
 std::string contentsOf(const ModuleIndex &index, tfg::FuncOp function) {
   constexpr size_t mostNamed = 3;
   std::vector<tfg::Node> nodes;
@@ -163,7 +163,7 @@ std::string contentsOf(const ModuleIndex &index, tfg::FuncOp function) {
 
 } // namespace
 
-/// One cluster of a plan, with the code for each class of shapes that came.
+/// A cluster of a plan, with a code variant per class of argument shapes.
 class ClusterSite {
 public:
   ClusterSite(Clusters &owner, const NodeSpec &spec)
@@ -183,18 +183,19 @@ public:
   void run(OpContext &ctx);
 
 private:
-  /// More classes than these are interpreted.
+  /// Further classes are interpreted.
   static constexpr unsigned maxVariants = 16;
-  /// Shapes that come so often in a row have code of their own: a few of them, so that a thousand
-  /// shapes aren't a thousand compilations.
+  /// The number of consecutive calls with the same shapes after which they get a specialized
+  /// variant. At most maxExact of these are compiled, so that varying shapes don't cause many
+  /// compilations.
   static constexpr uint32_t manyRepeats = 16;
   static constexpr int maxExact = 2;
-  /// So often compiled code may leave it to the interpreter before it isn't asked any more.
+  /// The number of bailouts to the interpreter after which a variant is no longer used.
   static constexpr uint32_t maxBails = 8;
-  /// So often a call begins anew whose variables another run changed.
+  /// The number of times a call is retried after another run has changed its variables.
   static constexpr int maxRepeats = 4;
 
-  /// Overtaken: another run changed a variable. Left: the interpreter is to run the call.
+  /// Overtaken: another run changed a variable. Left: the code bailed out, or the run was stopped.
   enum class Outcome : uint8_t { Done, NoCode, Overtaken, Left };
 
   Variant *find(OpContext &ctx, const HeldVariables &variables);
@@ -218,21 +219,22 @@ private:
   const std::shared_ptr<const tfg::OutlinedCluster> cluster;
   const std::shared_ptr<Compilation> compilation;
   const size_t numResults;
-  const std::vector<int> handles; // inputs
+  const std::vector<int> handles; // numbers of the inputs that are variable handles
   std::once_flag isDescribed;
-  std::string contents; // for people who trace
+  std::string contents; // for traces
   std::atomic<bool> wasCalled{false};
   std::atomic<Variant *> newest{nullptr};
   std::atomic<const Plan *> interpreted{nullptr};
-  std::mutex mutex;                  // guards what follows, and adding and settling
-  std::unique_ptr<const Plan> owned; // what `interpreted` is then
+  std::mutex mutex;                  // guards the following members, and adding and settling
+                                     // variants
+  std::unique_ptr<const Plan> owned; // owns `interpreted`
   std::vector<std::shared_ptr<Variant>> variants;
   std::string obstacle;
-  std::vector<bool> isOpen;             // by input: the graph doesn't tell its sizes
-  std::atomic<int> exactLeft{maxExact}; // shapes that may still have code of their own
+  std::vector<bool> isOpen;             // by input: its sizes aren't known statically
+  std::atomic<int> exactLeft{maxExact}; // exact variants that may still be compiled
 };
 
-/// Code for this shape rather than for its class.
+/// Prefers a variant for exactly this shape to one for its class.
 Variant *ClusterSite::find(OpContext &ctx, const HeldVariables &variables) {
   Variant *serving = nullptr;
   for (Variant *variant = newest.load(std::memory_order_acquire); variant;
@@ -249,13 +251,13 @@ Variant *ClusterSite::find(OpContext &ctx, const HeldVariables &variables) {
   return serving;
 }
 
-/// Variables keep their sizes, mostly: those that differ from the last code's are left open.
+/// Variables mostly keep their sizes: only those that differ from the last variant are generalized.
 ArgumentClass::Variable ClusterSite::classFor(int handle, const Tensor &value) const {
   ArgumentClass::Variable exact{value.dtype(), {value.dims().begin(), value.dims().end()}};
   return variants.empty() ? exact : variants.back()->classes[handle].variable->with(value);
 }
 
-/// Null if there are too many.
+/// Returns null if there are too many variants.
 Variant *ClusterSite::add(OpContext &ctx, const HeldVariables &variables, bool isExact) {
   auto variant = std::make_shared<Variant>();
   {
@@ -280,7 +282,7 @@ Variant *ClusterSite::add(OpContext &ctx, const HeldVariables &variables, bool i
   return variant.get();
 }
 
-/// Of the arguments whose sizes the graph doesn't tell, as a number; 0 if all are scalars.
+/// Hashes the shapes of the arguments whose sizes aren't known statically; 0 if all are scalars.
 uint64_t ClusterSite::openShapes(OpContext &ctx) const {
   uint64_t shapes = 0;
   for (int i = 0; i < ctx.numInputs(); ++i)
@@ -291,7 +293,7 @@ uint64_t ClusterSite::openShapes(OpContext &ctx) const {
   return shapes;
 }
 
-/// After a call that code for a class ran.
+/// Called after a call that used the variant of a class.
 void ClusterSite::noteShapes(Variant &variant, OpContext &ctx, const HeldVariables &variables) {
   uint64_t shapes = openShapes(ctx);
   if (!shapes)
@@ -299,7 +301,7 @@ void ClusterSite::noteShapes(Variant &variant, OpContext &ctx, const HeldVariabl
   if (variant.lastShapes.load(std::memory_order_relaxed) != shapes) {
     variant.lastShapes.store(shapes, std::memory_order_relaxed);
     variant.repeats.store(0, std::memory_order_relaxed);
-  } else if (variant.repeats.load(std::memory_order_relaxed) < manyRepeats && // else only read
+  } else if (variant.repeats.load(std::memory_order_relaxed) < manyRepeats && // otherwise only read
              variant.repeats.fetch_add(1, std::memory_order_relaxed) + 1 == manyRepeats &&
              exactLeft.fetch_sub(1, std::memory_order_relaxed) > 0) {
     add(ctx, variables, /*isExact=*/true);
@@ -314,7 +316,7 @@ void ClusterSite::compileVariant(const std::shared_ptr<Variant> &variant) {
   if (!options.client)
     return make(*variant, *compilation, *options.budget, options.fastMath,
                 {counters.get(), nullptr, CodeCache::ofProcess(), metered});
-  // The site and its owner may be gone by the time.
+  // The job may outlive the site and its owner.
   options.client->submit([variant, metered, counters, compilation = compilation,
                           budget = options.budget,
                           fastMath = options.fastMath](CompileClient &client) {
@@ -323,19 +325,19 @@ void ClusterSite::compileVariant(const std::shared_ptr<Variant> &variant) {
   });
 }
 
-/// The code is charged to the budget of whoever runs; without room for it, it isn't there.
+/// Charges the code to the memory budget of the run; fails if it doesn't fit.
 static Expected<std::shared_ptr<const CompiledCluster>> bindCharged(LinkedCluster cluster,
                                                                     const KernelRegistry &kernels) {
   try {
     return treadle::codegen::bind(std::move(cluster), kernels);
   } catch (const OverBudget &over) {
     return Unexpected(resourceExhausted("machine code of ", over.bytes,
-                                        " bytes is more than is left of the ", over.limit,
+                                        " bytes exceeds what is left of the ", over.limit,
                                         " that the session may take"));
   }
 }
 
-/// Kernels are bound by those who run: whoever registered them expects no other thread.
+/// Kernels are bound on the thread of a run: user-defined kernels may not expect another thread.
 void ClusterSite::settle(Variant &variant) {
   std::lock_guard lock(mutex);
   if (variant.stage.load(std::memory_order_relaxed) == Variant::Stage::Settled)
@@ -347,7 +349,7 @@ void ClusterSite::settle(Variant &variant) {
   if (bound) {
     variant.owned = std::move(*bound);
     variant.code.store(variant.owned.get(), std::memory_order_release);
-  } else if (obstacle.empty() && !variant.isExact) { // else code for the class goes on
+  } else if (obstacle.empty() && !variant.isExact) { // otherwise the variant for the class serves
     obstacle = bound.error().message;
     if (owner.options.counters)
       owner.options.counters->addFailure(obstacle);
@@ -355,7 +357,7 @@ void ClusterSite::settle(Variant &variant) {
   variant.stage.store(Variant::Stage::Settled, std::memory_order_release);
 }
 
-/// Null where the interpreter is to run the call.
+/// Returns null if the interpreter must run the call.
 const CompiledCluster *ClusterSite::codeFor(Variant *variant) {
   if (!variant)
     return nullptr;
@@ -366,7 +368,7 @@ const CompiledCluster *ClusterSite::codeFor(Variant *variant) {
              : nullptr;
 }
 
-/// Whether there is code, or it may still come.
+/// Whether the variant has code, or may still get some.
 bool ClusterSite::mayHaveCode(const Variant &variant) {
   if (variant.stage.load(std::memory_order_acquire) != Variant::Stage::Settled)
     return true;
@@ -380,7 +382,7 @@ Expected<const Plan *> ClusterSite::plan() {
   std::unique_ptr<const Plan> made =
       TREADLE_TRY(owner.functions.planOf(cluster->function(), owner.options.rewrite));
   std::lock_guard lock(mutex);
-  if (!owned) { // else another thread was faster
+  if (!owned) { // otherwise another thread was faster
     owned = std::move(made);
     interpreted.store(owned.get(), std::memory_order_release);
   }
@@ -400,7 +402,7 @@ void ClusterSite::note(Trace &trace, bool isCompiled) {
   trace.noteCluster(contents, isCompiled);
 }
 
-/// False where the code left, or another run changed a variable.
+/// Returns false if the code bailed out, or another run changed a variable.
 bool ClusterSite::runCode(const CompiledCluster &code, OpContext &ctx, HeldVariables &variables) {
   size_t numInputs = ctx.numInputs(), numVariables = variables.size();
   std::vector<Tensor> arguments(numInputs + numVariables);
@@ -420,8 +422,8 @@ bool ClusterSite::runCode(const CompiledCluster &code, OpContext &ctx, HeldVaria
   return true;
 }
 
-/// Runs the code for what the call is given now, if there is some; `variant` becomes what that is
-/// of.
+/// Runs the code for the current arguments, if there is some; sets `variant` to the one that was
+/// used.
 ClusterSite::Outcome ClusterSite::attempt(OpContext &ctx, Variant *&variant) {
   HeldVariables variables(ctx, handles);
   variant = variables.isComplete() ? find(ctx, variables) : nullptr;
@@ -443,8 +445,8 @@ ClusterSite::Outcome ClusterSite::attempt(OpContext &ctx, Variant *&variant) {
   return Outcome::Left;
 }
 
-/// Where the calls don't wait for code, the first one doesn't ask for it; nor does one inside of
-/// a cluster whose own code may still come.
+/// With background compilation, the first call doesn't request code; neither does a call inside
+/// another cluster whose own code may still come.
 bool ClusterSite::mayCompile() {
   return !PendingScope::isInside() &&
          (!owner.options.client || wasCalled.load(std::memory_order_relaxed));

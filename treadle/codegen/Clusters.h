@@ -1,4 +1,4 @@
-// Calls of clusters: compiled for the shapes that come, interpreted where they can't be.
+// Runs clusters: compiled for the argument shapes that occur, interpreted otherwise.
 #pragma once
 
 #include "treadle/codegen/CompileBudget.h"
@@ -13,37 +13,41 @@
 
 namespace treadle::codegen {
 
-/// What the clusters of a graph are compiled with. Code has a context of its own: what it is made
-/// of is loaded when the first cluster is compiled, while others use the graph's.
+/// The inputs for compiling the clusters of a graph. Compilation uses an MLIR context of its own,
+/// whose dialects are loaded when the first cluster is compiled, while other threads use the
+/// context of the graph.
 struct ClusterSource {
-  /// `graph` keeps the module of the index.
+  /// `graph` keeps the module of the index alive.
   ClusterSource(std::shared_ptr<const void> graph, const ModuleIndex &index)
       : graph(std::move(graph)), index(index) {}
 
   const std::shared_ptr<const void> graph;
   const ModuleIndex &index;
-  std::mutex compiling;                    // held by who compiles
-  std::unique_ptr<mlir::MLIRContext> code; // made by the first who does
+  std::mutex compiling;                    // held by the thread that compiles
+  std::unique_ptr<mlir::MLIRContext> code; // created by the first compilation
 };
 
-/// The clusters of a graph's plans. Thread-safe. With a client they are compiled beside the runs,
-/// which interpret them until their code is there: from their second call on, so that nothing is
-/// compiled for what runs once. Without one, the first call waits.
+/// The clusters of a graph's plans. Thread-safe.
 ///
-/// Clusters may be inside of others. While code of a cluster may still come, nothing inside of it
-/// is compiled.
+/// With a compile client, clusters are compiled in the background and interpreted until their code
+/// is ready. Compilation is requested at the second call, so that graphs that run once compile
+/// nothing. Without a client, the first call waits for the code.
+///
+/// Clusters may be nested. While an outer cluster may still get code, nothing inside it is
+/// compiled.
 class Clusters final : public ClusterLibrary {
 public:
   struct Options {
     const KernelRegistry &kernels;
     std::shared_ptr<CompileBudget> budget = std::make_shared<CompileBudget>();
-    std::shared_ptr<CompileCounters> counters = nullptr; // null: nobody counts
-    std::shared_ptr<CompileClient> client = nullptr;     // null: calls wait
+    std::shared_ptr<CompileCounters> counters = nullptr; // null: nothing is counted
+    std::shared_ptr<CompileClient> client = nullptr;     // null: calls wait for compilation
     bool fastMath = false;
-    Rewrite rewrite = nullptr; // of what is interpreted
+    Rewrite rewrite = nullptr; // applied to interpreted clusters
   };
 
-  /// Clusters are functions that an OutlinedCluster holds; `functions` has those that they call.
+  /// Clusters are functions held by an OutlinedCluster; `functions` contains the functions that
+  /// they call.
   Clusters(std::shared_ptr<ClusterSource> source, ModuleFunctions &functions, Options options)
       : source(std::move(source)), functions(functions), options(std::move(options)) {}
 

@@ -14,12 +14,12 @@
 namespace treadle::codegen {
 namespace {
 
-/// A hash of the sources that machine code depends on.
+/// A hash of the sources that generated code depends on.
 constexpr std::string_view codeVersion =
 #include "treadle/codegen/CodeVersion.inc"
     ;
 
-/// More than this of constants, and code isn't kept: it would keep them as well.
+/// Code with larger constants isn't cached, since the cache would keep the constants as well.
 constexpr size_t manyConstantBytes = size_t{1} << 20;
 
 size_t bytesOf(const std::vector<Tensor> &tensors) {
@@ -29,8 +29,8 @@ size_t bytesOf(const std::vector<Tensor> &tensors) {
   return bytes;
 }
 
-/// A file's content: the length of the object file, that, and the constants that go with it.
-/// Nothing where there is a constant that can't be written.
+/// Serializes an object file for the disk cache: its length, its bytes, and its constants. Returns
+/// nullopt if a constant can't be serialized.
 std::optional<std::string> imageOf(std::string_view object, const std::vector<Tensor> &constants) {
   Expected<std::string> tables = tablesToBytes({{}, constants});
   if (!tables)
@@ -76,7 +76,7 @@ CodeCache *makeForProcess() {
 } // namespace
 
 CodeCache *CodeCache::ofProcess() {
-  // Never destroyed: the compile thread and sessions that are static objects may outlive it.
+  // Never destroyed: the compile thread and sessions in static objects may outlive it.
   static CodeCache *const cache = makeForProcess();
   return cache;
 }
@@ -86,7 +86,7 @@ Expected<ContentKey> CodeCache::keyOf(const TensorProgram &program) {
   std::string bytes;
   llvm::raw_string_ostream stream(bytes);
   if (failed(mlir::writeBytecodeToFile(*program.module, stream)))
-    return Unexpected(internal("compiling failed: the code can't be written"));
+    return Unexpected(internal("compilation failed: the code can't be written"));
   llvm::BLAKE3 hash;
   auto add = [&](std::string_view part) {
     uint64_t size = part.size();
@@ -105,7 +105,7 @@ CodeCache::Turn::Turn(CodeCache *cache, const ContentKey &key, const std::atomic
     : cache(cache), key(key) {
   if (!cache)
     return;
-  // Nobody wakes us up for the flag.
+  // The flag is polled: setting it notifies no condition variable.
   constexpr std::chrono::milliseconds patience{20};
   std::unique_lock lock(cache->mutex);
   while (!(isTaken = cache->turns.insert(key).second)) {
@@ -165,7 +165,7 @@ void CodeCache::keep(const ContentKey &key, std::shared_ptr<const LinkedCode> co
 
 void CodeCache::keepInMemory(const ContentKey &key, std::shared_ptr<const LinkedCode> code,
                              size_t bytes) {
-  std::vector<std::shared_ptr<const LinkedCode>> forgotten; // freed without the lock
+  std::vector<std::shared_ptr<const LinkedCode>> forgotten; // freed after the lock is released
   std::lock_guard lock(mutex);
   auto [it, isNew] = entries.try_emplace(key, Entry{std::move(code), bytes, ++now});
   if (!isNew)

@@ -1,4 +1,4 @@
-// Machine code that was made before, in this process or another.
+// Caches compiled code within the process and on disk.
 #pragma once
 
 #include "treadle/codegen/DiskCache.h"
@@ -10,26 +10,27 @@
 
 namespace treadle::codegen {
 
-/// Code by the content that it was made of. Thread-safe.
+/// Compiled code, keyed by the content that it was generated from. Thread-safe.
 class CodeCache {
 public:
-  /// With the folder of the environment; null where TREADLE_CACHE_DIR is `off`.
+  /// Returns the cache of this process, with the folder that the environment names; null if
+  /// TREADLE_CACHE_DIR is `off`.
   static CodeCache *ofProcess();
 
-  /// `disk` may be null. Above `maxBytes` of object files, code that wasn't asked for for longest
-  /// is forgotten; it lives on where it is used.
+  /// `disk` may be null. Above `maxBytes` of object files, the least recently used code is evicted;
+  /// it stays alive as long as it is in use.
   explicit CodeCache(std::unique_ptr<DiskCache> disk, size_t maxBytes = size_t{64} << 20)
       : disk(std::move(disk)), maxBytes(maxBytes) {}
 
-  /// What a program's code depends on: its tensor code and the number of its constants, this CPU,
-  /// and the compiler: LLVM, and the sources of ours.
+  /// Returns the key of a program: a hash of its tensor code, the number of its constants, the CPU,
+  /// the LLVM version and the sources of the compiler.
   static Expected<ContentKey> keyOf(const TensorProgram &program);
 
-  /// While it lives, others wait who want the code for the same key: what is made in it, and kept,
-  /// is made once.
+  /// A lock on one key: threads that need the same code wait, so that it is compiled once.
   class Turn {
   public:
-    /// Waits for the turns of others to end, or for the flag; it may be null. `cache` may be, too.
+    /// Waits until no other thread holds the key, or the flag is set. Both `isCancelled` and
+    /// `cache` may be null.
     Turn(CodeCache *cache, const ContentKey &key, const std::atomic<bool> *isCancelled);
     ~Turn();
     Turn(const Turn &) = delete;
@@ -41,9 +42,9 @@ public:
     bool isTaken = false;
   };
 
-  /// The code for a key; null if there is none. Counts where it was found.
+  /// Returns the code of a key, or null. Counts a hit in memory or on disk.
   std::shared_ptr<const LinkedCode> find(const ContentKey &key, CompileCounters *counters);
-  /// Keeps code, and the object file that it was loaded from.
+  /// Adds code, with the object file that it was loaded from.
   void keep(const ContentKey &key, std::shared_ptr<const LinkedCode> code, std::string_view object);
 
 private:
@@ -57,11 +58,11 @@ private:
 
   const std::unique_ptr<const DiskCache> disk;
   const size_t maxBytes;
-  std::mutex mutex; // guards what follows
+  std::mutex mutex; // guards the following members
   std::map<ContentKey, Entry> entries;
   size_t numBytes = 0;
   uint64_t now = 0;
-  std::set<ContentKey> turns; // that were taken
+  std::set<ContentKey> turns; // keys that are locked
   std::condition_variable turnEnded;
 };
 

@@ -1,4 +1,4 @@
-// Code that was made before: found by content, and as good as new.
+// Tests of the code cache: code is found by content, and cached code works like new code.
 #include "treadle/codegen/CodeCache.h"
 #include "treadle/codegen/CodegenTesting.h"
 
@@ -37,7 +37,7 @@ protected:
     return std::make_unique<CodeCache>(std::make_unique<DiskCache>(folder), maxBytes);
   }
 
-  /// In a context of its own, as each session has one.
+  /// Compiles in a new context, as each session has its own.
   std::shared_ptr<const CompiledCluster> make(const std::string &text, CodeCache *cache,
                                               const Tensor &argument) {
     mlir::MLIRContext own;
@@ -100,9 +100,9 @@ TEST_F(CodeCacheTest, WhoIsCancelledWaitsForNobody) {
   ContentKey key{};
   std::atomic<bool> isCancelled{true};
   CodeCache::Turn first(&cache, key, nullptr);
-  CodeCache::Turn second(&cache, key, &isCancelled); // comes back
+  CodeCache::Turn second(&cache, key, &isCancelled); // returns because of the flag
   ContentKey other{1};
-  CodeCache::Turn third(&cache, other, nullptr); // has nobody to wait for
+  CodeCache::Turn third(&cache, other, nullptr); // waits for no other thread
 }
 
 TEST_F(CodeCacheTest, OtherContentIsNotTakenForIt) {
@@ -155,7 +155,7 @@ TEST_F(CodeCacheTest, BytesThatAreNoCodeAreCompiledAgain) {
 }
 
 TEST_F(CodeCacheTest, CodeIsForgottenAboveItsSizeButLivesWhereItIsUsed) {
-  CodeCache cache(nullptr, 1); // the newest alone
+  CodeCache cache(nullptr, 1); // keeps only the newest entry
   auto held = make(program("2.0"), &cache, row({0, 1, 2}));
   valuesOf(program("3.0"), &cache);
   EXPECT_EQ(counts(), Counts({2, 0, 0}));

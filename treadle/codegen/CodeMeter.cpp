@@ -32,7 +32,7 @@ namespace {
 
 using Work = CodeProfile::Work;
 
-/// As often as a block ran.
+/// Multiplies the work of a block by its execution count.
 Work times(const Work &work, int64_t count) {
   Work product{work.operations * count,
                work.inVectors * count,
@@ -63,7 +63,7 @@ void addOperation(Work &work, const Instruction &instruction, int64_t perElement
 
 bool isOnStack(const Value *pointer) { return isa<AllocaInst>(getUnderlyingObject(pointer)); }
 
-/// What functions of the runtime do, for people. Nothing: it isn't worth a word.
+/// Describes a function of the runtime for users; empty if it isn't worth mentioning.
 StringRef wordsFor(StringRef function) {
   return StringSwitch<StringRef>(function)
       .Cases({"treadle_release", "treadle_release_all", "treadle_spread"}, "")
@@ -90,10 +90,10 @@ void addCall(Work &work, const CallInst &call, const MeteredCode::Place *place) 
   }
   const Function *callee = call.getCalledFunction();
   if (callee && !callee->isDeclaration())
-    return; // a piece of the cluster, whose own instructions count
+    return; // a piece of the cluster, whose own instructions are counted
   StringRef name = callee ? callee->getName() : "a function";
   if (call.getType()->isFPOrFPVectorTy()) {
-    addOperation(work, call); // a function of mathematics
+    addOperation(work, call); // a math function
   } else if (name == "treadle_allocate") {
     ++work.allocations;
   } else if (name == "treadle_kernel" && place) {
@@ -125,20 +125,20 @@ bool isEmpty(const Work &work) {
          work.calls.empty();
 }
 
-/// Code looks in each iteration of a graph's loop whether it should stop.
+/// Compiled code checks in each iteration of a graph loop whether it should stop.
 bool beginsIteration(const Instruction &instruction) {
   auto *load = dyn_cast<LoadInst>(&instruction);
   return load && load->isVolatile();
 }
 
-/// -1: none.
+/// Returns the origin of an instruction, or -1.
 int placeOf(const Instruction &instruction) {
   DILocation *location = instruction.getDebugLoc();
   return location ? static_cast<int>(location->getLine()) - 1 : -1;
 }
 
-/// The place of the innermost loop of the graph around a block, -1 outside of such: for
-/// instructions whose own place was lost as they were merged or moved.
+/// Returns the origin of the innermost graph loop around a block, or -1. Used for instructions that
+/// lost their own origin when they were merged or moved.
 int loopAround(const BasicBlock &block, const LoopInfo &loops) {
   for (const Loop *loop = loops.getLoopFor(&block); loop; loop = loop->getParentLoop())
     for (const BasicBlock *inside : loop->blocks())
@@ -206,8 +206,8 @@ CodeProfile::Cluster MeteredCode::read() const {
     works[share.place] += work;
     iterations[share.place] += share.iterations * count;
   }
-  // Places of loops come before those of what is inside. A loop that the translator began several
-  // times has places of which one only has code.
+  // Origins of loops precede those of their bodies. A loop that was translated several times has
+  // several origins, of which only one has code.
   std::map<int, int> loopAt;
   for (int place = 0; place < static_cast<int>(places.size()); ++place) {
     auto outer = loopAt.find(places[place].loop);

@@ -1,4 +1,4 @@
-// Counts what machine code does.
+// Counts the work of compiled code.
 #pragma once
 
 #include "treadle/CodeProfile.h"
@@ -12,30 +12,30 @@ class Module;
 
 namespace treadle::codegen {
 
-/// The counts of one piece of code. They live as long as the code may run.
+/// The counters of one piece of code. They live as long as the code may run.
 class MeteredCode {
 public:
-  /// Where code comes from. Its number, counted from 1, is the line of a debug location.
+  /// The origin of an instruction. Its index plus one is the line of the debug location.
   struct Place {
-    std::string name, op, where; // `where`: the function
-    int loop = -1;               // the place of the loop around it
+    std::string name, op, where; // `where`: name of the function
+    int loop = -1;               // index of the enclosing loop
   };
 
   explicit MeteredCode(std::string cluster) : cluster(std::move(cluster)) {}
 
-  /// Puts a count into each block of optimized code. Places are complete by then.
+  /// Adds a counter to each block of optimized code. All origins must be known by then.
   void instrument(llvm::Module &module);
   CodeProfile::Cluster read() const;
 
   std::vector<Place> places;
 
 private:
-  /// What a block does for one place each time that it runs.
+  /// The work that a block does for one origin each time it runs.
   struct Share {
     size_t block;
-    int place; // -1: unknown
+    int place; // -1 if unknown
     CodeProfile::Work work;
-    int64_t iterations = 0; // of the loop that the place is
+    int64_t iterations = 0; // of the loop at this origin
   };
 
   const std::string cluster;
@@ -43,7 +43,7 @@ private:
   std::vector<uint64_t> counts; // by block
 };
 
-/// What of a session is counted. Thread-safe.
+/// The counters of a session. Thread-safe.
 class CodeMeter {
 public:
   std::shared_ptr<MeteredCode> add(std::string cluster);

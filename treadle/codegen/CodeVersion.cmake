@@ -1,5 +1,6 @@
-# Writes a hash of the sources that machine code depends on, as a C string: code that is kept on disk is
-# used by builds of the same sources only. Called with SOURCE (the project) and OUT (the file).
+# Writes a hash of the sources that generated code depends on, as a C string, so that only builds of
+# the same sources use each other's cached code. Called with SOURCE (the project) and OUT (the
+# file).
 file(GLOB sources ${SOURCE}/treadle/codegen/*.h ${SOURCE}/treadle/codegen/*.cpp
   ${SOURCE}/treadle/codegen/*.td)
 list(FILTER sources EXCLUDE REGEX "_test.cpp$")

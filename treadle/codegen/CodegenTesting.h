@@ -1,4 +1,4 @@
-// Functions in text, compiled and run: what the tests of generated code share.
+// Shared by the tests of generated code: compiles and runs functions given as text.
 #pragma once
 
 #include "treadle/codegen/Cluster.h"
@@ -33,7 +33,7 @@ inline std::vector<float> floats(const Tensor &tensor) {
   return {values.begin(), values.end()};
 }
 
-/// That types and attributes are of this context.
+/// Checks that types and attributes belong to this context.
 inline void expectAllOf(mlir::MLIRContext &context, mlir::ModuleOp module) {
   auto isForeign = [&](auto part) { return part && part.getContext() != &context; };
   mlir::AttrTypeWalker walker;
@@ -60,7 +60,7 @@ protected:
     liveBefore = Tensor::liveBytes();
   }
 
-  /// The function `f` of a module, for arguments of these classes.
+  /// Compiles the function `f` of a module for the classes of these arguments.
   void build(const std::string &text, const std::vector<Tensor> &arguments) {
     module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
     ASSERT_TRUE(module);
@@ -80,7 +80,7 @@ protected:
     numResults = find("f").getReturn()->getNumOperands();
   }
 
-  /// Runs what was built; no results where it bails.
+  /// Runs the compiled function. Returns no results if it bails out.
   std::vector<Tensor> call(std::vector<Tensor> arguments) {
     ResourceManager resources;
     RunState run(resources, threads);
@@ -105,9 +105,9 @@ protected:
   }
 
   TranslationOptions options;
-  ThreadPool *threads = nullptr;             // beside the caller's own
-  std::function<void(RunState &)> meanwhile; // what another thread does during a call
-  mlir::MLIRContext context, code;           // of the graph, and of what is made of it
+  ThreadPool *threads = nullptr;             // in addition to the caller
+  std::function<void(RunState &)> meanwhile; // runs on another thread during a call
+  mlir::MLIRContext context, code;           // of the graph, and of the generated code
   mlir::OwningOpRef<mlir::ModuleOp> module;
   std::shared_ptr<const CompiledCluster> compiled;
   size_t numResults = 0, numKernels = 0;
@@ -115,7 +115,7 @@ protected:
   int64_t liveBefore = 0;
 };
 
-// Functions in text: a header, nodes, and what is returned.
+// Text of functions: header, nodes, and return values.
 inline std::string constant(const std::string &name, const std::string &type,
                             const std::string &value) {
   return "%" + name + ", %" + name + "_ctl = Const name(\"" + name + "\") {dtype = " + type +

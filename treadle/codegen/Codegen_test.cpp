@@ -1,4 +1,4 @@
-// Functions compiled and run: values, and what becomes of memory.
+// Compiles and runs functions; checks values and memory use.
 #include "treadle/codegen/CodegenTesting.h"
 
 #include <cmath>
@@ -42,7 +42,7 @@ TEST_F(CodegenTest, ElementwiseOpsAreFusedAndOverwriteWhatNobodyNeeds) {
   ASSERT_EQ(results.size(), 1u);
   for (size_t i = 0; i < a.size(); ++i)
     EXPECT_NEAR(results[0].values<float>()[i], expected[i], 1e-6);
-  EXPECT_EQ(allocations, 0u); // x is the caller's no more
+  EXPECT_EQ(allocations, 0u); // the caller no longer holds x
   EXPECT_EQ(reuses, 1u);
   Tensor x = row(a);
   results = call({x, row(b)});
@@ -61,7 +61,7 @@ TEST_F(CodegenTest, RowsAreRepeatedWhereShapesSaySo) {
   results = buildAndCall(text, {f32({1, 2}, {2, 1}), row({1, 2, 3})});
   ASSERT_EQ(results.size(), 1u);
   EXPECT_EQ(floats(results[0]), (std::vector<float>{0, -1, -2, 1, 0, -1}));
-  // The same class, other shapes; and shapes that don't fit, which the interpreter tells.
+  // The same class with other shapes, and shapes that don't fit, for which the code bails out.
   results = call({f32({7}, {1, 1}), row({1, 2})});
   EXPECT_TRUE(results.empty() || floats(results[0]) == (std::vector<float>{6, 5}));
   results = buildAndCall(text, {row({1, 2, 3}), row({1, 2, 3})});
@@ -121,8 +121,8 @@ TEST_F(CodegenTest, LoopInPlaceAllocatesOnce) {
 }
 
 TEST_F(CodegenTest, AReductionMayLearnItsSizeFromWhatUsesIt) {
-  // Only a shape in the body tells that there are three columns. How many y has, which the greatest
-  // ones of all columns are as many as, is known before the loop.
+  // Only a shape in the body determines that there are three columns. The size of y, one element
+  // for each column of the greatest elements, is known before the loop.
   std::string type = "tensor<*xf32>", both = "(tensor<*xf32>, tensor<*xf32>) -> (tensor<*xf32>)";
   std::string reduced = "(tensor<*xf32>, tensor<1xi32>) -> (tensor<*xf32>)";
   std::string attrs = "T = f32, Tidx = i32, keep_dims = false";
@@ -169,7 +169,7 @@ TEST_F(CodegenTest, GrowingTensorTakesOneAllocationAnIteration) {
   auto results = buildAndCall(text, {i32(0), i32(4), row({1}), row({2, 3})});
   ASSERT_EQ(results.size(), 4u);
   EXPECT_EQ(floats(results[2]), (std::vector<float>{1, 2, 3, 2, 3, 2, 3, 2, 3}));
-  EXPECT_EQ(allocations, 4u); // beside the first one, which is the caller's
+  EXPECT_EQ(allocations, 4u); // not counting the first one, which belongs to the caller
   EXPECT_EQ(copies, 4u);
 }
 

@@ -15,7 +15,7 @@ CompensatedSum compensatedSum(OpBuilder &b, Location loc, CompensatedSum before,
 }
 
 Value roundedSum(OpBuilder &b, Location loc, CompensatedSum sum) {
-  // Where the sum is infinite, what was lost is no number.
+  // If the sum is infinite, the error term is NaN.
   Value isNumber = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::ORD, sum.lost, sum.lost);
   Value whole = arith::AddFOp::create(b, loc, sum.sum, sum.lost);
   return arith::SelectOp::create(b, loc, isNumber, whole, sum.sum);

@@ -1,22 +1,23 @@
-// Sums of floats with what their additions round away: as exact as if they had twice the digits.
+// Compensated sums of floats, which track rounding errors: as exact as if computed in twice the
+// precision.
 #pragma once
 
 #include "mlir/IR/Builders.h"
 
 namespace treadle::codegen {
 
-/// A sum, and what was lost of it.
+/// A sum and its accumulated rounding error.
 struct CompensatedSum {
   mlir::Value sum, lost;
 
   operator llvm::SmallVector<mlir::Value>() const { return {sum, lost}; }
 };
 
-/// The sum with one more number (Knuth's TwoSum).
+/// Adds a number to the sum (Knuth's TwoSum).
 CompensatedSum compensatedSum(mlir::OpBuilder &b, mlir::Location loc, CompensatedSum before,
                               mlir::Value added);
 
-/// The sum as one number.
+/// Returns the sum rounded to one number.
 mlir::Value roundedSum(mlir::OpBuilder &b, mlir::Location loc, CompensatedSum sum);
 
 } // namespace treadle::codegen

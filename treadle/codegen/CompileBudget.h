@@ -1,4 +1,4 @@
-// How long compiling may take.
+// Bounds the time spent on compiling.
 #pragma once
 
 #include "treadle/tensor/Error.h"
@@ -9,27 +9,28 @@
 
 namespace treadle::codegen {
 
-/// The processor time that compiling for one session takes, all threads together, and may take:
-/// what a busy machine makes it wait doesn't count. A compilation can't be interrupted: none begins
-/// once the time is spent, and what one may take is bounded by the size of what it is given
-/// (TranslationOptions). Thread-safe.
+/// The processor time that compilation for one session has used and may use, over all threads;
+/// waiting for the processor doesn't count. A running compilation isn't interrupted: no new one
+/// starts once the budget is spent, and each is bounded by its input size (TranslationOptions).
+/// Thread-safe.
 class CompileBudget {
 public:
   using Duration = std::chrono::nanoseconds;
 
-  /// The models that we know take 3 s, ResNet-50 the longest.
+  /// Models measured so far take at most 3 s (ResNet-50).
   explicit CompileBudget(Duration most = std::chrono::minutes(2)) : most(most) {}
 
-  /// ResourceExhausted once it is spent.
+  /// Returns ResourceExhausted if the budget is spent.
   Expected<void> check() const {
     if (Duration(spent.load(std::memory_order_relaxed)) < most)
       return {};
-    return Unexpected(resourceExhausted(
-        "compiling has taken the ", std::chrono::duration_cast<std::chrono::seconds>(most).count(),
-        " s that it may take in a session"));
+    return Unexpected(
+        resourceExhausted("compilation has used up the ",
+                          std::chrono::duration_cast<std::chrono::seconds>(most).count(),
+                          " s that a session allows"));
   }
 
-  /// Counts what its thread computes while it lives.
+  /// A scope whose thread's processor time is charged to the budget.
   class Scope {
   public:
     explicit Scope(CompileBudget &budget) : budget(budget) {}

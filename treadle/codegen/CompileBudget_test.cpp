@@ -8,7 +8,7 @@
 namespace treadle::codegen {
 namespace {
 
-/// Computes until the clock of the process says that it did for so long.
+/// Computes until the process has used so much processor time.
 void computeFor(double seconds) {
   for (std::clock_t begin = std::clock();
        static_cast<double>(std::clock() - begin) < seconds * CLOCKS_PER_SEC;) {
@@ -22,13 +22,13 @@ TEST(CompileBudget, IsSpentByWhatComputes) {
     CompileBudget::Scope time(budget);
     std::this_thread::sleep_for(std::chrono::milliseconds(30));
   }
-  EXPECT_TRUE(budget.check()); // waiting is free
+  EXPECT_TRUE(budget.check()); // waiting isn't charged
   {
     CompileBudget::Scope time(budget);
     computeFor(0.03);
-    EXPECT_TRUE(budget.check()); // what has begun goes on
+    EXPECT_TRUE(budget.check()); // a compilation that has started may finish
   }
-  EXPECT_FAILS(budget.check(), ResourceExhausted, "that it may take in a session");
+  EXPECT_FAILS(budget.check(), ResourceExhausted, "that a session allows");
 }
 
 } // namespace

@@ -1,4 +1,4 @@
-// What compiling did, counted for whoever asked.
+// Statistics of compilation.
 #pragma once
 
 #include "treadle/codegen/CodeMeter.h"
@@ -9,26 +9,26 @@
 
 namespace treadle::codegen {
 
-/// Beside the counts of what compiled code did, and of compilations. Thread-safe.
+/// Statistics of compilation, in addition to those of running compiled code. Thread-safe.
 struct CompileCounters : ClusterCounters {
-  Count memoryHits{0}, diskHits{0}; // what was compiled before, and needn't be again
-  Count failures{0};                // what can't be compiled
-  std::unique_ptr<CodeMeter> meter; // null: what code does isn't counted
+  Count memoryHits{0}, diskHits{0}; // code found in the caches
+  Count failures{0};                // clusters that can't be compiled
+  std::unique_ptr<CodeMeter> meter; // null: the work of compiled code isn't counted
 
-  /// Counts a failure, and keeps why.
+  /// Counts a failure and records its reason.
   void addFailure(const std::string &why) {
     std::lock_guard lock(mutex);
     add(failures);
     lastFailure = why;
   }
-  /// Why the last failure was one; empty if there was none.
+  /// Returns the reason of the last failure; empty if there was none.
   std::string failure() const {
     std::lock_guard lock(mutex);
     return lastFailure;
   }
 
 private:
-  mutable std::mutex mutex; // guards what follows
+  mutable std::mutex mutex; // guards the following members
   std::string lastFailure;
 };
 

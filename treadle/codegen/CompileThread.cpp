@@ -15,18 +15,18 @@
 
 namespace treadle::codegen {
 
-/// The thread and its queue. Never destroyed: a process that was forked has a copy whose thread
-/// isn't there, and whose condition variable would be waited for.
+/// The thread and its queue. Never destroyed: in a forked process the thread doesn't exist, and
+/// destroying the condition variable would wait for it.
 class CompileThread {
 public:
   static CompileThread &get();
 
   bool submit(std::shared_ptr<CompileClient> client, CompileClient::Job job);
-  /// Drops the client's jobs that wait.
+  /// Removes the client's queued jobs.
   void forget(const CompileClient &client);
-  /// Ends the thread, for good.
+  /// Ends the thread permanently.
   void stop();
-  /// Whether the thread was started by the process that this one was forked from.
+  /// Whether the thread belongs to the process that this one was forked from.
   bool isForked() const {
     pid_t owner = process.load(std::memory_order_acquire);
     return owner && owner != getpid();
@@ -41,32 +41,32 @@ private:
   void work();
   static void run(Item item);
 
-  std::atomic<pid_t> process{0}; // that the thread is of
-  std::mutex mutex;              // guards what follows
+  std::atomic<pid_t> process{0}; // the process of the thread
+  std::mutex mutex;              // guards the following members
   std::condition_variable wake;
   std::deque<Item> queue;
-  std::shared_ptr<CompileClient> current; // whose job runs
+  std::shared_ptr<CompileClient> current; // the client of the running job
   bool isStopping = false;
   std::thread thread;
 };
 
 namespace {
 
-/// Programs that run come first where cores are scarce.
+/// Gives running programs priority when cores are scarce.
 constexpr int niceness = 5;
 
 void makeModest() {
-  // Signals are for threads of the program.
+  // Signals must be handled by the program's own threads.
   sigset_t all;
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, nullptr);
-  // On Linux, of this thread alone.
+  // On Linux, applies to this thread only.
   setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), niceness);
 }
 
-/// The thread has to end before static objects do: its libraries make some when they are first
-/// used, and these go before any that are older. What is local to the main thread goes before all
-/// of them.
+/// Stops the thread before static objects are destroyed: libraries that it uses create static
+/// objects at first use, which are destroyed before older ones. Thread-local objects of the main
+/// thread are destroyed before all of them.
 class ThreadExit {
 public:
   ~ThreadExit() {
@@ -80,7 +80,7 @@ private:
 };
 thread_local ThreadExit threadExit;
 
-/// For programs whose main thread never made a client.
+/// For programs whose main thread never created a client.
 struct ProcessExit {
   ~ProcessExit() { CompileThread::get().stop(); }
 };
@@ -93,7 +93,7 @@ CompileThread &CompileThread::get() {
   return *thread;
 }
 
-/// With the lock.
+/// Requires the lock.
 bool CompileThread::start() {
   if (thread.joinable())
     return true;
@@ -121,7 +121,7 @@ bool CompileThread::submit(std::shared_ptr<CompileClient> client, CompileClient:
 }
 
 void CompileThread::forget(const CompileClient &client) {
-  std::deque<Item> dropped, kept; // dropped without the lock: what jobs hold may be large
+  std::deque<Item> dropped, kept; // dropped after the lock is released: jobs may hold large objects
   std::lock_guard lock(mutex);
   for (Item &item : queue)
     (item.client.get() == &client ? dropped : kept).push_back(std::move(item));
@@ -150,7 +150,7 @@ void CompileThread::run(Item item) {
   try {
     item.job(*item.client);
   } catch (const std::bad_alloc &) { // NOLINT(bugprone-empty-catch)
-    // What it was to make isn't there: it stays interpreted.
+    // The job failed, so its cluster stays interpreted.
   }
   item.job = nullptr;
   item.client->jobs.fetch_sub(1, std::memory_order_release);
@@ -193,7 +193,7 @@ void CompileClient::close() {
 }
 
 void CompileClient::betweenForks(const std::function<void()> &action) {
-  static std::mutex forking; // held by who forks
+  static std::mutex forking; // held while forking
   static const int registered =
       pthread_atfork([] { forking.lock(); }, [] { forking.unlock(); }, [] { forking.unlock(); });
   (void)registered;

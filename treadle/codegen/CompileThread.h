@@ -1,4 +1,4 @@
-// The thread that compiles while programs run.
+// The thread that compiles in the background.
 #pragma once
 
 #include <atomic>
@@ -7,33 +7,32 @@
 
 namespace treadle::codegen {
 
-/// What one owner, such as a session, has compiled beside its runs. All clients of a process share
-/// one thread, which the first job starts; it takes jobs in the order in which they came.
-/// Thread-safe.
+/// Submits compilation jobs for one owner, such as a session. All clients of a process share one
+/// thread, which the first job starts; jobs run in the order of submission. Thread-safe.
 ///
-/// A job may outlive the owner, and holds what it needs by counted pointers. A process that was
-/// forked has no such thread: there, and where the system gives none, jobs are refused, and
-/// programs stay interpreted.
+/// A job may outlive the owner, so it must hold its inputs by shared pointers. A forked process has
+/// no compile thread: there, and if the system has no more threads, jobs are refused and programs
+/// stay interpreted.
 class CompileClient : public std::enable_shared_from_this<CompileClient> {
 public:
   using Job = std::function<void(CompileClient &client)>;
 
   static std::shared_ptr<CompileClient> make();
 
-  /// Has the thread call `job`, some time. False if nobody will.
+  /// Queues `job` for the thread. Returns false if it will never run.
   bool submit(Job job);
 
-  /// Forgets the jobs that wait, and tells the one that runs to end. It may go on for a while.
+  /// Removes the queued jobs and cancels the running one, which may continue for a while.
   void close();
 
-  /// Calls `action`, and lets nobody fork the process meanwhile: for jobs that use locks of others,
-  /// as a graph's context has. In a child they would be held for ever.
+  /// Calls `action` while preventing forks of the process. For jobs that take locks shared with
+  /// others, such as those of a graph's context: in a child process these would stay locked.
   static void betweenForks(const std::function<void()> &action);
 
-  /// Set once what is compiled isn't wanted any more: long steps look at it.
+  /// Set when the compilation has been cancelled; long steps poll it.
   const std::atomic<bool> &isCancelled() const { return cancelled; }
 
-  /// Jobs that wait or run.
+  /// Number of queued and running jobs.
   size_t pending() const { return jobs.load(std::memory_order_acquire); }
 
 private:

@@ -1,4 +1,4 @@
-// The compile thread: the order of its jobs, and owners that go while it works.
+// Tests of the compile thread: the order of jobs, and clients that are destroyed while it works.
 #include "treadle/codegen/CompileThread.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 namespace treadle::codegen {
 namespace {
 
-/// Waits until all jobs that were submitted before are done: the thread takes them in order.
+/// Waits for all jobs submitted so far: the thread runs them in order.
 void catchUp() {
   auto client = CompileClient::make();
   std::promise<void> done;
@@ -83,7 +83,7 @@ TEST(CompileThread, JobsOfAClosedClientAreForgotten) {
     open->submit([&](CompileClient &) { ran += 1; });
     closed->close();
     EXPECT_EQ(closed->pending(), 0u);
-    EXPECT_EQ(held.use_count(), 1); // what they held is free
+    EXPECT_EQ(held.use_count(), 1); // the captured objects are released
     EXPECT_FALSE(closed->submit([&](CompileClient &) { ran += 100; }));
   }
   EXPECT_EQ(ran, 1);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr double inf = std::numeric_limits<double>::infinity();
 
-/// Operations on real numbers.
+/// Emits operations on real numbers.
 struct Real {
   OpBuilder &b;
   Location loc;
@@ -54,7 +54,7 @@ struct Real {
 
 Real realOf(OpBuilder &b, Location loc, Value part) { return {b, loc, part.getType()}; }
 
-/// The number itself and, beside it, operations on its parts.
+/// A complex number, with operations on its parts.
 struct Number : Parts {
   Number(OpBuilder &b, Location loc, Value value)
       : Parts(partsOf(b, loc, value)), real(realOf(b, loc, first)) {}
@@ -77,7 +77,7 @@ Value product(OpBuilder &b, Location loc, ValueRange in, Type) {
   return complexOf(b, loc, complexProduct(b, loc, partsOf(b, loc, in[0]), partsOf(b, loc, in[1])));
 }
 
-/// The inverse of a number's power of two.
+/// Returns the inverse of the power of two of a number's magnitude.
 Value inverseScale(const Real &real, Value size) {
   OpBuilder &b = real.b;
   constexpr int64_t fraction = 52, bias = 1023;
@@ -93,8 +93,8 @@ Value inverseScale(const Real &real, Value size) {
   return arith::BitcastOp::create(b, real.loc, real.type, shifted);
 }
 
-/// Divided by the divisor's size first, so that no square overflows, unless there is room; and what
-/// C's Annex G has where that gives no numbers.
+/// Divides. Unless there is headroom, both are scaled by the divisor's magnitude first, so that no
+/// square overflows. Results that would be NaN are corrected as in C's Annex G.
 Parts quotient(const Real &real, Parts x, Parts y, bool haveRoom) {
   auto [a, b] = x;
   auto [c, d] = y;
@@ -106,7 +106,7 @@ Parts quotient(const Real &real, Parts x, Parts y, bool haveRoom) {
   Value im = real.mul(real.div(real.sub(real.mul(b, e), real.mul(a, f)), square), scale);
 
   Value isLost = real.both(real.isNan(re), real.isNan(im));
-  auto unit = [&](Value part) { // 1 for an infinity, else 0
+  auto unit = [&](Value part) { // 1 for an infinity, otherwise 0
     return real.withSign(real.select(real.isInfinite(part), real.number(1), real.number(0)), part);
   };
   auto above = [&](Value p, Value q, Value r, Value s) {
@@ -133,7 +133,7 @@ Parts quotient(const Real &real, Parts x, Parts y, bool haveRoom) {
   return {re, im};
 }
 
-/// Parts of f32 in f64, where all squares and their sums have room.
+/// Parts in f32 are computed in f64, where squares and their sums don't overflow.
 Value divide(OpBuilder &b, Location loc, ValueRange in, Type) {
   Number x(b, loc, in[0]), y(b, loc, in[1]);
   if (x.real.type.isF64())
@@ -160,7 +160,7 @@ Value square(OpBuilder &b, Location loc, ValueRange in, Type type) {
   return product(b, loc, {in[0], in[0]}, type);
 }
 
-/// The square of the distance, a real number.
+/// Returns the squared distance, a real number.
 Value squaredDifference(OpBuilder &b, Location loc, ValueRange in, Type type) {
   Number d(b, loc, difference(b, loc, in, type));
   Value size = d.real.add(d.real.mul(d.first, d.first), d.real.mul(d.second, d.second));
@@ -181,7 +181,7 @@ Value isZero(OpBuilder &b, Location loc, const Number &x) {
   return x.real.both(x.real.isZero(x.first), x.real.isZero(x.second));
 }
 
-/// 0 where the second operand is.
+/// Returns 0 if the second operand is 0.
 template <auto operation> Value orZero(OpBuilder &b, Location loc, ValueRange in, Type type) {
   return selected(b, loc, isZero(b, loc, {b, loc, in[1]}), zeroOf(b, loc, type),
                   operation(b, loc, in, type));
@@ -208,7 +208,7 @@ Value fromParts(OpBuilder &b, Location loc, ValueRange in, Type) {
   return complexOf(b, loc, {in[0], in[1]});
 }
 
-/// In f64 for parts of f32, where no square overflows.
+/// Returns the magnitude. Parts in f32 are computed in f64, where squares don't overflow.
 Value sizeOf(const Number &x) {
   const Real &real = x.real;
   Value re = real.abs(x.first), im = real.abs(x.second), size;
@@ -248,7 +248,8 @@ Value sign(OpBuilder &b, Location loc, ValueRange in, Type type) {
 
 // --- functions -----------------------------------------------------------------------------------
 
-/// Of a large real part in two factors: the whole may be smaller than the first.
+/// The exponential of a large real part is split into two factors, since it may overflow where the
+/// product doesn't.
 Parts exponential(const Real &real, Parts x) {
   double most = real.type.isF64() ? 700 : 80, offset = real.type.isF64() ? 64 : 32;
   Value isLarge = real.isLess(real.number(most), x.first);
@@ -257,14 +258,14 @@ Parts exponential(const Real &real, Parts x) {
   Value rest = real.select(isLarge, real.number(std::exp(offset)), real.number(1));
   auto part = [&](Value direction) { return real.mul(real.mul(size, direction), rest); };
   Value re = part(real.of<math::CosOp>(x.second)), im = part(real.of<math::SinOp>(x.second));
-  // A real number stays one; nothing has no direction.
+  // A real number stays real; a zero magnitude has no direction.
   Value isReal = real.isZero(x.second), isGone = real.isEqual(x.first, real.number(-inf));
   re = real.select(isReal, real.mul(size, rest), real.select(isGone, real.number(0), re));
   im = real.select(isReal, x.second, real.select(isGone, real.number(0), im));
   return {re, im};
 }
 
-/// From the larger part and, where that is close to 1, from what the size's square is off by.
+/// Uses the larger part or, if it is close to 1, the difference of the squared magnitude from 1.
 Parts logarithm(OpBuilder &b, Location loc, Parts x) {
   Real real = realOf(b, loc, x.first);
   Value re = real.abs(x.first), im = real.abs(x.second);
@@ -282,10 +283,10 @@ Parts logarithm(OpBuilder &b, Location loc, Parts x) {
   return {size, angleOf(b, loc, x)};
 }
 
-/// By the half of the size and the real part, which don't cancel.
+/// Uses half the sum of magnitude and real part, which doesn't cancel.
 Parts squareRoot(OpBuilder &b, Location loc, const Number &x) {
   const Real &real = x.real;
-  // Quarters of the largest numbers: their size has room.
+  // A quarter of the largest numbers: their magnitude doesn't overflow.
   Value large = real.larger(real.abs(x.first), real.abs(x.second));
   Value isHuge = real.isLess(real.number(real.type.isF64() ? 0x1p1000 : 0x1p120), large);
   Value scale = real.select(isHuge, real.number(0.0625), real.number(1));
@@ -323,17 +324,17 @@ Value rsqrt(OpBuilder &b, Location loc, ValueRange in, Type type) {
   return reciprocal(b, loc, sqrt(b, loc, in, type), type);
 }
 
-/// exp(x) - 1, without the cancellation near zero.
+/// exp(x) - 1 without cancellation near zero.
 Parts exponentialLessOne(const Real &real, Parts x) {
   Value half = real.of<math::SinOp>(real.mul(x.second, real.number(0.5)));
   Value growth = real.of<math::ExpM1Op>(x.first);
   Value lost = real.mul(real.mul(half, half), real.number(2));
   Value re = real.sub(real.mul(growth, real.of<math::CosOp>(x.second)), lost);
   Value im = real.mul(real.add(growth, real.number(1)), real.of<math::SinOp>(x.second));
-  return {re, real.select(real.isZero(x.second), x.second, im)}; // a real number stays one
+  return {re, real.select(real.isZero(x.second), x.second, im)}; // a real number stays real
 }
 
-/// |1 + x|^2 - 1, whose terms may cancel: with what the products and the sums lose.
+/// |1 + x|^2 - 1. Its terms may cancel, so the rounding errors of products and sums are added.
 Value squareOfSizeLessOne(const Real &real, Parts x) {
   auto lostIn = [&](Value factor, Value square) {
     return math::FmaOp::create(real.b, real.loc, factor, factor, real.negate(square)).getResult();
@@ -355,7 +356,7 @@ Value log1p(OpBuilder &b, Location loc, ValueRange in, Type) {
   const Real &real = x.real;
   Value re = real.abs(x.first), im = real.abs(x.second);
   Value large = real.larger(re, im), small = real.smaller(re, im);
-  // Squares of larger ones have no room.
+  // The squares of larger numbers overflow.
   const llvm::fltSemantics &semantics = cast<FloatType>(real.type).getFloatSemantics();
   double most = std::sqrt(APFloat::getLargest(semantics).convertToDouble()) / 2;
   Value ratio = real.div(small, large);
@@ -388,7 +389,8 @@ Parts cosine(const Real &real, Parts x) {
   return hyperbolicCosine(real, {real.negate(x.second), x.first});
 }
 
-/// Kahan's, "Branch cuts for complex elementary functions" (1987); beyond `most` it is 1.
+/// Kahan's formula, "Branch cuts for complex elementary functions" (1987). Beyond `most`, the
+/// result is 1.
 Parts hyperbolicTangent(const Real &real, Parts x) {
   double most = real.type.isF64() ? 22 : 11;
   Value size = real.abs(x.first);
@@ -404,7 +406,7 @@ Parts hyperbolicTangent(const Real &real, Parts x) {
   return {re, im};
 }
 
-/// As exp(y log x); of zero it is zero, and to the power of zero one.
+/// exp(y log x). Powers of zero are zero, and the power with exponent zero is one.
 Value power(OpBuilder &b, Location loc, ValueRange in, Type type) {
   Number x(b, loc, in[0]), y(b, loc, in[1]);
   Parts exponent = complexProduct(b, loc, y, logarithm(b, loc, x));

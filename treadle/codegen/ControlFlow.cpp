@@ -1,4 +1,4 @@
-// Structured control flow and checks as branches.
+// Lowers structured control flow and checks to branches.
 #include "treadle/codegen/Passes.h"
 #include "treadle/codegen/Rc.h"
 
@@ -15,12 +15,12 @@ using namespace mlir;
 
 namespace treadle::codegen {
 
-/// Whether an op may run where a check would have left: that changes nothing but a little time.
+/// Whether the op may run although a check before it fails: it has no effect, and is cheap.
 static bool mayRunUnchecked(Operation &op) {
   if (auto cast = dyn_cast<rc::CastOp>(op))
     return isa<RankedTensorType>(cast.getRef().getType().getTensor());
   if (auto dim = dyn_cast<rc::DimOp>(op)) {
-    // A tensor that is made in this block may not be there: a check says that it is.
+    // A tensor created in this block may not exist; a check guards it.
     Value ref = dim.getRef();
     while (auto cast = ref.getDefiningOp<rc::CastOp>())
       ref = cast.getRef();
@@ -29,8 +29,8 @@ static bool mayRunUnchecked(Operation &op) {
   return isa<rc::LoadWordOp>(op) || (isa<arith::ArithDialect>(op.getDialect()) && isPure(&op));
 }
 
-/// One check for those that nothing stands between, and none for what is always true: where a check
-/// leaves, it releases all that is held, and code would grow with checks times values.
+/// Merges adjacent checks and removes those that are always true. A failing check releases all held
+/// references, so code size would grow with checks times values.
 static void joinChecks(Block &block) {
   rc::CheckOp before;
   for (Operation &op : llvm::make_early_inc_range(block)) {
@@ -54,7 +54,7 @@ static void joinChecks(Block &block) {
   }
 }
 
-/// A check goes on in a block of its own, or leaves: there is one exit for all.
+/// Splits the block after each check; failing checks branch to a common exit.
 static void lowerChecks(func::FuncOp function) {
   for (Block &block : function.getBody())
     joinChecks(block);
@@ -82,7 +82,7 @@ LogicalResult lowerControlFlow(ModuleOp module) {
   ConversionTarget target(*module.getContext());
   target.addIllegalDialect<scf::SCFDialect>();
   target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
-  // What is inside becomes part of loops first.
+  // These become part of loops first.
   target.addLegalOp<linalg::GenericOp, rc::WriteOp>();
   target.markOpRecursivelyLegal<linalg::GenericOp, rc::WriteOp>();
   ConversionConfig config;

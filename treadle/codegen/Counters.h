@@ -1,4 +1,4 @@
-// What compiled code did, counted for whoever asked.
+// Statistics of running compiled code.
 #pragma once
 
 #include <atomic>
@@ -6,16 +6,16 @@
 
 namespace treadle::codegen {
 
-/// Counts of all threads and calls. Tensors of rank 0 don't count: they are registers mostly.
+/// Totals of all threads and calls. Tensors of rank 0 don't count: most are in registers.
 struct ClusterCounters {
   using Count = std::atomic<uint64_t>;
-  Count calls{0};       // that compiled code ran to the end
-  Count bails{0};       // that it gave up, and the interpreter ran
-  Count interpreted{0}; // for which there was no code
+  Count calls{0};       // calls that compiled code completed
+  Count bails{0};       // calls in which compiled code bailed out to the interpreter
+  Count interpreted{0}; // calls without code
   Count compilations{0}, compileNanoseconds{0};
-  Count allocations{0}, bytes{0}; // of tensors: what code and kernels made anew
-  Count copies{0};                // those among them that only hold what is elsewhere already
-  Count reuses{0};                // tensors that took over the memory of another
+  Count allocations{0}, bytes{0}; // of tensors that code and kernels allocated
+  Count copies{0};                // allocations that only copy existing elements
+  Count reuses{0};                // tensors that reused the buffer of another
 
   static void add(Count &count, uint64_t more = 1) {
     count.fetch_add(more, std::memory_order_relaxed);

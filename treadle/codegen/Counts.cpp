@@ -1,9 +1,10 @@
-// Reference counts: where a reference is needed once more, and where no longer.
+// Inserts and elides reference counting: finds where a reference is needed once more, and where no
+// longer.
 //
-// The rule is the dialect's. An op borrows what it uses. An edge of the control flow graph hands a
-// reference on, to the block argument that it becomes and to the block that goes on using it: a
-// block holds exactly one reference of each value that is live in it. So all that has to be found
-// is the last use of each value in each block, and for each edge how often a value is wanted beyond
+// The dialect defines the ownership rule. An op borrows its operands. An edge of the control flow
+// graph passes references on, to block arguments and to blocks that continue to use a value: a
+// block owns exactly one reference of each value that is live in it. So it suffices to find the
+// last use of each value in each block and, for each edge, the number of references needed beyond
 // it.
 #include "treadle/codegen/Passes.h"
 #include "treadle/codegen/Rc.h"
@@ -19,13 +20,13 @@ using namespace mlir;
 namespace treadle::codegen {
 namespace {
 
-/// Whether a value is a reference that is counted.
+/// Whether a value is a counted reference.
 bool isRef(Value value) {
   return isa<rc::RefType>(value.getType()) && !value.getDefiningOp<rc::LocalOp>();
 }
 
-/// Whether an op takes its only reference over: the result is the same one, or in its place, or a
-/// word holds it.
+/// Whether an op consumes its reference: the result is the same tensor, replaces it, or a slot
+/// holds it.
 bool takesOver(Operation *op) {
   return isa<rc::CastOp, rc::OwnOp, rc::PopOp, rc::StackOp, rc::StoreWordOp, rc::UniqueOp>(op);
 }
@@ -56,7 +57,8 @@ void Counter::retain(Value value, int64_t times) {
 
 void Counter::release(Value value) { rc::ReleaseOp::create(b, loc, value); }
 
-/// The last op of a block that needs `value` to be there: it, or a view of it. Null if none does.
+/// Returns the last op of a block that needs `value` to be alive, directly or through a view; null
+/// if there is none.
 Operation *lastUse(Value value, Block &block) {
   Operation *last = nullptr;
   auto see = [&](Operation *user) {
@@ -73,7 +75,7 @@ Operation *lastUse(Value value, Block &block) {
   return last;
 }
 
-/// Values that the block holds and neither hands on nor returns end at their last use.
+/// Values that the block owns and neither passes on nor returns are released after their last use.
 void Counter::countInside(Block &block) {
   const LivenessBlockInfo *info = liveness.getLiveness(&block);
   llvm::SetVector<Value> held;
@@ -88,7 +90,7 @@ void Counter::countInside(Block &block) {
     bool goesOn =
         info->isLiveOut(value) || llvm::is_contained(block.getTerminator()->getOperands(), value);
     Operation *last = lastUse(value, block);
-    // Each op that takes the value over needs a reference of its own, but for the last use.
+    // Each consuming op needs its own reference, except for the last use.
     for (Operation *user : llvm::to_vector(value.getUsers()))
       if (user->getBlock() == &block && takesOver(user) && (goesOn || user != last)) {
         b.setInsertionPoint(user);
@@ -106,7 +108,7 @@ void Counter::countInside(Block &block) {
   }
 }
 
-/// The operands that a branch hands to a successor's arguments.
+/// Returns the operands that a branch passes to the arguments of a successor.
 SmallVector<Value> handedTo(Operation *branch, unsigned successor) {
   SmallVector<Value> handed;
   auto op = cast<BranchOpInterface>(branch);
@@ -119,7 +121,7 @@ SmallVector<Value> handedTo(Operation *branch, unsigned successor) {
 void Counter::countEdges(Block &block) {
   Operation *branch = block.getTerminator();
   const LivenessBlockInfo *info = liveness.getLiveness(&block);
-  // What the block holds at its end.
+  // The references that the block owns at its end.
   llvm::SetVector<Value> held;
   for (Value value : info->out())
     if (isRef(value))
@@ -128,7 +130,7 @@ void Counter::countEdges(Block &block) {
     if (isRef(operand))
       held.insert(operand);
   SmallVector<Value> values = held.takeVector();
-  llvm::sort(values, [](Value a, Value c) { // in an order that is the same in each run
+  llvm::sort(values, [](Value a, Value c) { // in a deterministic order
     auto key = [](Value v) {
       auto argument = dyn_cast<BlockArgument>(v);
       return std::pair(argument ? argument.getArgNumber() : 0u,
@@ -150,7 +152,7 @@ void Counter::countEdges(Block &block) {
     if (changes.empty())
       continue;
     if (branch->getNumSuccessors() > 1) {
-      // A block of its own for the edge.
+      // Creates a block for the edge.
       Block *edge = b.createBlock(target);
       auto op = cast<BranchOpInterface>(branch);
       SmallVector<Value> forwarded(op.getSuccessorOperands(i).getForwardedOperands());
@@ -195,7 +197,7 @@ void Counter::run() {
 
 bool onlyCounts(Operation &op) { return isa<rc::RetainOp, rc::ReleaseOp, rc::DropOp>(op); }
 
-/// A retain that nothing but counting separates from a release of the same value.
+/// Removes a retain followed by a release of the same value with only counting in between.
 void dropPairs(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(block)) {
     auto release = dyn_cast<rc::ReleaseOp>(op);
@@ -208,14 +210,14 @@ void dropPairs(Block &block) {
         release.erase();
         break;
       }
-      // What reads nobody's count, and frees nothing, may see one reference less.
+      // Ops that neither read counts nor free anything may run with one reference less.
       if (!isa<rc::RetainOp>(before) && !isPure(before))
         break;
     }
   }
 }
 
-/// A kernel whose operand ends with it may have the operand for good.
+/// Passes ownership of an operand to a kernel if it is the last use.
 void giveToKernels(Block &block) {
   for (auto kernel : llvm::to_vector(block.getOps<rc::KernelOp>())) {
     SmallVector<bool> takes(kernel.getInputs().size(), false);
@@ -231,7 +233,8 @@ void giveToKernels(Block &block) {
   }
 }
 
-/// The op that fills what an allocation gives: the one that writes into a view of it. Others read.
+/// Returns the op that fills an allocation: the one that writes into a view of it; others only
+/// read.
 Operation *fillerOf(rc::AllocOp alloc) {
   for (Operation *user : alloc.getResult().getUsers())
     if (auto view = dyn_cast<rc::ViewOp>(user))
@@ -242,7 +245,7 @@ Operation *fillerOf(rc::AllocOp alloc) {
   return nullptr;
 }
 
-/// An allocation serves itself from a model that is released once the new tensor is filled.
+/// Lets an allocation reuse the buffer of a tensor that is released once the new tensor is filled.
 void reuseModels(rc::AllocOp alloc) {
   OpBuilder b(alloc);
   Operation *filler = fillerOf(alloc);

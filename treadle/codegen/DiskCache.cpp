@@ -23,16 +23,16 @@ namespace {
 constexpr char magic[8] = {'T', 'R', 'D', 'L', 'C', 'O', 'D', 'E'};
 constexpr uint64_t format = 1;
 constexpr llvm::StringLiteral extension = ".code";
-/// A file that is being written has more after its extension; nobody writes for so long.
+/// Temporary files have a suffix after the extension; older ones were abandoned.
 constexpr std::chrono::hours oldest(1);
 
-/// What a file begins with. The rest of it are the bytes that were kept.
+/// The header of a file. The cached bytes follow it.
 struct Header {
   std::array<char, 8> magic;
   uint64_t format;
   ContentKey key;
-  uint64_t size;                    // of the rest
-  std::array<uint8_t, 32> checksum; // BLAKE3 of the fields above and the rest
+  uint64_t size;                    // of the bytes after the header
+  std::array<uint8_t, 32> checksum; // BLAKE3 of the fields above and the bytes
 };
 static_assert(sizeof(Header) == 88);
 
@@ -56,7 +56,7 @@ public:
 
   explicit operator bool() const { return number >= 0; }
 
-  /// Whether it is a plain file that this user alone can have written.
+  /// Whether it is a regular file that only this user can have written.
   bool isOurs(struct stat &status) const {
     return fstat(number, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid() &&
            !(status.st_mode & (S_IWGRP | S_IWOTH));
@@ -83,14 +83,14 @@ public:
     }
     return true;
   }
-  /// The cache forgets by the time of the last use.
+  /// Eviction uses the time of the last access.
   void markUsed() const { futimens(number, nullptr); }
 
 private:
   const int number;
 };
 
-/// What is in a file, or nothing where it isn't what was written for this key.
+/// Returns the content of a file; nullopt if it isn't what was written for this key.
 std::optional<std::string> contentOf(const File &file, size_t size, const ContentKey &key) {
   Header header;
   if (size < sizeof header || !file.readAll(reinterpret_cast<char *>(&header), sizeof header) ||
@@ -110,7 +110,7 @@ struct Found {
   bool isUnfinished;
 };
 
-/// Whether a file's name is one of ours, or was when it was begun.
+/// Whether the name is that of a cache file or of a temporary file.
 bool isName(llvm::StringRef name) {
   llvm::StringRef hash = name.take_while([](char c) { return llvm::isHexDigit(c); });
   return hash.size() == 2 * sizeof(ContentKey) &&
@@ -160,7 +160,7 @@ fs::path DiskCache::pathOf(const ContentKey &key) const {
 
 std::optional<std::string> DiskCache::find(const ContentKey &key) const {
   fs::path path = pathOf(key);
-  // A pipe must not be waited for.
+  // O_NONBLOCK: opening must not wait for a pipe.
   File file(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   struct stat status;
   if (!file || !file.isOurs(status) || static_cast<uint64_t>(status.st_size) > maxBytes)
@@ -202,7 +202,7 @@ uint64_t DiskCache::trim() const {
   uint64_t total = 0;
   for (const Found &file : files)
     total += file.size;
-  // Some more than needed, so that it isn't needed again at once.
+  // Frees more than necessary, so that the next write needn't trim again.
   uint64_t wanted = total > maxBytes ? maxBytes / 4 * 3 : maxBytes;
   for (const Found &file : files)
     if ((total > wanted && !file.isUnfinished) || isAbandoned(file)) {

@@ -1,4 +1,4 @@
-// Files of compiled code, for later processes.
+// Caches compiled code in files.
 #pragma once
 
 #include <array>
@@ -12,44 +12,46 @@
 
 namespace treadle::codegen {
 
-/// Names content: a BLAKE3 hash of all that it depends on.
+/// A content key: a BLAKE3 hash of everything that the content depends on.
 using ContentKey = std::array<uint8_t, 32>;
 
-/// Bytes by key, each in a file of its own in one folder. Thread-safe, and safe beside other
-/// processes: a file is written under another name and renamed, and bears a checksum.
+/// Bytes by key, each in its own file in one folder. Thread-safe, and safe for concurrent
+/// processes: a file is written under a temporary name and renamed, and has a checksum.
 ///
-/// Nothing here is an error: what can't be read isn't there, what can't be written is left out. A
-/// file counts only if it belongs to the process's user and nobody else may write it, since what is
-/// in it is executed. Above its size the cache forgets what wasn't used for longest. It touches no
-/// files but its own.
+/// No operation fails: files that can't be read count as missing, and files that can't be written
+/// are skipped. Since the contents are executed, a file is used only if it belongs to the user of
+/// the process and no one else may write it. When the size limit is exceeded, the least recently
+/// used files are removed. Other files in the folder aren't touched.
 class DiskCache {
 public:
   static constexpr uint64_t defaultSize = uint64_t{256} << 20;
 
-  /// The folder is made when the first file is.
+  /// The folder is created when the first file is written.
   explicit DiskCache(std::filesystem::path folder, uint64_t maxBytes = defaultSize)
       : folder(std::move(folder)), maxBytes(maxBytes) {}
 
-  /// Where the environment wants it: `$TREADLE_CACHE_DIR`, or `treadle` in `$XDG_CACHE_HOME`, or in
-  /// `~/.cache`. Nothing where the first is empty or `off`, or there is none of them.
+  /// Returns the folder that the environment selects: `$TREADLE_CACHE_DIR`, or `treadle` in
+  /// `$XDG_CACHE_HOME` or in `~/.cache`. Returns nullopt if the first is empty or `off`, or none is
+  /// set.
   static std::optional<std::filesystem::path> folderOfProcess();
 
-  /// What was kept; nothing for what wasn't, or is damaged, which is removed.
+  /// Returns the cached bytes; nullopt if there are none or they are damaged. Damaged files are
+  /// removed.
   std::optional<std::string> find(const ContentKey &key) const;
-  /// Bytes larger than an eighth of the cache aren't kept.
+  /// Writes bytes, unless they are larger than an eighth of the cache.
   void keep(const ContentKey &key, std::string_view bytes) const;
 
   std::filesystem::path pathOf(const ContentKey &key) const;
 
 private:
   bool write(const ContentKey &key, std::string_view bytes) const;
-  /// Removes the oldest files if they are too many. Their bytes.
+  /// Removes the oldest files if the limit is exceeded. Returns the remaining bytes.
   uint64_t trim() const;
 
   const std::filesystem::path folder;
   const uint64_t maxBytes;
-  mutable std::mutex mutex;              // guards what follows
-  mutable std::optional<uint64_t> known; // bytes of all files, as far as this process knows
+  mutable std::mutex mutex;              // guards the following members
+  mutable std::optional<uint64_t> known; // total bytes of all files, as far as this process knows
 };
 
 } // namespace treadle::codegen

@@ -1,4 +1,4 @@
-// Files of compiled code: what is damaged, foreign or in the way counts as nothing.
+// Tests of the disk cache: damaged, foreign and obstructing files are ignored.
 #include "treadle/codegen/DiskCache.h"
 
 #include <gtest/gtest.h>
@@ -62,7 +62,7 @@ TEST_F(DiskCacheTest, FindsWhatWasKept) {
   EXPECT_EQ(cache.find(keyOf(1)), "code");
   EXPECT_EQ(cache.find(keyOf(2)), "");
   EXPECT_FALSE(cache.find(keyOf(3)));
-  EXPECT_EQ(DiskCache(folder).find(keyOf(1)), "code"); // another process's
+  EXPECT_EQ(DiskCache(folder).find(keyOf(1)), "code"); // as another process would
   cache.keep(keyOf(1), "code again");
   EXPECT_EQ(cache.find(keyOf(1)), "code again");
   EXPECT_EQ(numFiles(), 2u);
@@ -121,7 +121,7 @@ TEST_F(DiskCacheTest, WhatOthersCanHaveWrittenIsNotTaken) {
   for (fs::perms others : {fs::perms::group_write, fs::perms::others_write}) {
     fs::permissions(path, others, fs::perm_options::add);
     EXPECT_FALSE(cache.find(keyOf(1)));
-    EXPECT_TRUE(fs::exists(path)); // nor touched
+    EXPECT_TRUE(fs::exists(path)); // nor removed
     fs::permissions(path, others, fs::perm_options::remove);
     EXPECT_TRUE(cache.find(keyOf(1)));
   }
@@ -147,7 +147,7 @@ TEST_F(DiskCacheTest, LinksPipesAndFoldersInItsPlaceAreNothing) {
   EXPECT_FALSE(cache.find(keyOf(1)));
   cache.keep(keyOf(1), "code");
   EXPECT_FALSE(cache.find(keyOf(1)));
-  EXPECT_EQ(numFiles(), 1u); // what couldn't be renamed is gone
+  EXPECT_EQ(numFiles(), 1u); // the temporary file was removed
 }
 
 TEST_F(DiskCacheTest, AFolderThatCannotBeWrittenIsNoError) {
@@ -159,7 +159,7 @@ TEST_F(DiskCacheTest, AFolderThatCannotBeWrittenIsNoError) {
     EXPECT_FALSE(cache.find(keyOf(1))) << bad;
   }
   if (geteuid() == 0)
-    return; // whom permissions don't hold
+    return; // permissions don't apply to root
   DiskCache cache(folder);
   cache.keep(keyOf(1), "code");
   fs::permissions(folder, fs::perms::owner_read | fs::perms::owner_exec);
@@ -175,16 +175,16 @@ void setAge(const fs::path &path, int seconds) {
 
 TEST_F(DiskCacheTest, ForgetsWhatWasNotUsedForLongest) {
   DiskCache cache(folder, 10'000);
-  std::string bytes(912, 'x'); // 1,000 with the header
+  std::string bytes(912, 'x'); // 1,000 bytes with the header
   for (uint8_t i = 0; i < 10; ++i) {
     cache.keep(keyOf(i), bytes);
     setAge(cache.pathOf(keyOf(i)), 100 - i);
   }
   EXPECT_EQ(numFiles(), 10u);
-  EXPECT_TRUE(cache.find(keyOf(0))); // and so the newest
+  EXPECT_TRUE(cache.find(keyOf(0))); // which makes it the newest
   writeFile(folder / "notes.txt", std::string(5000, 'x'));
   cache.keep(keyOf(10), bytes);
-  EXPECT_EQ(numFiles(), 8u); // 7 of ours
+  EXPECT_EQ(numFiles(), 8u); // 7 cache files and the foreign one
   EXPECT_TRUE(fs::exists(folder / "notes.txt"));
   for (uint8_t i = 0; i < 11; ++i)
     EXPECT_EQ(cache.find(keyOf(i)).has_value(), i == 0 || i >= 5) << int(i);
@@ -206,14 +206,14 @@ TEST_F(DiskCacheTest, SweepsWhatWritersLeftBehind) {
   writeFile(left, "half of i");
   writeFile(inWork, "half of i");
   setAge(left, 4000);
-  DiskCache(folder).keep(keyOf(4), "code"); // a process looks when it writes for the first time
+  DiskCache(folder).keep(keyOf(4), "code"); // a process scans the folder at its first write
   EXPECT_FALSE(fs::exists(left));
   EXPECT_TRUE(fs::exists(inWork));
 }
 
 std::string bytesFor(uint8_t number) { return std::string(100 + 50 * number, 'a' + number); }
 
-/// Writes and reads a few keys again and again in a small cache; whether all that was found was
+/// Repeatedly writes and reads a few keys in a small cache. Returns whether all contents were
 /// right.
 bool isConsistent(const DiskCache &cache, unsigned seed) {
   for (unsigned i = 0; i < 300; ++i) {
@@ -253,10 +253,10 @@ TEST_F(DiskCacheTest, ManyProcessesAndThreadsShareAFolder) {
     EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
   }
   for (const fs::directory_entry &entry : fs::directory_iterator(folder))
-    EXPECT_TRUE(entry.path().extension() == ".code") << entry.path(); // nothing unfinished
+    EXPECT_TRUE(entry.path().extension() == ".code") << entry.path(); // no temporary file
 }
 
-/// The environment as a test wants it.
+/// Sets environment variables for a test.
 class Environment {
 public:
   Environment(std::initializer_list<std::pair<const char *, const char *>> wanted) {

@@ -1,4 +1,4 @@
-// Ops over elements of all types that machine code computes with, beside their kernels.
+// Compares compiled ops with their kernels for all element types that compiled code supports.
 #include "treadle/codegen/CodegenTesting.h"
 #include "treadle/kernels/Element.h"
 
@@ -47,7 +47,7 @@ template <typename Visit> void visit(DType dtype, Visit &&each) {
   ASSERT_TRUE(visitType(dtype, PlainTypes(), each)) << dtypeName(dtype);
 }
 
-/// A number of all sizes, at the ends, or none; or an ordinary one.
+/// Returns a number of any magnitude, a limit of the type or NaN; or an ordinary number.
 template <typename T> T anyNumber(std::mt19937_64 &random, bool isOrdinary) {
   if constexpr (std::is_same_v<T, bool>) {
     return random() & 1;
@@ -76,8 +76,8 @@ template <typename T> Wide widen(const T &value) {
     return static_cast<double>(value);
 }
 
-/// How many elements of a result aren't those of another: apart by more than `tolerance` of the
-/// larger part, or of another kind.
+/// Number of elements that differ between two results: by more than `tolerance` relative to the
+/// larger part, or in kind.
 template <typename T>
 int64_t numOthers(const Tensor &found, const Tensor &expected, double tolerance, std::string &first,
                   const std::vector<Tensor> &inputs) {
@@ -110,15 +110,15 @@ struct Case {
   int numInputs;
   std::vector<std::string> types;
   double tolerance = 0;
-  std::string result = "";    // empty: the inputs' type
-  std::string condition = ""; // the type of a first input beside them
+  std::string result = "";    // empty: the type of the inputs
+  std::string condition = ""; // the type of an additional first input
 };
 
 class ElementTypesTest : public CodegenTest, public testing::WithParamInterface<Case> {
 protected:
   static constexpr int64_t count = 20'000;
 
-  /// Numbers of a type. Divisors aren't zero, which fails.
+  /// Returns numbers of a type. Divisors aren't zero, which would fail.
   Tensor numbers(const std::string &type, bool isDivisor) {
     Tensor made = *Tensor::make(dtypes.at(type), {count});
     visit(made.dtype(), [&]<typename T>() {
@@ -178,7 +178,7 @@ TEST_P(ElementTypesTest, GivesWhatItsKernelGives) {
   }
 }
 
-constexpr double few = 1e-6; // relative, for parts of f32
+constexpr double few = 1e-6; // relative tolerance for parts in f32
 
 INSTANTIATE_TEST_SUITE_P(
     Ops, ElementTypesTest,
@@ -219,7 +219,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"SoftplusGrad", 2, {"f32", "f64"}, few}, Case{"SoftsignGrad", 2, {"f32", "f64"}}),
     [](const auto &info) { return info.param.op; });
 
-/// Functions of complex numbers of ordinary size; those of all sizes are above.
+/// Functions of complex numbers of ordinary magnitude; the tests above use all magnitudes.
 class ComplexFunctionTest : public ElementTypesTest {};
 
 TEST_P(ComplexFunctionTest, IsCloseToItsKernel) {

@@ -28,7 +28,7 @@ bool bools(ArrayRef<Type> types) { return llvm::all_of(types, isBool); }
 bool numbers(ArrayRef<Type> types) { return floats(types) || ints(types); }
 bool bits(ArrayRef<Type> types) { return ints(types) || llvm::all_of(types, isUnsigned); }
 bool quantities(ArrayRef<Type> types) { return floats(types) || bits(types); }
-/// Halves are rounded between their steps.
+/// Halves are rounded between the steps.
 bool inOneStep(ArrayRef<Type> types) { return quantities(types) && llvm::none_of(types, isHalf); }
 bool wideFloats(ArrayRef<Type> types) { return floats(types) && llvm::none_of(types, isHalf); }
 bool natives(ArrayRef<Type> types) { return llvm::all_of(types, isNative); }
@@ -41,7 +41,7 @@ Value constant(OpBuilder &b, Location loc, Type type, double value) {
   return arith::ConstantOp::create(b, loc, b.getIntegerAttr(type, static_cast<int64_t>(value)));
 }
 
-/// The float or the integer operation of the same meaning.
+/// Emits the float or the integer operation with the same meaning.
 template <typename FloatOp, typename IntOp>
 Value arithmetic(OpBuilder &b, Location loc, ValueRange in, Type type) {
   if (isFloat(type))
@@ -80,7 +80,7 @@ Value select(OpBuilder &b, Location loc, Value condition, Value a, Value otherwi
   return arith::SelectOp::create(b, loc, condition, a, otherwise);
 }
 
-/// The greater or lesser of two; the first one if it is no number, as the kernels do.
+/// Returns the maximum or minimum; the first operand if it is NaN, as the kernels do.
 template <auto floatCompare> Value extreme(OpBuilder &b, Location loc, ValueRange in, Type type) {
   Value first = floatCompare(b, loc, in, type);
   if (isFloat(type)) {
@@ -119,7 +119,7 @@ Value rsqrt(OpBuilder &b, Location loc, ValueRange in, Type type) {
   return reciprocal(b, loc, math::SqrtOp::create(b, loc, in[0]).getResult(), type);
 }
 
-/// 1 / (1 + exp(-x)), without an overflow, and to the last places where it is close to 0.
+/// 1 / (1 + exp(-x)) without overflow, accurate where it is close to 0.
 Value sigmoid(OpBuilder &b, Location loc, ValueRange in, Type type) {
   Value size = math::AbsFOp::create(b, loc, in[0]);
   Value power = math::ExpOp::create(b, loc, arith::NegFOp::create(b, loc, size));
@@ -129,7 +129,7 @@ Value sigmoid(OpBuilder &b, Location loc, ValueRange in, Type type) {
                                arith::AddFOp::create(b, loc, power, unit));
 }
 
-/// ln(1 + exp(x)): exp(x) where it is small, x where it is large.
+/// ln(1 + exp(x)): exp(x) if that is small, x if it is large.
 Value softplus(OpBuilder &b, Location loc, ValueRange in, Type type) {
   Value size = math::AbsFOp::create(b, loc, in[0]);
   Value power = math::ExpOp::create(b, loc, arith::NegFOp::create(b, loc, size));
@@ -149,14 +149,14 @@ Value elu(OpBuilder &b, Location loc, ValueRange in, Type type) {
                 math::ExpM1Op::create(b, loc, in[0]), in[0]);
 }
 
-/// 0 where the divisor is.
+/// Returns 0 if the divisor is 0.
 template <typename Op> Value orZero(OpBuilder &b, Location loc, ValueRange in, Type type) {
   Value none = constant(b, loc, type, 0);
   return select(b, loc, equals(b, loc, {in[1], none}, type), none,
                 Op::create(b, loc, in[0], in[1]).getResult());
 }
 
-/// A product or quotient with `with` of the second, or 0 where the first one is.
+/// Multiplies or divides by `with` of the second operand; 0 if the first one is 0.
 template <typename Op, typename... With>
 Value ifAny(OpBuilder &b, Location loc, ValueRange in, Type type) {
   Value none = constant(b, loc, type, 0), second = in[1];
@@ -165,7 +165,7 @@ Value ifAny(OpBuilder &b, Location loc, ValueRange in, Type type) {
                 Op::create(b, loc, in[0], second).getResult());
 }
 
-/// Constants of Klambauer and others, "Self-Normalizing Neural Networks" (2017).
+/// The constants are from Klambauer et al., "Self-Normalizing Neural Networks" (2017).
 Value selu(OpBuilder &b, Location loc, ValueRange in, Type type) {
   Value scale = constant(b, loc, type, 1.0507009873554804934193349852946);
   Value scaledAlpha = constant(b, loc, type, 1.7580993408473768599402175208123);
@@ -196,7 +196,7 @@ Value relu6(OpBuilder &b, Location loc, ValueRange in, Type type) {
 
 Value sign(OpBuilder &b, Location loc, ValueRange in, Type type) {
   Value zero = constant(b, loc, type, 0);
-  // NaN is itself; so is zero, but for its sign, which a sum with another zero takes away.
+  // NaN is returned unchanged; so is zero, except for its sign, which adding another zero removes.
   Value other = isFloat(type) ? Value(arith::AddFOp::create(b, loc, in[0], zero)) : in[0];
   Value negative =
       select(b, loc, lessThan(b, loc, {in[0], zero}, type), constant(b, loc, type, -1), other);
@@ -223,7 +223,7 @@ struct Floats {
   Value isLess(Value x, Value y) const { return lessThan(b, loc, {x, y}, type); }
 };
 
-/// Of a function's result y and the gradient of it.
+/// Computed from the function's result y and its gradient.
 Value sigmoidGrad(OpBuilder &b, Location loc, ValueRange in, Type type) {
   Floats f{b, loc, type};
   return f.mul(in[1], f.mul(in[0], f.sub(f.number(1), in[0])));
@@ -245,8 +245,8 @@ Value reciprocalGrad(OpBuilder &b, Location loc, ValueRange in, Type type) {
   return f.mul(negate(b, loc, in[1], type), f.mul(in[0], in[0]));
 }
 
-/// Of a gradient and what the function was of. A product, so that a gradient that is no number
-/// stays none where it doesn't pass.
+/// Computed from a gradient and the function's operand. It is a product, so that a NaN gradient
+/// stays NaN where it isn't passed on.
 Value reluGrad(OpBuilder &b, Location loc, ValueRange in, Type type) {
   Floats f{b, loc, type};
   return f.mul(in[0], castTo(b, loc, f.isLess(f.number(0), in[1]), type));
@@ -284,7 +284,8 @@ Value populationCount(OpBuilder &b, Location loc, ValueRange in, Type type) {
   return retyped(b, loc, byte, type);
 }
 
-/// The neighbour towards another number: as bits, numbers of one sign are in order.
+/// Returns the neighbour in the direction of another number; numbers of one sign are ordered like
+/// their bits.
 Value nextAfter(OpBuilder &b, Location loc, ValueRange in, Type type) {
   Type whole = b.getIntegerType(type.getIntOrFloatBitWidth());
   auto number = [&](int64_t value) { return constant(b, loc, whole, static_cast<double>(value)); };
@@ -327,7 +328,7 @@ Value one(OpBuilder &b, Location loc, ValueRange, Type type) {
 
 using Divide = Value (*)(OpBuilder &b, Location loc, Value x, Value y, Type type);
 
-/// Rounded to zero. Machines trap on zeros, and on the least number by -1.
+/// Divides, rounding to zero. Processors trap on division by zero, and of the least number by -1.
 Value quotient(OpBuilder &b, Location loc, Value x, Value y, Type type) {
   if (isFloat(type))
     return math::TruncOp::create(b, loc, arith::DivFOp::create(b, loc, x, y));
@@ -346,7 +347,7 @@ Value unsignedQuotient(OpBuilder &b, Location loc, Value x, Value y, Type type) 
   return arith::DivUIOp::create(b, loc, x, select(b, loc, equals(b, loc, {y, none}, type), one, y));
 }
 
-/// Of integers that floats hold: vectors divide those, and no integers.
+/// Divides integers that floats represent exactly: vector units divide floats, but not integers.
 template <bool isUnsigned>
 Value quotientOfMany(OpBuilder &b, Location loc, Value x, Value y, Type type) {
   if (isFloat(type) || type.getIntOrFloatBitWidth() > 32 || matchPattern(y, m_Constant()))
@@ -368,7 +369,7 @@ template <Divide divide> Value truncateDiv(OpBuilder &b, Location loc, ValueRang
   return divide(b, loc, in[0], in[1], type);
 }
 
-/// What a quotient leaves.
+/// Returns the remainder of a truncating division.
 template <Divide divide> Value truncateMod(OpBuilder &b, Location loc, ValueRange in, Type type) {
   if (isFloat(type))
     return arith::RemFOp::create(b, loc, in[0], in[1]);
@@ -376,7 +377,7 @@ template <Divide divide> Value truncateMod(OpBuilder &b, Location loc, ValueRang
   return arith::SubIOp::create(b, loc, in[0], arith::MulIOp::create(b, loc, whole, in[1]));
 }
 
-/// Whether a division that leaves `rest` is to be rounded away from zero to be rounded down.
+/// Whether flooring must decrement the truncated quotient of a division with the remainder `rest`.
 Value roundsDown(OpBuilder &b, Location loc, Value rest, Value divisor, Type type) {
   Value none = constant(b, loc, type, 0);
   Value mixed = arith::XOrIOp::create(b, loc, lessThan(b, loc, {rest, none}, type),
@@ -401,8 +402,8 @@ template <Divide divide> Value floorDiv(OpBuilder &b, Location loc, ValueRange i
 
 // --- conversions -------------------------------------------------------------------------------
 
-/// Numbers that the type can't hold become the least int32 or int64, and narrower types take the
-/// low bits of that: kernels/elementwise/Conversion.h has the rules.
+/// Numbers out of range become the least int32 or int64, and narrower types take its low bits;
+/// kernels/elementwise/Conversion.h has the rules.
 Value truncateReal(OpBuilder &b, Location loc, Value x, Type type) {
   Type from = x.getType(), to = computedIn(type);
   unsigned width = to.getIntOrFloatBitWidth();
@@ -474,8 +475,8 @@ Value cast(OpBuilder &b, Location loc, ValueRange in, Type type) {
   return castTo(b, loc, in[0], type);
 }
 
-/// Shifts by as many bits as there are, or more, are shifts by one less, and by fewer than none by
-/// none: as the kernel has it.
+/// Shift amounts are clamped to the range from 0 to one less than the number of bits, as in the
+/// kernel.
 template <typename Op> Value shift(OpBuilder &b, Location loc, ValueRange in, Type type) {
   Value most = constant(b, loc, type, type.getIntOrFloatBitWidth() - 1);
   Value by = arith::MinSIOp::create(
@@ -489,7 +490,7 @@ template <typename Op> Value shiftUnsigned(OpBuilder &b, Location loc, ValueRang
 
 // --- the table ---------------------------------------------------------------------------------
 
-/// By form: see OpDef::elementwise.
+/// Implementations by form: see OpDef::elementwise.
 const llvm::StringMap<ElementwiseOp> &table() {
   static const llvm::StringMap<ElementwiseOp> forms = {
       {"add", {quantities, arithmetic<arith::AddFOp, arith::AddIOp>}},
@@ -609,8 +610,8 @@ const ElementwiseOp *findForm(StringRef form) {
 
 } // namespace
 
-/// Where both are zero the signs tell the angle, as C's standard has it. It is computed apart:
-/// MLIR takes that of two constants for NaN.
+/// If both are zero, their signs determine the angle, as in the C standard. This case is computed
+/// separately, since MLIR folds it to NaN for two constants.
 Value angleOf(OpBuilder &b, Location loc, Value y, Value x) {
   Type type = x.getType();
   Value none = constant(b, loc, type, 0);

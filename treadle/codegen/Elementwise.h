@@ -1,5 +1,4 @@
-// Ops that compute each element of their result from one element of each input, as scalar
-// operations.
+// Elementwise ops, emitted as scalar operations.
 #pragma once
 
 #include "treadle/codegen/Scalars.h"
@@ -9,44 +8,44 @@
 
 namespace treadle::codegen {
 
-/// An op on elements.
+/// The scalar implementation of an elementwise op.
 struct ElementwiseOp {
   using Emit = mlir::Value (*)(mlir::OpBuilder &builder, mlir::Location loc,
                                mlir::ValueRange inputs, mlir::Type result);
 
-  /// Whether it is one for inputs of these element types.
+  /// Whether it supports inputs of these element types.
   bool (*accepts)(llvm::ArrayRef<mlir::Type> inputs);
-  /// The result for inputs that are scalars of the element types: unsigned integers as integers
-  /// without a sign, halves as f32.
+  /// Emits the result for scalar inputs: unsigned integers are passed as signless ones, halves as
+  /// f32.
   Emit emit;
-  /// The same as `emit` where the first input or the result is unsigned; null: nothing differs.
+  /// Replaces `emit` if the first input or the result is unsigned; null if there is no difference.
   Emit emitUnsigned = nullptr;
-  /// Whether `emit` takes and gives elements of any type as they are.
+  /// Whether `emit` takes and returns elements of any type without conversion.
   bool takesAll = false;
 
-  /// The same as `emit` and `emitUnsigned` where many elements are computed one by one, by vectors
-  /// if that can be; null: nothing differs.
+  /// Replace `emit` and `emitUnsigned` in loops over many elements, which may be vectorized; null
+  /// if there is no difference.
   Emit emitMany = nullptr, emitManyUnsigned = nullptr;
-  /// Whether it divides integers: it fails for divisors that are zero. What is emitted doesn't
-  /// trap.
+  /// Whether it divides integers, so that the op must fail for zero divisors. The emitted code
+  /// doesn't trap.
   bool dividesIntegers = false;
 
-  /// The result for inputs that are scalars of the element types.
+  /// Emits the result for scalar inputs of the element types.
   mlir::Value apply(mlir::OpBuilder &builder, mlir::Location loc, mlir::ValueRange inputs,
                     mlir::Type result, bool isOfMany = false) const;
 };
 
-/// Null if compiled code leaves this op, with these element types, to its kernel.
+/// Returns null if compiled code must call the op's kernel for these element types.
 const ElementwiseOp *findElementwise(tfg::Node node, llvm::ArrayRef<mlir::Type> inputs);
 
-/// Whether there are element types with which this op is compiled.
+/// Whether this op is compiled for some element types.
 bool isElementwise(llvm::StringRef op);
 
-/// A scalar as another type, as Cast has it.
+/// Converts a scalar to another type, with the semantics of Cast.
 mlir::Value castTo(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
                    mlir::Type type);
 
-/// The angle of the point (x, y), as C's atan2 has it.
+/// Returns the angle of the point (x, y), like C's atan2.
 mlir::Value angleOf(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value y, mlir::Value x);
 
 } // namespace treadle::codegen

@@ -1,4 +1,4 @@
-// Elementwise ops over tensors: how far from the true value they may be.
+// Tests of the accuracy of elementwise ops over tensors.
 #include "treadle/codegen/CodegenTesting.h"
 
 #include <cmath>
@@ -13,12 +13,12 @@ struct Function {
 
 class FloatMathTest : public CodegenTest, public testing::WithParamInterface<Function> {};
 
-/// The distance in units in the last place of the true value.
+/// Returns the distance from the true value in units in the last place.
 double ulps(float found, double expected) {
   auto rounded = static_cast<float>(expected);
   if (std::isnan(expected) || std::isinf(expected) || expected == 0)
     return found == rounded || (std::isnan(expected) && std::isnan(found)) ? 0 : INFINITY;
-  // Beyond the largest float by less than four units, either side will do.
+  // If the true value exceeds the largest float by less than four units, both results are accepted.
   if (std::isinf(rounded))
     return found == rounded ? 0 : std::fabs(found - expected) / 0x1p104;
   int exponent;
@@ -28,8 +28,8 @@ double ulps(float found, double expected) {
   return std::fabs(found - expected) / std::ldexp(1.0, std::max(exponent - 24, -149));
 }
 
-/// Numbers of all sizes, `step` bit patterns apart; many between 2^-12 and 2^12; and what isn't a
-/// number.
+/// Returns numbers of all magnitudes, `step` bit patterns apart, many between 2^-12 and 2^12, and
+/// NaN.
 std::vector<float> numbersOfAllSizes(uint32_t step) {
   std::vector<float> values = {0.0f,    -0.0f,  INFINITY,  -INFINITY,
                                NAN,     1.0f,   -1.0f,     88.73f,
@@ -44,7 +44,7 @@ std::vector<float> numbersOfAllSizes(uint32_t step) {
   return values;
 }
 
-/// An op's function over `*xf32`.
+/// Returns the text of a function over `*xf32` that applies the op.
 std::string functionOf(const std::string &name, int numInputs) {
   std::string arguments, operands, types;
   for (int i = 0; i < numInputs; ++i) {
@@ -125,8 +125,8 @@ struct BinaryFunction {
 class BinaryFloatMathTest : public CodegenTest,
                             public testing::WithParamInterface<BinaryFunction> {};
 
-/// Numbers of all sizes, each with exponents of all sizes, small whole ones, and those with results
-/// close to the ends.
+/// Returns numbers of all magnitudes with exponents of all magnitudes, small integers, and pairs
+/// with results close to the limits.
 std::pair<std::vector<float>, std::vector<float>> powersOfAllSizes() {
   std::vector<float> bases = numbersOfAllSizes(400'001), x, y;
   uint64_t random = 1;
@@ -180,7 +180,7 @@ INSTANTIATE_TEST_SUITE_P(Ops, BinaryFloatMathTest,
 
 // --- fast math -----------------------------------------------------------------------------------
 
-/// Numbers that count as 0 with fast math: half a power of two above the denormal ones.
+/// Numbers that may count as 0 with fast math: below twice the least normal number.
 bool isTiny(double x) { return std::fabs(x) < 0x1p-125; }
 
 class FastFloatMathTest : public FloatMathTest {};
@@ -235,7 +235,7 @@ TEST_F(FastPowerTest, IsWithin512UnitsInTheLastPlace) {
   }
 }
 
-/// Whether a product and a sum are one instruction here.
+/// Whether this processor has fused multiply-add.
 bool hasFma() {
 #if defined(__x86_64__)
   return __builtin_cpu_supports("fma");
@@ -253,7 +253,7 @@ protected:
     return results.size() == 1 ? floats(results[0]) : std::vector<float>();
   }
 
-  /// Numbers whose products aren't floats.
+  /// Numbers whose products must be rounded.
   static std::vector<float> fractions() {
     std::vector<float> values;
     for (int i = 1; i < 400; ++i)
@@ -265,7 +265,7 @@ protected:
 TEST_F(FastArithmeticTest, AProductAndASumAreRoundedOnce) {
   std::vector<float> x = fractions(), twice, once;
   for (float value : x) {
-    volatile float product = value * value; // rounded
+    volatile float product = value * value; // forces rounding
     twice.push_back(product - value);
     once.push_back(std::fma(value, value, -value));
   }
@@ -315,7 +315,7 @@ TEST_F(FastArithmeticTest, InfinitiesAndNanStay) {
   }
 }
 
-// Large tensors are shared by threads, in ranges of elements or of rows.
+// Threads share large tensors, in ranges of elements or of rows.
 class SharedLoopTest : public CodegenTest, public testing::WithParamInterface<int> {};
 
 TEST_P(SharedLoopTest, GivesWhatOneThreadGives) {

@@ -1,5 +1,5 @@
-// What --fast-math allows, as flags of operations: a flag says that one operation may be rounded
-// otherwise, so that what must be exact (sizes, indices, formulas of our own) stays so beside it.
+// Maps --fast-math to fast-math flags of operations. A flag applies to one operation, so that exact
+// computations next to it (sizes, indices, the compiler's own formulas) stay exact.
 #pragma once
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -7,12 +7,11 @@
 
 namespace treadle::codegen {
 
-/// While it lives, and `isOn`, the operations over floats that a builder makes get the flags that
-/// serve them:
-/// - sums and products: `contract`, to be rounded once, together;
-/// - quotients: `arcp`, so that what many are divided by is inverted once;
-/// - functions that have a shorter formula (FloatMath.h): `afn`.
-/// None has `nnan`, `ninf` or `nsz`: infinities, NaN and the signs of zeros are what they were.
+/// While it exists, and if `isOn`, float operations that a builder creates get fast-math flags:
+/// - sums and products: `contract`, which allows fused multiply-add;
+/// - quotients: `arcp`, so that a common divisor is inverted once;
+/// - functions with a shorter formula (FloatMath.h): `afn`.
+/// No operation gets `nnan`, `ninf` or `nsz`: infinities, NaN and signs of zeros are preserved.
 class FastMathScope : public mlir::OpBuilder::Listener {
 public:
   FastMathScope(mlir::OpBuilder &builder, bool isOn)

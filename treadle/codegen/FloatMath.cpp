@@ -1,5 +1,5 @@
 // The formulas are those of the runtime's kernels (kernels/VectorMath.h), with fewer instructions
-// where a fused multiply and add is exact enough. Coefficients are Cephes' unless said otherwise.
+// where a fused multiply-add is exact enough. Coefficients are from Cephes unless stated otherwise.
 #include "treadle/codegen/FloatMath.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -31,7 +31,7 @@ public:
   Value abs(Value x) { return math::AbsFOp::create(b, loc, x); }
   Value negate(Value x) { return arith::NegFOp::create(b, loc, x); }
   Value withSign(Value size, Value sign) { return math::CopySignOp::create(b, loc, size, sign); }
-  /// x * y + z, rounded once where the machine can.
+  /// x * y + z, rounded once if the processor has fused multiply-add.
   Value fma(Value x, Value y, Value z) {
     return LLVM::FMulAddOp::create(b, loc, b.getF32Type(), x, y, z);
   }
@@ -42,22 +42,22 @@ public:
   Value select(Value condition, Value x, Value otherwise) {
     return arith::SelectOp::create(b, loc, condition, x, otherwise);
   }
-  /// NaN stays NaN.
+  /// NaN is preserved.
   Value atMost(Value x, float bound) { return select(less(number(bound), x), number(bound), x); }
   Value atLeast(Value x, float bound) { return select(less(x, number(bound)), number(bound), x); }
   Value bits(Value x) { return arith::BitcastOp::create(b, loc, b.getI32Type(), x); }
   Value asFloat(Value bits) { return arith::BitcastOp::create(b, loc, b.getF32Type(), bits); }
   Value addBits(Value x, Value y) { return arith::AddIOp::create(b, loc, x, y); }
   Value subBits(Value x, Value y) { return arith::SubIOp::create(b, loc, x, y); }
-  /// 2 to the power of an integer in [-126, 127].
+  /// 2^exponent for an integer in [-126, 127].
   Value power(Value exponent) {
     return asFloat(arith::ShLIOp::create(b, loc, addBits(exponent, integer(127)), integer(23)));
   }
-  /// The low 9 bits where a float has its sign and exponent.
+  /// Moves the low 9 bits to the sign and exponent of a float.
   Value atExponent(Value bits) { return arith::ShLIOp::create(b, loc, bits, integer(23)); }
   Value half(Value integral) { return arith::ShRSIOp::create(b, loc, integral, integer(1)); }
 
-  /// The polynomial with these coefficients, that of the highest power first.
+  /// Evaluates a polynomial; coefficients start with that of the highest power.
   Value polynomial(Value x, ArrayRef<float> coefficients) {
     Value sum = number(coefficients.front());
     for (float coefficient : coefficients.drop_front())
@@ -67,11 +67,11 @@ public:
 
   OpBuilder &b;
   Location loc;
-  const bool isFast; // to fewer places
+  const bool isFast; // with reduced accuracy
 };
 
-/// x as n * ln 2 + r. Adding and taking away 1.5 * 2^23 rounds to a whole number, which then is in
-/// the low bits of `shifted`.
+/// x as n * ln 2 + r. Adding and subtracting 1.5 * 2^23 rounds to an integer, which is then in the
+/// low bits of `shifted`.
 struct Reduced {
   Value shifted, whole;
 };
@@ -82,14 +82,14 @@ Reduced reduce(Emitter &e, Value x) {
   return {e.bits(shifted), e.sub(shifted, e.number(shifter))};
 }
 
-/// e to the power of x, for x <= 90; coefficients fitted, at most 1 unit in the last place.
+/// e^x for x <= 90; fitted coefficients, error at most 1 unit in the last place.
 Value expOfBounded(Emitter &e, Value x) {
   Reduced n = reduce(e, x);
   Value r = e.fma(n.whole, -1.42860677e-6f, e.fma(n.whole, -0.693145752f, x));
   Value p = e.polynomial(
       r, {1.3796303e-3f, 8.3735486e-3f, 4.1669474e-2f, 1.66664720e-1f, 0.49999994f, 1, 1});
-  // In two steps: a power of two alone may be too small or too large. The shifter's bits leave the
-  // words at their upper end, be they halved or not.
+  // Scales in two steps, since a single power of two may overflow or underflow. The high bits of
+  // the shifter are shifted out, whether the exponent is halved or not.
   Value one = e.bits(e.number(1));
   Value first = e.atExponent(e.half(n.shifted));
   Value second = e.subBits(e.atExponent(n.shifted), first);
@@ -97,8 +97,8 @@ Value expOfBounded(Emitter &e, Value x) {
   return e.mul(p, e.asFloat(e.addBits(second, one)));
 }
 
-/// At most 4 units in the last place; 0 where the result is below 2^-125. One power of two, which
-/// leaves out the lowest ones; coefficients fitted.
+/// Error at most 4 units in the last place; 0 if the result is below 2^-125. Scales by a single
+/// power of two, which excludes the lowest ones; fitted coefficients.
 Value fastExp(Emitter &e, Value x) {
   Value bounded = e.atLeast(e.atMost(x, 89), -87.33f);
   Reduced n = reduce(e, bounded);
@@ -111,13 +111,13 @@ Value fastExp(Emitter &e, Value x) {
 Value exp(Emitter &e, Value x) {
   if (e.isFast)
     return fastExp(e, x);
-  // Where the result is 0, nothing is computed: a product below the least normal number takes a
+  // Skips the computation where the result is 0: a product below the least normal number takes a
   // hundred times as long.
   Value isZero = e.less(x, e.number(-104)), zero = e.number(0);
   return e.select(isZero, zero, expOfBounded(e, e.select(isZero, zero, e.atMost(x, 90))));
 }
 
-/// exp(x) - 1, without the cancellation near 0.
+/// exp(x) - 1 without cancellation near 0.
 Value expm1(Emitter &e, Value x) {
   Value bounded = e.atLeast(e.atMost(x, 90), -20);
   Reduced n = reduce(e, bounded);
@@ -133,9 +133,9 @@ Value expm1(Emitter &e, Value x) {
   return e.select(tiny, e.withSign(e.fma(e.mul(x, x), e.number(0.5f), x), x), result);
 }
 
-/// m / (m + 2) with m = exp(2 x) - 1, at most 3 units in the last place.
+/// m / (m + 2) with m = exp(2 x) - 1; error at most 3 units in the last place.
 Value tanh(Emitter &e, Value x) {
-  constexpr float bound = 18.1f; // beyond, the result is 1
+  constexpr float bound = 18.1f; // for larger x, the result is 1
   Value twice = e.atLeast(e.atMost(e.add(x, x), bound), -bound);
   Reduced n = reduce(e, twice);
   Value r = e.fma(n.whole, -1.42860677e-6f, e.fma(n.whole, -0.693145752f, twice));
@@ -161,7 +161,7 @@ Value logOfParts(Emitter &e, Value mantissa, Value exponent) {
   return e.fma(exponent, 0.693359375f, e.add(mantissa, tail));
 }
 
-/// ln x for a normal x > 0, and `offset` powers of two.
+/// ln x for a normal x > 0, plus `offset` powers of two.
 Value logOfNormal(Emitter &e, Value x, Value offset) {
   Value bits = e.bits(x);
   // The exponent for a mantissa in [sqrt(1/2), sqrt(2)).
@@ -173,7 +173,7 @@ Value logOfNormal(Emitter &e, Value x, Value offset) {
   return logOfParts(e, mantissa, offset ? e.add(number, offset) : number);
 }
 
-/// What the logarithm of numbers is that are not positive and finite.
+/// Replaces the logarithm of numbers that aren't positive and finite.
 Value withLimits(Emitter &e, Value x, Value result) {
   constexpr float inf = std::numeric_limits<float>::infinity();
   Value zero = e.number(0);
@@ -184,7 +184,7 @@ Value withLimits(Emitter &e, Value x, Value result) {
   return e.select(isZero, e.number(-inf), result);
 }
 
-/// Of denormal numbers the logarithm of 0.
+/// The logarithm of a denormal number is that of 0.
 Value fastLog(Emitter &e, Value x) {
   constexpr float inf = std::numeric_limits<float>::infinity();
   Value result = e.select(e.less(x, e.number(inf)), logOfNormal(e, x, Value()), x);
@@ -203,7 +203,7 @@ Value log(Emitter &e, Value x) {
   return withLimits(e, x, logOfNormal(e, normal, offset));
 }
 
-/// ln(1 + x): what 1 + x loses of x is put back.
+/// ln(1 + x), corrected for the rounding error of 1 + x.
 Value log1p(Emitter &e, Value x) {
   Value sum = e.add(x, e.number(1));
   Value lost = e.div(e.sub(x, e.sub(sum, e.number(1))), sum);
@@ -212,8 +212,8 @@ Value log1p(Emitter &e, Value x) {
   return e.select(tiny, e.fma(e.mul(x, x), -0.5f, x), result);
 }
 
-/// In two ranges: x times a polynomial in x * x, and 1 - exp of one in |x| (coefficients fitted,
-/// at most 1 unit in the last place).
+/// Two ranges: x times a polynomial in x * x, and 1 - exp of a polynomial in |x| (fitted
+/// coefficients, error at most 1 unit in the last place).
 Value erf(Emitter &e, Value x) {
   Value size = e.abs(x), square = e.mul(x, x);
   Value near = e.polynomial(square, {-5.96761703e-4f, 4.99119423e-3f, -2.67681349e-2f,
@@ -227,10 +227,10 @@ Value erf(Emitter &e, Value x) {
   return e.select(e.less(size, e.number(0.927734375f)), near, e.withSign(far, x));
 }
 
-/// Whether it is wanted fast rather than exact.
+/// Whether the operation may be approximated.
 bool mayBeApproximate(Operation *op) {
   auto marked = dyn_cast<arith::ArithFastMathInterface>(op);
-  // Conversions may have flags, and have none as a rule.
+  // Conversions may have flags, but usually have none.
   arith::FastMathFlagsAttr flags = marked ? marked.getFastMathFlagsAttr() : nullptr;
   return flags && bitEnumContainsAll(flags.getValue(), arith::FastMathFlags::afn);
 }

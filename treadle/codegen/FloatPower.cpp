@@ -1,5 +1,5 @@
-// Powers of floats, in doubles: the logarithm to base 2 times the exponent keeps enough places
-// below the binary point, however large it is. Series are those of atanh and exp.
+// Powers of floats, computed in double precision: log2(x) * y keeps enough fractional bits, however
+// large it is. The series are those of atanh and exp.
 #include "treadle/codegen/FloatMath.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -58,19 +58,19 @@ public:
   Location loc;
 };
 
-/// Adding and taking away 1.5 * 2^52 rounds to a whole number, which then is in the low bits.
+/// Adding and subtracting 1.5 * 2^52 rounds to an integer, which is then in the low bits.
 constexpr double shifter = 6755399441055744.0;
 
-/// The logarithm to base 2 of a double that was a float >= 0, so that it is normal or 0; 2^-40 of
-/// it at most from the true value. What isn't finite stays.
+/// log2 of a double converted from a float >= 0, so that it is normal or 0; relative error at most
+/// 2^-40. Values that aren't finite are returned unchanged.
 Value log2(Emitter &e, Value x) {
   OpBuilder &b = e.b;
   constexpr int64_t bitsOfRootOfHalf = 0x3fe6a09e667f3bcd;
   Value bits = e.bits(x), fifty2 = e.integer(52);
-  // The exponent for a mantissa in [sqrt(1/2), sqrt(2)), and as a double, by way of its low bits.
+  // The exponent for a mantissa in [sqrt(1/2), sqrt(2)), converted to double through its low bits.
   Value from = arith::SubIOp::create(b, e.loc, bits, e.integer(bitsOfRootOfHalf));
   Value up = arith::AddIOp::create(b, e.loc, from, e.integer(int64_t{2048} << 52));
-  Value exponent = arith::ShRUIOp::create(b, e.loc, up, fifty2); // 2048 more, never negative
+  Value exponent = arith::ShRUIOp::create(b, e.loc, up, fifty2); // biased by 2048, never negative
   Value shifted = arith::OrIOp::create(b, e.loc, exponent, e.integer(0x4330000000000000)); // 2^52
   Value whole = e.sub(e.asDouble(shifted), e.number(0x1p52 + 2048));
   Value fraction = arith::AndIOp::create(b, e.loc, from, e.integer((int64_t{1} << 52) - 1));
@@ -89,8 +89,8 @@ Value log2(Emitter &e, Value x) {
   return e.select(e.equal(x, e.number(0)), e.number(-inf), result);
 }
 
-/// 2 to the power of x, beyond floats at both ends for all |x| >= 200; 2^-32 of it at most from the
-/// true value. NaN stays.
+/// 2^x, beyond the range of floats at both ends for |x| >= 200; relative error at most 2^-32. NaN
+/// is preserved.
 Value exp2(Emitter &e, Value x) {
   OpBuilder &b = e.b;
   Value most = e.number(200), least = e.number(-200);
@@ -104,11 +104,11 @@ Value exp2(Emitter &e, Value x) {
   Value power = e.polynomial(r, series);
   Value exponent = arith::ShLIOp::create(b, e.loc, e.bits(shifted), e.integer(52));
   Value scaled = arith::AddIOp::create(b, e.loc, e.bits(power), exponent);
-  // Adding to the bits of a NaN could make something else of it.
+  // Adding to the bits of a NaN could change what it is.
   return e.select(e.equal(x, x), e.asDouble(scaled), x);
 }
 
-/// A power with an exponent that is known and small: products.
+/// A power with a known small exponent, as products.
 Value product(Emitter &e, Value x, Value y) {
   FloatAttr exponent;
   if (!matchPattern(y, m_Constant(&exponent)))
@@ -125,16 +125,16 @@ Value product(Emitter &e, Value x, Value y) {
   return {};
 }
 
-/// |x| to the power of y.
+/// |x|^y.
 Value powerOfSize(Emitter &e, Value x, Value y) {
   Value size = math::AbsFOp::create(e.b, e.loc, x);
   Value log = log2(e, e.widened(size)), zero = e.number(0);
-  // 1 to any power is 1, infinite ones too.
+  // 1 to any power is 1, including infinite exponents.
   Value exponent = e.select(e.equal(log, zero), zero, e.mul(e.widened(y), log));
   return arith::TruncFOp::create(e.b, e.loc, e.b.getF32Type(), exp2(e, exponent));
 }
 
-/// The same over floats and their bits.
+/// The same operations over floats and their bits.
 class FloatEmitter : public Emitter {
 public:
   using Emitter::Emitter;
@@ -147,9 +147,9 @@ public:
   Value asFloat(Value bits) { return arith::BitcastOp::create(b, loc, b.getF32Type(), bits); }
   Value addBits(Value x, Value y) { return arith::AddIOp::create(b, loc, x, y); }
   Value subBits(Value x, Value y) { return arith::SubIOp::create(b, loc, x, y); }
-  /// The low 9 bits where a float has its sign and exponent.
+  /// Moves the low 9 bits to the sign and exponent of a float.
   Value atExponent(Value bits) { return arith::ShLIOp::create(b, loc, bits, integer(23)); }
-  /// NaN stays.
+  /// NaN is preserved.
   Value within(Value x, double bound) {
     x = select(less(f32(bound), x), f32(bound), x);
     return select(less(x, f32(-bound)), f32(-bound), x);
@@ -162,14 +162,13 @@ public:
   }
 };
 
-/// The logarithm to base 2 of a normal float in two parts: a whole number, and the rest, which is
-/// at most 1/2.
+/// log2 of a normal float in two parts: an integer, and a rest of at most 1/2.
 struct Log2 {
   Value whole, rest;
 };
 Log2 fastLog2(FloatEmitter &e, Value size) {
   constexpr int32_t bitsOfRootOfHalf = 0x3f3504f3;
-  // The exponent for a mantissa in [sqrt(1/2), sqrt(2)), and the mantissa less 1.
+  // The exponent for a mantissa in [sqrt(1/2), sqrt(2)), and the mantissa minus 1.
   Value from = e.subBits(e.word(size), e.integer(bitsOfRootOfHalf));
   Value exponent = arith::ShRSIOp::create(e.b, e.loc, from, e.integer(23));
   Value fraction = arith::AndIOp::create(e.b, e.loc, from, e.integer((1 << 23) - 1));
@@ -180,10 +179,10 @@ Log2 fastLog2(FloatEmitter &e, Value size) {
   return {arith::SIToFPOp::create(e.b, e.loc, e.b.getF32Type(), exponent), e.mul(quotient, m)};
 }
 
-/// 2 to the power of r, for |r| <= 1, and of the whole number in the low bits of `shifted`.
+/// 2^r for |r| <= 1, times 2 to the power of the integer in the low bits of `shifted`.
 Value fastExp2(FloatEmitter &e, Value shifted, Value r) {
   Value p = e.powers(r, {1, 0.693146978, 0.240222421, 0.0555073375, 0.00967151287, 0.00132647239});
-  // In two steps: a power of two alone may be too small or too large.
+  // Scales in two steps, since a single power of two may overflow or underflow.
   Value whole = e.word(shifted);
   Value first = e.atExponent(arith::ShRSIOp::create(e.b, e.loc, whole, e.integer(1)));
   Value second = e.subBits(e.atExponent(whole), first);
@@ -192,7 +191,8 @@ Value fastExp2(FloatEmitter &e, Value shifted, Value r) {
   return p;
 }
 
-/// `power` where `size`, to the power of y, is neither 0, 1 nor infinite, and both are numbers.
+/// Selects `power` if `size`^y is neither 0, 1 nor infinite and both are numbers; otherwise the
+/// special value.
 Value withEdges(FloatEmitter &e, Value size, Value y, Value power) {
   constexpr double inf = std::numeric_limits<double>::infinity();
   Value isTiny = e.less(size, e.f32(std::numeric_limits<float>::min()));
@@ -200,18 +200,18 @@ Value withEdges(FloatEmitter &e, Value size, Value y, Value power) {
   Value isEdge = arith::OrIOp::create(e.b, e.loc, isTiny, e.equal(size, e.f32(inf)));
   power = e.select(isEdge, e.select(grows, e.f32(inf), e.f32(0)), power);
   power = e.select(e.equal(y, y), power, y);
-  power = e.select(e.equal(size, e.f32(1)), e.f32(1), power); // to any power, NaN too
+  power = e.select(e.equal(size, e.f32(1)), e.f32(1), power); // for any y, including NaN
   return e.select(e.equal(size, size), power, size);
 }
 
-/// |x| to the power of y, in floats: y times the logarithm has its whole part apart, so that the
-/// rest keeps its places. Coefficients fitted.
+/// |x|^y in single precision: y * log2 |x| keeps its integer part separate, to preserve the
+/// precision of the rest. Fitted coefficients.
 Value fastPowerOfSize(OpBuilder &b, Location loc, Value x, Value y) {
-  constexpr double floatShifter = 12582912.0; // 1.5 * 2^23: adding it rounds to a whole number
+  constexpr double floatShifter = 12582912.0; // 1.5 * 2^23: adding it rounds to an integer
   FloatEmitter e(b, loc);
   Value size = math::AbsFOp::create(b, loc, x);
   auto [whole, rest] = fastLog2(e, size);
-  // Beyond 10^12 any exponent gives what an infinite one gives.
+  // Exponents beyond 10^12 act like infinite ones.
   Value bounded = e.within(y, 1e12);
   Value part = e.mul(bounded, rest);
   Value sum = e.within(e.fma(bounded, whole, part), 200);
@@ -229,7 +229,7 @@ Value expandPower(OpBuilder &b, Location loc, Value x, Value y, bool isFast) {
     return simple;
   Type f32 = b.getF32Type();
   Value result = isFast ? fastPowerOfSize(b, loc, x, y) : powerOfSize(e, x, y);
-  // Of negative numbers: whole powers only, and odd ones are negative.
+  // Negative bases allow integer exponents only; odd ones make the result negative.
   Value half = e.mul(y, e.like(f32, 0.5));
   Value isWhole = e.equal(math::FloorOp::create(b, loc, y), y);
   Value isOdd = e.both(isWhole, e.unequal(math::FloorOp::create(b, loc, half), half));
@@ -238,7 +238,7 @@ Value expandPower(OpBuilder &b, Location loc, Value x, Value y, bool isFast) {
   Value isNegative = e.both(e.less(x, e.like(f32, 0)), e.less(e.like(f32, -inf), x));
   Value isNone = e.both(isNegative, e.unequal(math::FloorOp::create(b, loc, y), y));
   result = e.select(isNone, e.like(f32, std::numeric_limits<double>::quiet_NaN()), result);
-  // Even of what isn't a number.
+  // x^0 is 1, even if x is NaN.
   return e.select(e.equal(y, e.like(f32, 0)), e.like(f32, 1), result);
 }
 

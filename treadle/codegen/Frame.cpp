@@ -10,13 +10,13 @@
 namespace treadle::codegen {
 namespace {
 
-/// Code for a range of numbers.
+/// A function for a range of indices.
 using Part = void (*)(void *captures, int64_t begin, int64_t end);
 
-/// Compiled code has its tensors in arrays of pointers, which is what a Tensor is.
+/// Compiled code keeps tensors as arrays of pointers, which is the representation of Tensor.
 Tensor *asTensors(TensorBlock **blocks) { return reinterpret_cast<Tensor *>(blocks); }
 
-/// What a kernel did with memory, as far as its inputs and outputs tell.
+/// Observes the memory use of a kernel, as far as its inputs and outputs reveal it.
 class KernelWatch {
 public:
   KernelWatch(ClusterCounters &counters, std::span<const Tensor> inputs) : counters(counters) {
@@ -26,7 +26,7 @@ public:
 
   void see(const Tensor &output, bool copies) {
     if (!output || !output.rank() || output.get()->owner || !output.isUnique())
-      return; // one that is elsewhere too, or a part of one
+      return; // shares memory with an input or another tensor
     if (std::ranges::find(elements, output.raw()) != elements.end())
       ClusterCounters::add(counters.reuses);
     else
@@ -40,7 +40,7 @@ private:
 
 } // namespace
 
-// By these names compiled code finds them, in this process or in a program that it is linked to.
+// Compiled code refers to these by name, in this process or in a program that it is linked to.
 extern "C" {
 
 TensorBlock *treadle_allocate(Frame *frame, uint8_t isCopy, uint8_t dtype, int32_t rank,
@@ -142,8 +142,8 @@ void treadle_spread(Frame *frame, Part part, void *captures, int64_t size, int64
   ctx.parallelFor(size, perNumber, [&](int64_t begin, int64_t end) { part(captures, begin, end); });
 }
 
-/// A float as a 16-bit one, to nearest, ties to even. LLVM calls it on processors without an
-/// instruction for it; compilers' own libraries have it since GCC 13 only.
+/// Converts a float to a 16-bit one, to nearest, ties to even. LLVM calls it on processors without
+/// an instruction for it; compiler runtime libraries only have it since GCC 13.
 [[gnu::weak]] __bf16 __truncsfbf2(float x) { // NOLINT(bugprone-reserved-identifier)
   auto bits = std::bit_cast<uint32_t>(x);
   bool isNan = (bits & 0x7fffffff) > 0x7f800000;

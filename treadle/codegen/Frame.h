@@ -1,4 +1,4 @@
-// What compiled code is called with, and what it calls. No LLVM, no MLIR.
+// The call interface of compiled code. Depends on neither LLVM nor MLIR.
 #pragma once
 
 #include "treadle/codegen/Counters.h"
@@ -10,8 +10,8 @@
 
 namespace treadle::codegen {
 
-/// What compiled code takes for granted of a kernel's result: its rank, and dimensions that are
-/// known; -1: any.
+/// The shape that compiled code expects of a kernel's result: its rank and known dimensions; -1 if
+/// unknown.
 struct ExpectedShape {
   bool hasRank = false;
   std::vector<int64_t> dims = {};
@@ -23,32 +23,32 @@ struct ExpectedShape {
 struct ClusterKernel {
   BoundKernel kernel;
   std::vector<ExpectedShape> outputs;
-  bool copies = false; // its results are elements of its inputs, in another place or order
+  bool copies = false; // its results only rearrange elements of its inputs
 };
 
-/// A kernel's error, and its number.
+/// The error of a kernel, with the kernel's number.
 struct KernelFailure {
   int32_t kernel = -1;
   Error error;
 };
 
-/// The value of a variable that compiled code works on, and where it is. Loops end once another is
-/// in its place: they may be waiting for that.
+/// The value of a variable that compiled code works on, and the location of the current one. Loops
+/// end once it has been replaced, since they may be waiting for that.
 struct WatchedValue {
   TensorBlock *const *place;
   TensorBlock *value;
 };
 
-/// One call of a cluster. Compiled code reads the first three fields.
+/// The frame of one call of a cluster. Compiled code accesses the first three fields.
 struct Frame {
   const std::atomic<bool> *stopped;
   TensorBlock *const *constants;
-  const WatchedValue *watched; // those of the cluster's variables
+  const WatchedValue *watched; // values of the cluster's variables
   const ClusterKernel *kernels;
   RunState *run;
-  /// Gets the error of a kernel; null where the interpreter will find it again.
+  /// Receives the error of a kernel; null if the interpreter will run into it again.
   KernelFailure *failure = nullptr;
-  ClusterCounters *counters = nullptr; // null: nobody counts
+  ClusterCounters *counters = nullptr; // null: nothing is counted
 };
 
 inline void countAllocation(ClusterCounters &counters, const Tensor &made, bool isCopy) {
@@ -57,14 +57,15 @@ inline void countAllocation(ClusterCounters &counters, const Tensor &made, bool 
   ClusterCounters::add(counters.copies, isCopy);
 }
 
-/// 0, with results that the caller owns; or 1, without, and then the interpreter is to run the
-/// cluster. The arguments are taken over either way.
+/// Consumes the arguments. Returns 0 with results that the caller owns, or 1 without results if the
+/// interpreter must run the cluster.
 using ClusterCode = int32_t (*)(Frame *, TensorBlock **arguments, TensorBlock **results);
 
-/// The most inputs of a kernel that compiled code calls: a word says which it gives away.
+/// Maximum number of inputs of a kernel called by compiled code: one word has a bit for each input
+/// that is passed with ownership.
 constexpr int maxKernelInputs = 64;
 
-/// A function of ours that compiled code calls, by name.
+/// A runtime function that compiled code calls, by name.
 struct RuntimeFunction {
   const char *name;
   void *address;

@@ -14,7 +14,7 @@ using namespace mlir;
 namespace treadle::codegen {
 namespace {
 
-/// The function, then those that it calls, directly or not.
+/// Returns the function and all functions that it calls, directly or indirectly.
 llvm::SetVector<tfg::FuncOp> calledFrom(tfg::FuncOp function, const ModuleIndex &index) {
   llvm::SetVector<tfg::FuncOp> all;
   all.insert(function);
@@ -22,7 +22,7 @@ llvm::SetVector<tfg::FuncOp> calledFrom(tfg::FuncOp function, const ModuleIndex 
     if (tfg::FuncOp callee = index.function(name))
       all.insert(callee);
   };
-  for (size_t i = 0; i < all.size(); ++i) // it grows
+  for (size_t i = 0; i < all.size(); ++i) // grows meanwhile
     tfg::FuncOp(all[i]).walk([&](Operation *op) {
       if (tfg::Node::isNode(op))
         tfg::forEachCallee(tfg::Node(op), add);

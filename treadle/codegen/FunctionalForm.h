@@ -1,4 +1,4 @@
-// Clusters as they are compiled: a function, and those that it calls, without regions and frames.
+// The form of clusters that is compiled: a function and its callees, without regions and frames.
 #pragma once
 
 #include "treadle/lowering/Lowering.h"
@@ -8,9 +8,9 @@
 
 namespace treadle::codegen {
 
-/// Copies of a function and of the functions of `index` that it calls, in the context of these.
-/// Loops and conditionals are functional, and what one kernel computes is one node. The function
-/// stands first. What has another form of control flow stays: it can't be compiled.
+/// Copies a function, and the functions of `index` that it calls, within their context. Loops and
+/// conditionals become functional, and nodes that one kernel computes are fused. The function is
+/// the first one of the module. Other forms of control flow remain; they can't be compiled.
 Expected<mlir::OwningOpRef<mlir::ModuleOp>> functionalForm(tfg::FuncOp function,
                                                            const ModuleIndex &index);
 

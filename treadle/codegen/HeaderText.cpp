@@ -1,12 +1,12 @@
-// The C header of an object file.
+// Writes the C header of an object file.
 #include "treadle/codegen/ObjectFile.h"
 #include "treadle/codegen/Program.h"
 
 namespace treadle::codegen {
 namespace {
 
-/// What all such headers declare: a program may include several, and treadle/c.h, whose dtypes
-/// these are.
+/// Declarations common to all such headers. A program may include several of them, and treadle/c.h,
+/// which defines the same dtypes.
 constexpr const char *common =
 #include "treadle/codegen/Dtypes.inc"
     R"(
@@ -14,20 +14,20 @@ constexpr const char *common =
 #define TREADLE_TENSOR_DEFINED
 #define TREADLE_MAX_RANK 8
 
-/* Elements stand row by row, the last dimension closest together. Of an input all belongs to the
-   caller: `data` is only read, and only during the call; `owner` is ignored. Of an output `data`
-   belongs to the library until the outputs are freed, and may be overwritten until then. */
+/* Elements are in row-major order. Inputs: the caller owns `data`, which is only read, and only
+   during the call; `owner` is ignored. Outputs: the library owns `data` until the outputs are
+   freed; the caller may overwrite it until then. */
 typedef struct treadle_tensor {
   void *data;
-  int64_t dims[TREADLE_MAX_RANK]; /* `rank` of them */
+  int64_t dims[TREADLE_MAX_RANK]; /* the first `rank` are used */
   int32_t rank;
   int32_t dtype; /* enum treadle_dtype */
   void *owner;
 } treadle_tensor;
 
-/* Codes as in gRPC: 3 a wrong argument, 8 no memory, 12 not implemented. */
+/* gRPC status codes: 3 invalid argument, 8 out of memory, 12 not implemented. */
 typedef struct treadle_error {
-  int32_t code; /* 0: none */
+  int32_t code; /* 0: no error */
   char message[508];
 } treadle_error;
 
@@ -41,7 +41,7 @@ void treadle_free_outputs(treadle_tensor *outputs, uint64_t count);
 #endif
 )";
 
-/// As part of a comment.
+/// Escapes text for a comment.
 std::string inComment(std::string text) {
   for (char &c : text)
     if (c == '*' || c == '\\' || static_cast<unsigned char>(c) < ' ')
@@ -63,22 +63,20 @@ std::string structText(const ObjectFunction &function, const char *kind,
 
 constexpr std::string_view linkWithLibrary =
     "Link with -LDIR -Wl,-rpath,DIR -ltreadle_runtime -lm,\n"
-    "   DIR being the folder of libtreadle_runtime.so. The Python package has libtreadle.so.0\n"
-    "   instead: DIR is then the folder of the package, and -l:libtreadle.so.0 links it.";
+    "   where DIR is the folder of libtreadle_runtime.so. With the Python package, DIR is the\n"
+    "   folder of the package, and -l:libtreadle.so.0 replaces -ltreadle_runtime.";
 constexpr std::string_view linkWithArchive =
     "Link with DIR/libtreadle_runtime.a -l:libstdc++.a -lm\n"
     "   -Wl,--gc-sections -static-libgcc. './dev build', 'cmake --install' and the package\n"
-    "   libtreadle-dev bring the archive; the Python package has none.";
+    "   libtreadle-dev provide the archive; the Python package doesn't.";
 
 std::string functionText(const ObjectFunction &function) {
   const std::string &symbol = function.symbol;
   std::string text = structText(function, "inputs", function.inputs);
   text += structText(function, "outputs", function.outputs);
-  text +=
-      str("/* ", function.title,
-          ". Gives 0, and outputs to be freed; or the code of an error, without outputs:\n"
-          "   then `error` says what is wrong, unless it is null. Any number of threads may call"
-          " it at a\n   time. */\n");
+  text += str("/* ", function.title,
+              ". Returns 0, and outputs that the caller must free; or an error code without\n"
+              "   outputs, and a message in `error`, unless it is null. Thread-safe. */\n");
   text += str("int32_t ", symbol, "(const ", symbol, "_inputs *inputs, ", symbol,
               "_outputs *outputs,\n                treadle_error *error);\n\n");
   text += str("static inline void ", symbol, "_free(", symbol, "_outputs *outputs) {\n",

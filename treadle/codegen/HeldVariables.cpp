@@ -7,7 +7,7 @@
 namespace treadle::codegen {
 namespace {
 
-/// Locks of all of them, in whatever order others lock them: none is waited for while one is held.
+/// Locks all variables without imposing an order: never waits for one while holding another.
 std::vector<std::unique_lock<std::mutex>> lockAll(std::span<Variable *const> variables) {
   std::vector<std::unique_lock<std::mutex>> locks;
   locks.reserve(variables.size());
@@ -65,7 +65,7 @@ bool HeldVariables::write(std::span<Tensor> results) {
   for (size_t i = 0; i < values.size(); ++i)
     if (variables[i]->value.get() != values[i].get())
       return false;
-  // What they held is let go of after the locks, with this object.
+  // The old values are released after the locks, with this object.
   for (size_t i = 0; i < values.size(); ++i)
     if (isNew(i)) {
       variables[i]->willWrite();

@@ -1,4 +1,4 @@
-// The variables that a call of compiled code works on. No LLVM, no MLIR.
+// The variables that a call of compiled code works on. Depends on neither LLVM nor MLIR.
 #pragma once
 
 #include "treadle/codegen/Frame.h"
@@ -10,34 +10,35 @@
 
 namespace treadle::codegen {
 
-/// Variables behind some inputs of a call, and what they held when it began. Compiled code works on
-/// these values; then `write` gives the variables their new ones, if nobody else changed one
-/// meanwhile. So a call's effects on variables come all at once, between those of other runs: or
-/// never, and then somebody else has to have them. Holds shares of the values, so that whoever
-/// changes a variable meanwhile gives it other memory. Belongs to one thread.
+/// The variables behind some inputs of a call, and their values when it began. Compiled code works
+/// on these values; `write` then stores the new values, unless another run has changed one of the
+/// variables. The effects of a call are thus atomic: they happen all at once between those of other
+/// runs, or not at all, and then the caller must run them differently. Shares ownership of the
+/// values, so that other writers allocate new memory. Used by one thread.
 class HeldVariables {
 public:
-  /// The numbers of those inputs, which live as long.
+  /// `handles`: the numbers of these inputs; must outlive this object.
   HeldVariables(OpContext &ctx, std::span<const int> handles);
 
-  /// False where a handle isn't one of a variable with a value of numbers or strings.
+  /// Whether every handle refers to a variable that holds numbers or strings.
   bool isComplete() const { return complete; }
   size_t size() const { return values.size(); }
   int input(size_t i) const { return inputs[i]; }
   const Tensor &value(size_t i) const { return values[i]; }
   const WatchedValue *watched() const { return places.data(); }
 
-  /// Whether each variable still holds what it did.
+  /// Whether each variable still holds its initial value.
   bool areUnchanged() const;
-  /// A value for each. False where nothing was written: somebody else changed a variable; or two
-  /// handles are those of one, and code that takes them for two has changed it.
+  /// Stores a new value for each variable. Returns false, without writing, if another run has
+  /// changed a variable, or if two handles refer to the same variable and the code, which assumes
+  /// they don't, changes it.
   bool write(std::span<Tensor> results);
 
 private:
   bool hasAlias() const;
 
   std::span<const int> inputs;
-  std::vector<Variable *> variables; // kept by the inputs
+  std::vector<Variable *> variables; // kept alive by the inputs
   std::vector<Tensor> values;
   std::vector<WatchedValue> places;
   bool complete = true;

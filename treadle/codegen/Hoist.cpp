@@ -1,4 +1,4 @@
-// What is the same in all iterations of a loop is computed before it.
+// Hoists loop-invariant ops.
 #include "treadle/codegen/Passes.h"
 #include "treadle/codegen/Rc.h"
 
@@ -14,14 +14,13 @@ using namespace mlir;
 namespace treadle::codegen {
 namespace {
 
-/// Whether an op that has all it needs may run where it wouldn't have. Kernels, reshapes, casts and
-/// checks may find something wrong; then compiled code leaves, and the interpreter tells whether
-/// the loop gets to them at all.
+/// Whether an op may run even if the loop body doesn't. If a kernel, reshape, cast or check fails,
+/// compiled code bails out, and the interpreter finds out whether the loop reaches it at all.
 bool mayRunEarly(Operation &op) {
   if (op.hasAttr(rc::staysAttr))
     return false;
   if (auto generic = dyn_cast<linalg::GenericOp>(op))
-    return generic.getNumDpsInputs() > 0; // others are cheap where they are used
+    return generic.getNumDpsInputs() > 0; // others are cheap to recompute at their uses
   if (isa<rc::KernelOp, rc::ReshapeOp, rc::CheckOp, linalg::FillOp, tensor::EmptyOp, tensor::DimOp,
           tensor::CastOp, tensor::ExtractOp, tensor::FromElementsOp>(op))
     return true;
@@ -54,7 +53,7 @@ private:
 } // namespace
 
 void hoistInvariants(ModuleOp module) {
-  SmallVector<scf::WhileOp> loops; // inner ones first
+  SmallVector<scf::WhileOp> loops; // inner loops first
   module.walk([&](scf::WhileOp loop) { loops.push_back(loop); });
   for (scf::WhileOp loop : loops)
     Hoister(loop).run();

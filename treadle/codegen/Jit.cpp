@@ -24,10 +24,10 @@ using CancelFlag = const std::atomic<bool> *;
 
 bool isSet(CancelFlag flag) { return flag && flag->load(std::memory_order_relaxed); }
 
-Error notWanted() { return cancelled("nobody wants what is compiled any more"); }
+Error notWanted() { return cancelled("the compilation was cancelled"); }
 
-/// Fails as well where it isn't wanted any more. What each step leaves is verified, so that one
-/// which is wrong makes a compilation fail, and not the next step crash.
+/// Runs all lowering steps; fails if cancelled. The module is verified after each step, so that a
+/// bug fails the compilation instead of crashing the next step.
 LogicalResult runPasses(ModuleOp module, std::vector<Tensor> &constants, CancelFlag isCancelled,
                         bool keepsPlaces) {
   module.getContext()
@@ -37,7 +37,7 @@ LogicalResult runPasses(ModuleOp module, std::vector<Tensor> &constants, CancelF
   cleanup.addPass(createCanonicalizerPass());
   cleanup.addPass(createCSEPass());
   const std::function<LogicalResult()> steps[] = {
-      [] { return success(); }, // the translation
+      [] { return success(); }, // verifies the translation
       [&] { return hoistInvariants(module), success(); },
       [&] { return outline(cluster, pieceWeight, tooLongToFuse), success(); },
       [&] { return fuseElementwise(module); },
@@ -98,7 +98,7 @@ static Expected<void> lowerWanted(TensorProgram &program, CancelFlag isCancelled
   if (succeeded(runPasses(*program.module, program.tables.constants, isCancelled, keepsPlaces)))
     return {};
   return Unexpected(isSet(isCancelled) ? notWanted()
-                                       : internal("compiling failed: ", first.message));
+                                       : internal("compilation failed: ", first.message));
 }
 
 Expected<void> lower(TensorProgram &program) { return lowerWanted(program, nullptr); }
@@ -110,7 +110,7 @@ LinkedCode::~LinkedCode() = default;
 
 namespace {
 
-/// Counts a compilation, and its time.
+/// Counts a compilation and its time.
 class CompilationCount {
 public:
   explicit CompilationCount(const LinkOptions &options)
@@ -130,7 +130,7 @@ private:
 
 } // namespace
 
-/// Compiles; the cache, if there is one, keeps it by this key.
+/// Compiles; adds the code to the cache, if there is one, under this key.
 static Expected<std::shared_ptr<const LinkedCode>>
 linkAnew(TensorProgram &program, const LinkOptions &options, const ContentKey &key) {
   CompilationCount count(options);

@@ -1,4 +1,4 @@
-// Functions compiled to machine code of this process.
+// Compiles functions to machine code in this process.
 #pragma once
 
 #include "treadle/codegen/Cluster.h"
@@ -18,32 +18,32 @@ namespace treadle::codegen {
 class CodeCache;
 class MachineCode;
 
-/// Machine code for tensor code of one content, which any number of clusters may share: it holds no
-/// state, and finds kernels and constants by number.
+/// The machine code of one tensor program. Any number of clusters may share it: it has no state,
+/// and refers to kernels and constants by number.
 struct LinkedCode {
   LinkedCode(std::unique_ptr<MachineCode> machine, std::vector<Tensor> constants, size_t bytes);
   ~LinkedCode();
 
   const std::unique_ptr<MachineCode> machine;
-  const std::vector<Tensor> constants; // those that lowering added, after the program's own
-  const size_t bytes;                  // about what the code takes
+  const std::vector<Tensor> constants; // added by the lowering, after those of the program
+  const size_t bytes;                  // approximate memory use of the code
 };
 
-/// A cluster with code, before its kernels are looked up. Needs no MLIR context.
+/// A compiled cluster whose kernels aren't bound yet. Needs no MLIR context.
 struct LinkedCluster {
   std::shared_ptr<const LinkedCode> code;
   ClusterTables tables;
 };
 
-/// A cluster for one class of argument shapes. Thread-safe: it holds no state of a call.
+/// A compiled cluster for one class of argument shapes. Thread-safe: it holds no state of a call.
 class CompiledCluster {
 public:
   ~CompiledCluster();
 
-  /// Runs it. The arguments are taken over. False where compiled code can't go on: then the
-  /// interpreter is to run the cluster, with arguments that the caller kept. Counts what it does
-  /// with memory, where somebody wants to know. Values of variables are the last arguments and the
-  /// last results; `watched` says of each where it is from.
+  /// Runs the code and consumes the arguments. Returns false if the code bails out; the interpreter
+  /// must then run the cluster, with arguments that the caller has kept. Updates statistics if
+  /// enabled. Values of variables are the last arguments and the last results; `watched` tells
+  /// where each comes from.
   bool run(std::span<Tensor> arguments, std::span<Tensor> results, RunState &run,
            ClusterCounters *counters = nullptr, const WatchedValue *watched = nullptr) const;
 
@@ -52,7 +52,7 @@ private:
                                                                const KernelRegistry &kernels);
   std::shared_ptr<const LinkedCode> code;
   const MemoryShare share;
-  std::optional<MemoryCharge> charge; // of the code: it may be others' as well
+  std::optional<MemoryCharge> charge; // for the code, which may be shared
   ClusterCode entry = nullptr;
   std::vector<ClusterKernel> kernels;
   std::vector<Tensor> constants;
@@ -60,25 +60,25 @@ private:
 };
 
 struct LinkOptions {
-  CompileCounters *counters = nullptr;            // null: nobody counts
-  const std::atomic<bool> *isCancelled = nullptr; // looked at between steps; null: it goes on
-  CodeCache *cache = nullptr;                     // looked in first; null: all is made anew
-  /// Counts what the code does, which no cache may keep; null: nobody counts.
+  CompileCounters *counters = nullptr;            // null: nothing is counted
+  const std::atomic<bool> *isCancelled = nullptr; // polled between steps; null: not cancellable
+  CodeCache *cache = nullptr;                     // looked up first; null: always compiles
+  /// Counts the work of the code, which then can't be cached; null: nothing is counted.
   std::shared_ptr<MeteredCode> metered = nullptr;
-  /// When the work began that a compilation's time is counted from: translating included.
+  /// Start of the compilation, including the translation.
   std::chrono::steady_clock::time_point begun = std::chrono::steady_clock::now();
 };
 
-/// Machine code for tensor code, which is used up. Internal for a step that fails (a fault of
-/// ours), Cancelled where nobody wants it any more. Thread-safe, but for the program's context.
+/// Compiles a program, consuming it. Returns Internal if a step fails (a bug), Cancelled if the
+/// compilation was cancelled. Thread-safe, except for the context of the program.
 Expected<LinkedCluster> link(TensorProgram program, const LinkOptions &options = {});
 
-/// Looks up the kernels: the errors of that. Calls functions of whoever registered them. Charges
-/// the code to the budget that is open, and throws OverBudget where less is left.
+/// Binds the kernels, and returns their errors. May call bind functions that users registered.
+/// Charges the code to the current memory budget, and throws OverBudget if too little is left.
 Expected<std::shared_ptr<const CompiledCluster>> bind(LinkedCluster cluster,
                                                       const KernelRegistry &kernels);
 
-/// Both, without a cache.
+/// Links and binds, without a cache.
 Expected<std::shared_ptr<const CompiledCluster>> compile(TensorProgram program,
                                                          const KernelRegistry &kernels);
 

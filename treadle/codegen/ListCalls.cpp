@@ -9,7 +9,7 @@ using codegen::Frame;
 
 namespace {
 
-/// As the kernels of lists have it.
+/// The same limit as in the list kernels.
 constexpr int64_t maxLength = int64_t{1} << 28;
 
 bool isOpen(const Tensor &list) { return list.dim(0) < 0; }
@@ -21,7 +21,7 @@ size_t rowBytes(const Tensor &list) {
   return static_cast<size_t>(countElements(rowDims(list)).value_or(0)) * dtypeSize(list.dtype());
 }
 
-/// Rows that there is memory for.
+/// Number of rows for which memory is allocated.
 int64_t capacityOf(const Tensor &list) {
   int64_t rowCount = countElements(rowDims(list)).value_or(0);
   return rowCount ? list.count() / rowCount : maxLength;
@@ -36,8 +36,8 @@ void clear(Tensor &list, int64_t begin, int64_t end) {
     std::memset(rowAt(list, begin), 0, static_cast<size_t>(end - begin) * rowBytes(list));
 }
 
-/// A list of that length with room for `capacity` rows, whose elements are anything; nothing where
-/// there is no memory.
+/// Returns a list of this length with room for `capacity` rows and uninitialized elements; nullopt
+/// if there is no memory.
 Tensor newList(Frame *frame, DType dtype, Dims row, int64_t length, int64_t capacity, bool isCopy) {
   DimVector dims(1, capacity);
   for (int64_t dim : row)
@@ -51,7 +51,7 @@ Tensor newList(Frame *frame, DType dtype, Dims row, int64_t length, int64_t capa
   return std::move(*made);
 }
 
-/// A list with the rows of another one, and zeros beyond them.
+/// Returns a copy of a list, extended by zeros.
 Tensor copyOf(Frame *frame, Tensor &list, int64_t length, int64_t capacity) {
   Tensor copy = newList(frame, list.dtype(), rowDims(list), length, capacity, /*isCopy=*/true);
   if (!copy)
@@ -63,13 +63,14 @@ Tensor copyOf(Frame *frame, Tensor &list, int64_t length, int64_t capacity) {
   return copy;
 }
 
-/// Room for a list that is to be longer: twice as much, so that many rows cost few copies.
+/// Returns the capacity of a list that grows: doubled, so that appending takes amortized constant
+/// time.
 int64_t grown(int64_t capacity, int64_t length) {
   constexpr int64_t least = 4;
   return length <= capacity ? capacity : std::max({least, length, 2 * capacity});
 }
 
-/// The list with `length` rows, for nobody else.
+/// Returns the list with `length` rows, as the only owner.
 Tensor ownWithLength(Frame *frame, Tensor list, int64_t length) {
   int64_t now = lengthOf(list);
   bool isOwn = list.isUnique();

@@ -1,4 +1,4 @@
-// Lists of tensors in compiled loops: what they hold, and what they do with memory.
+// Tests of lists of tensors in compiled loops: contents and memory use.
 #include "treadle/codegen/CodegenTesting.h"
 
 namespace treadle::codegen {
@@ -45,8 +45,8 @@ std::string sum(const std::string &result, const std::string &a, const std::stri
             std::string("(") + any + ", " + any + ") -> (" + any + ")");
 }
 
-/// f(n, x, m): `before` makes %empty; for (i = 0; i < n; ++i) `body` gives %set of %l, and %y of
-/// %x; `after` has %w#2 (the list), %w#3, and gives %r.
+/// f(n, x, m): `before` creates %empty; for (i = 0; i < n; ++i) `body` computes %set from %l, and
+/// %y from %x; `after` gets %w#2 (the list) and %w#3, and computes %r.
 std::string program(const std::string &before, const std::string &body, const std::string &after) {
   auto arguments = [](bool named) {
     std::string text;
@@ -89,7 +89,7 @@ protected:
 };
 
 TEST_F(ListsTest, FillingAndStackingAllocatesOnceAndCopiesNothing) {
-  // Of elements whose shape the list is told, or not.
+  // With and without a known element shape.
   for (bool isTold : {true, false}) {
     std::string before = isTold ? vector("shape", "2", 1) + reserve("shape", "tensor<1xi32>")
                                 : reserve("open", integer);
@@ -146,7 +146,7 @@ TEST_F(ListsTest, AListThatIsUsedAgainIsCopied) {
 }
 
 TEST_F(ListsTest, ReadingAndWritingOneListIsInPlace) {
-  // l[i] = l[m], of rows of x
+  // l[i] = l[m], with rows of x
   std::string before =
       op("empty", "TensorListFromTensor", "%x, %open", "element_dtype = f32, shape_type = i32",
          std::string("(") + any + ", " + integer + ") -> (" + list + ")");
@@ -159,7 +159,7 @@ TEST_F(ListsTest, ReadingAndWritingOneListIsInPlace) {
   ASSERT_EQ(results.size(), 1u);
   EXPECT_EQ(floats(results[0]), (std::vector<float>{5, 6, 5, 6, 5, 6}));
   EXPECT_EQ(floats(arguments[1]), (std::vector<float>{1, 2, 3, 4, 5, 6}));
-  EXPECT_EQ(copies, 3u); // of all that x has, once, and of a row in each iteration
+  EXPECT_EQ(copies, 3u); // all of x once, and one row in each iteration
 }
 
 TEST_F(ListsTest, RowsOfATensorAreReadWithoutACopy) {
@@ -201,7 +201,7 @@ TEST_F(ListsTest, PushingCopiesSeldom) {
 }
 
 TEST_F(ListsTest, PoppingIsInPlace) {
-  // x + the elements of a list from its end
+  // x + the elements of a list, starting from its end
   std::string before =
       op("empty", "TensorListFromTensor", "%x, %open", "element_dtype = f32, shape_type = i32",
          std::string("(") + any + ", " + integer + ") -> (" + list + ")");
@@ -218,7 +218,7 @@ TEST_F(ListsTest, PoppingIsInPlace) {
   auto results = call({i32(2), row({1, 2, 4}), i32(0)});
   ASSERT_EQ(results.size(), 1u);
   EXPECT_EQ(floats(results[0]), (std::vector<float>{7, 8, 10}));
-  EXPECT_TRUE(call({i32(4), row({1, 2, 4}), i32(0)}).empty()); // one more than there are
+  EXPECT_TRUE(call({i32(4), row({1, 2, 4}), i32(0)}).empty()); // one more than it has
 }
 
 TEST_F(ListsTest, CodeLeavesWhereTheKernelFails) {
@@ -232,7 +232,7 @@ TEST_F(ListsTest, CodeLeavesWhereTheKernelFails) {
   for (int index : {-1, 3})
     EXPECT_TRUE(call({i32(3), x, i32(index)}).empty());
   EXPECT_TRUE(call({i32(-1), x, i32(0)}).empty());
-  EXPECT_TRUE(call({i32(0), x, i32(0)}).empty()); // no element tells the shape
+  EXPECT_TRUE(call({i32(0), x, i32(0)}).empty()); // there is no element that determines the shape
   EXPECT_EQ(Tensor::liveBytes(), live);
   EXPECT_TRUE(x.isUnique());
 }
@@ -248,7 +248,7 @@ TEST_F(ListsTest, AnElementOfAnotherShapeIsTheKernelsBusiness) {
   EXPECT_TRUE(call({i32(2), row({1, 2}), i32(0)}).empty());
 }
 
-// A node says of which dtype elements are, and the list may be of another.
+// The dtype that a node states may differ from that of the list.
 TEST_F(ListsTest, ElementsOfAnotherDTypeAreTheKernelsBusiness) {
   std::string integers = "tensor<*xi32>",
               body = setItem("set", "l", "i", "x") +
@@ -263,7 +263,7 @@ TEST_F(ListsTest, ElementsOfAnotherDTypeAreTheKernelsBusiness) {
 }
 
 TEST_F(ListsTest, WhatOnlyKernelsKnowLeavesTheListToThem) {
-  // A list of zeros in each iteration: a handle from the beginning.
+  // A list of zeros in each iteration, which is a handle from the beginning.
   std::string body = op("zeros", "ZerosLike", "%l", "T = !tf_type.variant",
                         std::string("(") + list + ") -> (" + list + ")") +
                      setItem("set", "zeros", "i", "x") + keepX();

@@ -1,4 +1,4 @@
-// Small tensors that end where they are made: on the stack instead of in blocks of the runtime.
+// Moves small tensors that don't escape to the stack.
 #include "treadle/codegen/Passes.h"
 #include "treadle/codegen/Rc.h"
 #include "treadle/codegen/Scalars.h"
@@ -12,8 +12,8 @@ using namespace mlir;
 namespace treadle::codegen {
 namespace {
 
-/// The bytes of a tensor of known sizes that takes no more than its share of the stack; else
-/// nothing.
+/// Returns the bytes of a tensor with known sizes that fits into its share of the stack, otherwise
+/// nullopt.
 std::optional<int64_t> smallSize(rc::AllocOp alloc) {
   constexpr int64_t most = 16 << 10;
   auto type = dyn_cast<RankedTensorType>(alloc.getResult().getType().getTensor());
@@ -24,8 +24,8 @@ std::optional<int64_t> smallSize(rc::AllocOp alloc) {
   return bytes <= most ? std::optional(bytes) : std::nullopt;
 }
 
-/// Whether a tensor is only read and written by index; `models` are those that might take its block
-/// over.
+/// Whether a tensor is only read and written by index. `models` receives the allocations that might
+/// reuse its buffer.
 bool isUsedByIndex(rc::AllocOp alloc, SmallVectorImpl<rc::AllocOp> &models) {
   return llvm::all_of(alloc.getResult().getUsers(), [&](Operation *user) {
     if (auto other = dyn_cast<rc::AllocOp>(user))
@@ -61,7 +61,7 @@ void placeIn(func::FuncOp function) {
     chosen.insert(alloc);
     models[alloc] = std::move(readers);
   });
-  // A block that another tensor may go on in is better than two.
+  // Reusing the buffer for another tensor is better than two stack slots.
   auto isModelOfOthers = [&](Operation *op) {
     return llvm::any_of(models[op], [&](rc::AllocOp other) { return !chosen.contains(other); });
   };

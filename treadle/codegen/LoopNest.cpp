@@ -12,8 +12,7 @@ using namespace mlir;
 namespace treadle::codegen {
 namespace {
 
-/// Copies what a loop nest does to where its loops are, but for what they don't get to in their
-/// ranges.
+/// Copies the body of a loop nest, without the parts that are unreachable in the current ranges.
 class BodyCopy {
 public:
   BodyCopy(OpBuilder &b, IRMapping &mapping, const Ranges &ranges, ArrayRef<Value> indices)

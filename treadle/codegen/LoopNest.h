@@ -1,4 +1,4 @@
-// Loops around copies of a body: of a linalg op, or of what writes a tensor.
+// Emits loops around copies of a body: of a linalg op, or of an op that writes a tensor.
 #pragma once
 
 #include "treadle/codegen/Ranges.h"
@@ -17,10 +17,10 @@ public:
   LoopNest(mlir::OpBuilder &b, mlir::Block &body, size_t numLoops)
       : b(b), body(body), numLoops(numLoops), ranges(numLoops) {}
 
-  /// One loop; `inside` fills it.
+  /// Emits one loop; `inside` emits its body.
   void loop(mlir::Value begin, mlir::Value end, Inside inside);
-  /// Loop `number` from 0 to `size`, in parts: what the body asks of the index is told for each.
-  /// Inside, the body is copied without it.
+  /// Emits loop `number` from 0 to `size`, split at the positions where conditions on its index
+  /// change, so that they are constant in each part. The body is copied without them.
   void split(unsigned number, int64_t size, Inside inside);
   void copyBody(llvm::ArrayRef<mlir::Value> indices, mlir::IRMapping &mapping);
 

@@ -1,4 +1,4 @@
-// Loops over the elements of tensors.
+// Lowers linalg ops to loops over elements.
 #include "treadle/codegen/CompensatedSum.h"
 #include "treadle/codegen/LoopNest.h"
 #include "treadle/codegen/Passes.h"
@@ -25,8 +25,8 @@ using namespace mlir;
 namespace treadle::codegen {
 namespace {
 
-/// What an element takes, in picoseconds: of vectorised code, roughly. Of a branch, the longer
-/// side.
+/// Estimated time of an element in picoseconds, for vectorized code. Of a branch, the longer side
+/// counts.
 int64_t costOf(Block &body) {
   constexpr int64_t function = 700, loop = 20'000;
   int64_t cost = 100;
@@ -44,7 +44,7 @@ int64_t costOf(Block &body) {
 }
 int64_t costOf(linalg::GenericOp op) { return costOf(op.getRegion().front()); }
 
-/// Whether all operands are read and written element by element, in the order of memory.
+/// Whether all operands are accessed element by element in memory order.
 bool isFlat(linalg::GenericOp op) {
   if (op.getNumReductionLoops())
     return false;
@@ -54,10 +54,10 @@ bool isFlat(linalg::GenericOp op) {
   return llvm::all_of(op.getIndexingMapsArray(), [](AffineMap map) { return map.isIdentity(); });
 }
 
-/// Work in picoseconds beyond which threads may share a loop.
+/// Minimum work in picoseconds for sharing a loop among threads.
 constexpr int64_t worthSharing = 40'000'000;
 
-/// Makes a loop nest of an op. One that may be long becomes a function of its own, for ranges of
+/// Lowers an op to a loop nest. A potentially long one becomes a function of its own over ranges of
 /// its outermost loop, so that threads can share it.
 class LoopBuilder {
 public:
@@ -87,7 +87,7 @@ private:
   Value number(int64_t value) { return arith::ConstantIndexOp::create(b, loc, value); }
   Value sizeOf(Value view, int64_t dim) { return memref::DimOp::create(b, loc, view, dim); }
 
-  /// Whether it is known to be not worth sharing.
+  /// Whether it is known to be too short for sharing.
   bool isShort() {
     int64_t steps = 1;
     for (int64_t size : op.getStaticLoopRanges())
@@ -96,9 +96,9 @@ private:
     return steps < worthSharing / costOf(op);
   }
 
-  /// How often the innermost loop runs, where it is known to be so seldom that its steps are better
-  /// written out: then the loop around it has vectors, of all rows' first elements, all second ones
-  /// and so on. 0: it is a loop.
+  /// Returns the trip count of the innermost loop if it is so small that unrolling is better; the
+  /// loop around it is vectorized then, with the first elements of all rows, all second ones and so
+  /// on. Returns 0 if the loop isn't unrolled.
   int64_t widthOfNarrow() {
     constexpr int64_t most = 4, manyOps = 200, manyRows = 8;
     if (isRow || op.getNumLoops() < 2)
@@ -106,17 +106,17 @@ private:
     SmallVector<int64_t> ranges = op.getStaticLoopRanges();
     int64_t width = ranges.back(), rows = ranges[ranges.size() - 2];
     bool hasRows = ShapedType::isDynamic(rows) || rows >= manyRows;
-    int64_t cost = costOf(op) / 100; // a function is some 20 instructions
+    int64_t cost = costOf(op) / 100; // a math function takes about 20 instructions
     return hasRows && 1 < width && width <= most && width * cost <= manyOps ? width : 0;
   }
 
-  /// The loop whose ranges threads may share: the outermost one of those whose steps don't meet.
+  /// Returns the loop whose ranges threads may share: the outermost parallel one.
   unsigned sharedLoop() {
     SmallVector<utils::IteratorType> types = op.getIteratorTypesArray();
     return llvm::find(types, utils::IteratorType::parallel) - types.begin();
   }
 
-  /// How often a loop runs: a dimension of the first operand that it goes along.
+  /// Trip count of a loop: a dimension of the first operand that it indexes.
   Value sizeOfLoop(unsigned loop, ArrayRef<Value> views) {
     for (auto [view, map] : llvm::zip(views, op.getIndexingMapsArray()))
       for (auto [dim, expr] : llvm::enumerate(map.getResults()))
@@ -126,7 +126,7 @@ private:
   }
   Value sizeOfLoop(unsigned loop) { return sizeOfLoop(loop, memory); }
 
-  /// What is read and written element by element is a single row, whatever its shape.
+  /// Operands accessed element by element are viewed as a single row, whatever their shape.
   void see(ValueRange views) {
     for (Value view : views)
       memory.push_back(isRow ? row(view) : view);
@@ -142,14 +142,15 @@ private:
 
   static Value refOf(Value view) { return view.getDefiningOp<rc::ViewOp>().getRef(); }
 
-  /// The loops as a function, and a call: by this thread, or by several where that pays.
+  /// Emits the loops as a function, and a call that runs it on this thread, or on several if it
+  /// pays.
   void share(std::string name) {
     llvm::SetVector<Value> captured, used;
     for (Value view : op->getOperands())
       captured.insert(refOf(view));
     getUsedValuesDefinedAbove(op.getRegion(), used);
     SmallVector<Operation *> constants;
-    SmallVector<Value> views; // of tensors that are read at other places
+    SmallVector<Value> views; // of tensors that are read by index
     SmallVector<std::pair<Value, Parts>> numbers;
     for (Value value : used)
       if (isa<MemRefType>(value.getType())) {
@@ -157,7 +158,7 @@ private:
         captured.insert(refOf(value));
       } else if (auto constant = value.getDefiningOp<arith::ConstantOp>()) {
         constants.push_back(constant);
-      } else if (isa<ComplexType>(value.getType())) { // in two words
+      } else if (isa<ComplexType>(value.getType())) { // passed in two words
         auto [re, im] = partsOf(b, loc, value);
         captured.insert(re);
         captured.insert(im);
@@ -225,7 +226,7 @@ private:
     nestOf.loop(begin, end, fill);
   }
 
-  /// All loops, the outermost one for a range.
+  /// Emits all loops; the outermost one covers a range.
   void all(Value begin, Value end) {
     if (op.getNumReductionLoops())
       return reduce(begin, end);
@@ -236,7 +237,7 @@ private:
 
   // --- reductions --------------------------------------------------------------------------------
 
-  /// The loop of a reduction, or the range of it that is asked for.
+  /// Range of a reduction loop: the requested one, or all of it.
   std::pair<Value, Value> rangeOf(unsigned loop) {
     if (block && loop == block->loop)
       return {block->begin, block->end};
@@ -245,7 +246,7 @@ private:
     return {number(0), sizeOfLoop(loop)};
   }
 
-  /// Runs `fill` inside the loops that `takes` names, from the outermost one inwards.
+  /// Calls `fill` inside the loops that `takes` selects, from the outermost one inwards.
   void loops(unsigned next, SmallVector<Value> &indices, llvm::function_ref<bool(unsigned)> takes,
              llvm::function_ref<void()> fill) {
     while (next < op.getNumLoops() && !takes(next))
@@ -259,8 +260,8 @@ private:
     });
   }
 
-  /// Where the innermost loop is one that reduces, its result is in a register until the loops that
-  /// reduce are over. Else results are in memory, and the innermost loop goes along them.
+  /// If the innermost loop is a reduction, its result is kept in a register until the reduction
+  /// loops end. Otherwise results are kept in memory, and the innermost loop traverses them.
   void reduce(Value begin, Value end) {
     range = {begin, end};
     SmallVector<utils::IteratorType> types = op.getIteratorTypesArray();
@@ -312,7 +313,7 @@ private:
     });
   }
 
-  /// The results of the loops that reduce, for each step of the innermost loop, which doesn't.
+  /// Results of the reduction loops for each step of the innermost loop, which is parallel.
   SmallVector<Value> ofColumns(unsigned next, SmallVector<Value> &indices,
                                SmallVector<Value> sums) {
     SmallVector<utils::IteratorType> types = op.getIteratorTypesArray();
@@ -342,7 +343,7 @@ private:
     });
   }
 
-  /// The results of the loops that reduce, from the one numbered `next` inwards.
+  /// Results of the reduction loops from number `next` inwards.
   SmallVector<Value> inRegister(unsigned next, SmallVector<Value> &indices, ValueRange start) {
     SmallVector<utils::IteratorType> types = op.getIteratorTypesArray();
     while (next < types.size() && types[next] == utils::IteratorType::parallel)
@@ -373,13 +374,13 @@ private:
     return along(begin, end, start);
   }
 
-  // Rounding errors of a sum of floats grow with how many elements are added to it one after the
-  // other. It is added up in blocks, and these exactly.
+  // The rounding error of a float sum grows with the number of elements added one after the other.
+  // Blocks are summed separately, and the block sums are added with compensation.
 
-  /// Elements of a block: those of a row are added to many sums side by side.
+  /// Elements per block; in columns, the elements of a row are added to many sums side by side.
   static constexpr int64_t blockOfRow = 4096, blockOfColumns = 256;
 
-  /// Whether floats are added up, in this loop after all others that reduce.
+  /// Whether floats are summed, and this is the innermost reduction loop.
   bool isLastOfSum(unsigned loop) {
     SmallVector<utils::IteratorType> types = op.getIteratorTypesArray();
     int64_t size = op.getStaticLoopRanges()[loop];
@@ -406,7 +407,7 @@ private:
     return made.getResults();
   }
 
-  /// Sums with what `partial` gives of each block.
+  /// Adds the value of `partial` for each block to the sums.
   SmallVector<Value> inBlocks(Value begin, Value end, int64_t block, ValueRange sumsBefore,
                               llvm::function_ref<SmallVector<Value>(Value, Value)> partial) {
     size_t sums = sumsBefore.size();
@@ -431,8 +432,8 @@ private:
     return arith::ConstantOp::create(b, loc, b.getZeroAttr(value.getType()));
   }
 
-  /// The same where results are in memory: blocks of the outermost loop that reduces are added up
-  /// in memory of their own. False if it isn't worth it, or there are too many results.
+  /// The same for results in memory: the blocks of the outermost reduction loop are summed in
+  /// temporary memory. Returns false if it doesn't pay, or there are too many results.
   bool reduceInBlocks(SmallVector<Value> &indices) {
     constexpr int64_t mostResults = 8192;
     SmallVector<utils::IteratorType> types = op.getIteratorTypesArray();
@@ -480,7 +481,7 @@ private:
     return true;
   }
 
-  /// Memory that lasts as long as the function that the loops are in.
+  /// Allocates on the stack of the function that contains the loops.
   Value onStack(MemRefType like) {
     OpBuilder::InsertionGuard guard(b);
     auto function = b.getInsertionBlock()->getParent()->getParentOfType<func::FuncOp>();
@@ -499,7 +500,7 @@ private:
     return made.getResults();
   }
 
-  /// Partial results with the elements at these indices.
+  /// Merges partial results with the elements at these indices.
   SmallVector<Value> merged(ArrayRef<Value> indices, ValueRange sums) {
     SmallVector<AffineMap> maps = op.getIndexingMapsArray();
     Block &block = op.getRegion().front();
@@ -512,7 +513,7 @@ private:
                                [&](Value value) { return mapping.lookupOrDefault(value); });
   }
 
-  /// What joins a partial result and an element.
+  /// Returns the op that combines a partial result with an element.
   Operation *mergeOp() {
     return op.getRegion().front().getTerminator()->getOperand(0).getDefiningOp();
   }
@@ -525,7 +526,8 @@ private:
 
   // --- the rest ----------------------------------------------------------------------------------
 
-  /// The loops that are left, inside those of `indices`. The result has all dimensions in order.
+  /// Emits the remaining loops inside those of `indices`. The results are ordered like the
+  /// dimensions.
   void nest(SmallVector<Value> indices, Value begin = {}, Value end = {}) {
     auto next = static_cast<unsigned>(indices.size());
     if (next == op.getNumLoops())
@@ -567,7 +569,7 @@ private:
   }
 
   void body(SmallVector<Value> indices) {
-    // Where a loop was split, a part of one step is no loop.
+    // A part of a split loop with a single step isn't a loop.
     if (isa<BlockArgument>(narrow ? indices[indices.size() - 2] : indices.back()))
       rc::ParallelOp::create(b, loc);
     SmallVector<AffineMap> maps = op.getIndexingMapsArray();
@@ -582,7 +584,7 @@ private:
                               place(numInputs + i));
   }
 
-  /// What the op does with elements that are mapped already.
+  /// Emits the op's computation for elements that are mapped already.
   void compute(ArrayRef<Value> indices) { nestOf.copyBody(indices, mapping); }
 
   linalg::GenericOp op;
@@ -592,16 +594,16 @@ private:
   const int64_t narrow; // see widthOfNarrow
   LoopNest nestOf;
   SmallVector<Value> memory;
-  std::pair<Value, Value> range; // of the loop that threads share; none: all of it
+  std::pair<Value, Value> range; // of the shared loop; none: all of it
   struct LoopBlock {
     unsigned loop;
     Value begin, end;
   };
-  std::optional<LoopBlock> block; // of a loop that reduces
-  IRMapping mapping;              // what the loops use of the code around them
+  std::optional<LoopBlock> block; // of a reduction loop
+  IRMapping mapping;              // values that the loops use from the code around them
 };
 
-/// Whether an op is the first in its block that reads what another one there gives.
+/// Whether an op is the first one in its block that reads the producer's result.
 bool isFirstReader(Operation *reader, Operation *producer) {
   return llvm::all_of(producer->getUsers(), [&](Operation *user) {
     Operation *other = reader->getBlock()->findAncestorOpInBlock(*user);
@@ -609,7 +611,7 @@ bool isFirstReader(Operation *reader, Operation *producer) {
   });
 }
 
-/// What several ops read is computed once: with the first of them, where both go along the same
+/// A result with several readers is computed once, with the first reader, if both traverse the same
 /// elements in the same order.
 bool paysToFuseShared(linalg::GenericOp producer, linalg::GenericOp reader) {
   constexpr size_t mostResults = 4;
@@ -617,34 +619,34 @@ bool paysToFuseShared(linalg::GenericOp producer, linalg::GenericOp reader) {
          producer->getNumResults() + reader->getNumResults() <= mostResults;
 }
 
-/// Whether an op should compute itself what it reads.
+/// Whether to fuse the producer of an operand into its consumer.
 bool paysToFuse(OpOperand &read) {
   Operation *producer = read.get().getDefiningOp();
   auto made = cast<linalg::GenericOp>(producer);
   auto consumer = cast<linalg::GenericOp>(read.getOwner());
   if (producer->getBlock() != consumer->getBlock())
     return false;
-  // Longer loops gain little by what isn't written between them, and compile slowly.
+  // Longer loops gain little from avoiding intermediate results, and compile slowly.
   constexpr size_t longest = 256;
   if (made.getBody()->getOperations().size() > longest ||
       consumer.getBody()->getOperations().size() > longest)
     return false;
-  // Sums are loops of their own, which no range of an index makes simpler.
+  // Reduction loops aren't split into index ranges, so the branches would remain.
   if (consumer.getNumReductionLoops() && hasBranches(made))
     return false;
   if (onlyMoves(made))
     return true;
   if (!producer->hasOneUse())
     return paysToFuseShared(made, consumer);
-  // An element that several read would be computed for each; loading it is cheaper, and more so
-  // where little is done with it, as in a product.
+  // With several readers, the element would be recomputed for each; loading it is cheaper,
+  // especially where little is done with it, as in a product.
   bool isProduct = consumer.getNumReductionLoops() && consumer.getNumDpsInputs() > 1;
   return consumer.getMatchingIndexingMap(&read).isPermutation() ||
          (!isProduct && costOf(made) <= 300);
 }
 
-/// An op becomes one with another whose result it reads. MLIR has a pattern for it, which comes
-/// with one that forgets what a reduction starts from where its elements alone tell the result.
+/// Fuses a producer into its consumer. MLIR's set of patterns for this includes one that loses the
+/// initial value of a reduction whose result only depends on its elements.
 class FuseElementwise : public OpRewritePattern<linalg::GenericOp> {
 public:
   using OpRewritePattern::OpRewritePattern;
@@ -655,7 +657,7 @@ public:
         continue;
       auto producer = read.get().getDefiningOp<linalg::GenericOp>();
       bool isShared = !producer->hasOneUse() && !onlyMoves(producer);
-      if (!isShared && !producer->hasOneUse()) { // each reader gets one of its own
+      if (!isShared && !producer->hasOneUse()) { // each reader gets its own copy
         unsigned number = cast<OpResult>(read.get()).getResultNumber();
         producer = cast<linalg::GenericOp>(rewriter.clone(*producer));
         rewriter.modifyOpInPlace(op, [&] { read.set(producer.getResult(number)); });
@@ -691,7 +693,7 @@ LogicalResult fuseElementwise(ModuleOp module) {
   return applyPatternsGreedily(module, std::move(patterns));
 }
 
-/// The loops of what writes a tensor.
+/// Emits the loops of an op that writes a tensor.
 static void lowerWrite(rc::WriteOp op) {
   OpBuilder b(op);
   Block &body = op.getBody().front();

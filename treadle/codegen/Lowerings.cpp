@@ -1,4 +1,4 @@
-// Which op is translated by what.
+// Maps ops to their translations.
 #include "treadle/codegen/Translator.h"
 #include "treadle/dialect/NodeAttributes.h"
 #include "treadle/lowering/Attributes.h"
@@ -32,7 +32,7 @@ MaybeValues call(Translator &t, tfg::Node node, Values inputs) {
 MaybeValues constant(Translator &t, tfg::Node node, Values) {
   Tensor value = t.constants.valueOf(node->getResult(0));
   if (!value)
-    return Unexpected(Translator::unsupported(node, "its value can't be told"));
+    return Unexpected(Translator::unsupported(node, "its value isn't known"));
   return Values{t.constant(value, tfg::shapesOf(node, {}).values.front())};
 }
 
@@ -49,14 +49,14 @@ MaybeValues identity(Translator &, tfg::Node node, Values inputs) {
   return inputs;
 }
 
-/// Scalars go through; else its kernel checks the shape, but that of a loop's condition the
-/// interpreter.
+/// Scalars pass unchanged; otherwise the kernel checks the shape, except in the condition of a
+/// loop, which the interpreter handles.
 MaybeValues ensureShape(Translator &, tfg::Node node, Values inputs) {
   auto shape = node.attr<tf_type::ShapeAttr>("shape");
   if (!isTensor(inputs[0].value.getType()) && shape && shape.getDims().empty())
     return inputs;
   if (tfg::isLoopCondition(node))
-    return Unexpected(Translator::unsupported(node, "the loop's condition may be no scalar"));
+    return Unexpected(Translator::unsupported(node, "the loop's condition may not be a scalar"));
   return std::nullopt;
 }
 
@@ -65,7 +65,7 @@ MaybeValues biasAdd(Translator &t, tfg::Node node, Values inputs) {
     return std::nullopt;
   auto value = dyn_cast<RankedTensorType>(inputs[0].value.getType());
   auto bias = dyn_cast<RankedTensorType>(inputs[1].value.getType());
-  // Nothing is repeated along the last dimension.
+  // The bias isn't repeated along the last dimension.
   if (!value || !bias || value.getRank() < 2 || bias.getRank() != 1 ||
       (value.getShape().back() == 1) != (bias.getShape()[0] == 1))
     return std::nullopt;

@@ -31,21 +31,21 @@ namespace {
 
 std::string textOf(llvm::Error error) { return toString(std::move(error)); }
 
-/// What all compilations of a process share.
+/// The LLVM state shared by all compilations of a process.
 class Machine {
 public:
   static Expected<Machine *> get() {
-    // Never destroyed: code may be in use while other static objects go.
+    // Never destroyed: code may be in use while static objects are destroyed.
     static Machine &machine = *new Machine;
     if (!machine.jit)
-      return Unexpected(internal("there is no compiler for this machine: ", machine.failure));
+      return Unexpected(internal("LLVM has no target for this machine: ", machine.failure));
     return &machine;
   }
 
-  /// For this process.
+  /// Creates a target machine for this process.
   std::unique_ptr<TargetMachine> newTarget() { return create(*builder); }
 
-  /// Of this process, or of a level.
+  /// Returns a builder for this processor, or for a level.
   orc::JITTargetMachineBuilder builderFor(std::optional<InstructionSet> level) const {
     orc::JITTargetMachineBuilder own = *builder;
     if (level)
@@ -62,7 +62,7 @@ public:
   }
 
   static void setLevel(orc::JITTargetMachineBuilder &of, InstructionSet level) {
-    of.setCPU(std::string(instructionSetName(level))); // LLVM has the levels' names, too
+    of.setCPU(std::string(instructionSetName(level))); // LLVM uses the same level names
     of.getFeatures() = SubtargetFeatures();
   }
 
@@ -92,7 +92,7 @@ private:
       failure = textOf(made.takeError());
       return;
     }
-    // Errors come back to who asked; nothing is printed.
+    // Errors are returned to the caller instead of being printed.
     (*made)->getExecutionSession().setErrorReporter(
         [](llvm::Error error) { consumeError(std::move(error)); });
     auto &library = (*made)->getMainJITDylib();
@@ -118,26 +118,26 @@ private:
   std::string failure;
 };
 
-/// For a linker's object files.
+/// Returns a target for object files that are linked by a linker.
 Expected<std::unique_ptr<TargetMachine>> linkTargetOf(orc::JITTargetMachineBuilder builder) {
   builder.setRelocationModel(Reloc::PIC_).setCodeModel(CodeModel::Small);
   std::unique_ptr<TargetMachine> target = Machine::create(builder);
   if (!target)
-    return Unexpected(internal("there is no compiler for '", builder.getTargetTriple().str(), "'"));
+    return Unexpected(internal("LLVM has no target '", builder.getTargetTriple().str(), "'"));
   return target;
 }
 
-/// The functions for vectors that code for a target may call.
+/// Returns the vector math functions that code for a target may call.
 std::vector<VecDesc> vectorFunctions(const TargetMachine &target) {
   if (target.getTargetTriple() != Triple(sys::getProcessTriple()))
-    return {}; // libmvec is this machine's
-  // A target that was asked for is a level by its name.
+    return {}; // libmvec is only available on the host
+  // A requested target is an instruction set level.
   return vectorMathDescriptions(
       instructionSetOf(target.getTargetCPU().str()).value_or(instructionSet()));
 }
 
-/// Instructions of a loop's body beyond which its iterations, each a chain of operations that wait
-/// for each other, are computed several side by side.
+/// Instruction count of a loop body above which iterations are interleaved: each is a chain of
+/// dependent operations.
 constexpr size_t longBody = 28;
 
 size_t lengthOf(const Loop &loop) {
@@ -147,7 +147,7 @@ size_t lengthOf(const Loop &loop) {
   return length;
 }
 
-/// The loops around calls of the marker have no dependences between their iterations.
+/// Marks the loops around calls of the marker as free of dependences between iterations.
 void markParallelLoops(Module &module) {
   Function *marker = module.getFunction("treadle.parallel");
   if (!marker)
@@ -164,7 +164,7 @@ void markParallelLoops(Module &module) {
     DominatorTree dominators(function);
     LoopInfo loops(dominators);
     LLVMContext &context = module.getContext();
-    SmallMapVector<Loop *, unsigned, 8> marked; // with how many steps each writes out
+    SmallMapVector<Loop *, unsigned, 8> marked; // with the number of marked steps in each
     for (CallInst *call : calls) {
       if (Loop *loop = loops.getLoopFor(call->getParent()))
         ++marked[loop];
@@ -183,7 +183,7 @@ void markParallelLoops(Module &module) {
         properties.push_back(MDNode::get(
             context, {MDString::get(context, "llvm.loop.interleave.count"),
                       ConstantAsMetadata::get(ConstantInt::get(Type::getInt32Ty(context), 4))}));
-        // It would be too long to unroll besides, and finding that out takes time.
+        // Such a loop is too long to unroll, and finding that out takes time.
         properties.push_back(
             MDNode::get(context, {MDString::get(context, "llvm.loop.unroll.disable")}));
       }
@@ -195,13 +195,13 @@ void markParallelLoops(Module &module) {
   marker->eraseFromParent();
 }
 
-/// Beyond it LLVM's best takes tens of seconds: some of its passes are worse than linear.
+/// Above this size, LLVM's full pipeline takes tens of seconds: some of its passes are superlinear.
 constexpr unsigned manyInstructions = 10'000;
 
-/// Within one block, the register allocator and the scheduler are so from here on.
+/// Block size above which the register allocator and the scheduler are superlinear.
 constexpr size_t longBlock = 2'000;
 
-/// And from here on what looks for vectors among the scalars of a block: a thousand take seconds.
+/// Block size above which the SLP vectorizer isn't used: a thousand instructions take seconds.
 constexpr size_t longForVectors = 400;
 
 size_t longestBlock(const Module &module) {
@@ -212,9 +212,9 @@ size_t longestBlock(const Module &module) {
   return longest;
 }
 
-/// What pays for loops that come from tensor code: it is in SSA form, its calls are the runtime's,
-/// and its branches few. LLVM's own pipeline takes about half as long again for code that runs as
-/// fast.
+/// The passes that pay off for loops from tensor code, which is in SSA form, calls only runtime
+/// functions, and has few branches. LLVM's default pipeline takes about 1.5 times as long for
+/// equally fast code.
 constexpr StringRef cleaning = "function(sroa,early-cse<memssa>,simplifycfg,"
                                "instcombine<no-verify-fixpoint>,"
                                "loop-mssa(loop-rotate,licm),simplifycfg)";
@@ -224,8 +224,8 @@ constexpr char finishing[] = "function({0}instcombine<no-verify-fixpoint>,early-
                              "loop-unroll<O2>,instcombine<no-verify-fixpoint>,"
                              "loop-mssa(licm),simplifycfg)";
 
-/// For code of many calls and branches: what takes no more than a glance at each instruction. Loops
-/// without vectors would be slower than the interpreter's kernels.
+/// For code with many calls and branches: passes that are linear in its size. Loops are still
+/// vectorized, since they would be slower than the interpreter's kernels otherwise.
 constexpr StringRef quickPipeline = "function(sroa,early-cse<memssa>,simplifycfg,instsimplify,"
                                     "loop-mssa(loop-rotate,licm),adce,inject-tli-mappings,"
                                     "loop-vectorize,simplifycfg)";
@@ -240,8 +240,8 @@ void forEachLoop(Module &module, FunctionAnalysisManager &analyses,
 
 constexpr const char *noUnrolling = "llvm.loop.unroll.disable", *heldMark = "treadle.held";
 
-/// Keeps loops that have no dependences, and as many iterations as fill vectors, from being written
-/// out before they have vectors: those would be looked for among scalars.
+/// Prevents unrolling of parallel loops with a multiple of the vector width as trip count before
+/// they are vectorized; the SLP vectorizer would have to find the vectors again.
 void holdForVectors(Module &module, FunctionAnalysisManager &analyses) {
   constexpr unsigned lanes = 8;
   forEachLoop(module, analyses, [&](Function &function, Loop &loop) {
@@ -257,7 +257,7 @@ void holdForVectors(Module &module, FunctionAnalysisManager &analyses) {
   });
 }
 
-/// Lets those that were held be written out.
+/// Allows unrolling of the loops that were held.
 void letGo(Module &module, FunctionAnalysisManager &analyses) {
   forEachLoop(module, analyses, [&](Function &, Loop &loop) {
     if (getBooleanLoopAttribute(&loop, heldMark))
@@ -310,7 +310,7 @@ Expected<std::unique_ptr<MemoryBuffer>> objectOf(Module &module, TargetMachine &
   raw_svector_ostream stream(object);
   legacy::PassManager passes;
   if (target.addPassesToEmitFile(passes, stream, nullptr, CodeGenFileType::ObjectFile))
-    return Unexpected(internal("this machine's compiler writes no objects"));
+    return Unexpected(internal("LLVM can't write object files for this target"));
   passes.run(module);
   return std::unique_ptr<MemoryBuffer>(
       std::make_unique<SmallVectorMemoryBuffer>(std::move(object), "cluster"));
@@ -324,7 +324,7 @@ Expected<std::unique_ptr<Module>> toLlvm(mlir::ModuleOp module, LLVMContext &con
   mlir::registerLLVMDialectTranslation(*module.getContext());
   std::unique_ptr<Module> translated = mlir::translateModuleToLLVMIR(module, context);
   if (!translated)
-    return Unexpected(internal("compiling failed: the code can't be translated"));
+    return Unexpected(internal("compilation failed: the code can't be translated to LLVM IR"));
   translated->setTargetTriple(target.getTargetTriple());
   translated->setDataLayout(target.createDataLayout());
   for (Function &function : *translated)
@@ -332,7 +332,7 @@ Expected<std::unique_ptr<Module>> toLlvm(mlir::ModuleOp module, LLVMContext &con
       function.addFnAttr("target-cpu", target.getTargetCPU());
       function.addFnAttr("target-features", target.getTargetFeatureString());
       function.addFnAttr("prefer-vector-width", "256");
-      // Steps of Newton's make NaN of 1 / sqrt(0), which fast math doesn't allow either.
+      // Newton steps would make 1 / sqrt(0) NaN, which fast math doesn't allow either.
       function.addFnAttr("reciprocal-estimates", "none");
     }
   markParallelLoops(*translated);
@@ -343,7 +343,7 @@ Expected<std::unique_ptr<MemoryBuffer>> toObject(Module &module, TargetMachine &
                                                  CancelFlag isCancelled, MeteredCode *metered) {
   optimize(module, target, isCancelled);
   if (isSet(isCancelled))
-    return Unexpected(cancelled("nobody wants what is compiled any more"));
+    return Unexpected(cancelled("the compilation was cancelled"));
   if (metered)
     metered->instrument(module);
   return objectOf(module, target);
@@ -377,7 +377,7 @@ Expected<std::unique_ptr<MemoryBuffer>> generate(mlir::ModuleOp module, CancelFl
   Machine *machine = TREADLE_TRY(Machine::get());
   std::unique_ptr<TargetMachine> target = machine->newTarget();
   if (!target)
-    return Unexpected(internal("there is no compiler for this machine"));
+    return Unexpected(internal("LLVM has no target for this machine"));
   LLVMContext context;
   std::unique_ptr<Module> translated = TREADLE_TRY(toLlvm(module, context, *target));
   return toObject(*translated, *target, isCancelled, metered);
@@ -390,7 +390,7 @@ Expected<std::unique_ptr<MachineCode>> load(std::unique_ptr<MemoryBuffer> object
   if (!library)
     return Unexpected(internal("linking failed: ", textOf(library.takeError())));
   library->addToLinkOrder(jit.getMainJITDylib());
-  // Ends with the last user of the code.
+  // The code is removed when its last user is gone.
   auto remove = [&jit](orc::JITDylib *gone) {
     consumeError(jit.getExecutionSession().removeJITDylib(*gone));
   };

@@ -1,4 +1,4 @@
-// Machine code from a module of LLVM's dialect.
+// Compiles modules of the LLVM dialect to machine code.
 #pragma once
 
 #include "treadle/codegen/Jit.h"
@@ -17,45 +17,45 @@ class TargetMachine;
 
 namespace treadle::codegen {
 
-/// Machine code in this process; gone with the object.
+/// Machine code loaded into this process; unloaded with the object.
 class MachineCode {
 public:
   MachineCode(void *entry, std::shared_ptr<void> owner) : entry(entry), owner(std::move(owner)) {}
   MachineCode(MachineCode &&) = default;
 
-  void *entry; // of `cluster`
+  void *entry; // address of `cluster`
 
 private:
   std::shared_ptr<void> owner;
 };
 
-/// Translated to LLVM, for the CPU of `target`, and not optimized yet.
+/// Translates to LLVM IR for the CPU of `target`, without optimization.
 Expected<std::unique_ptr<llvm::Module>> toLlvm(mlir::ModuleOp module, llvm::LLVMContext &context,
                                                const llvm::TargetMachine &target);
 
-/// Optimizes, and writes an object file. Cancelled where the flag was seen; it may be null. Counts
-/// what the code does where that is given.
+/// Optimizes a module and writes an object file. Returns Cancelled if the flag, which may be null,
+/// was set. Adds counters if `metered` isn't null.
 Expected<std::unique_ptr<llvm::MemoryBuffer>>
 toObject(llvm::Module &module, llvm::TargetMachine &target,
          const std::atomic<bool> *isCancelled = nullptr, MeteredCode *metered = nullptr);
 
-/// A processor of this level, or else this machine's own, or the level that is asked for
-/// (InstructionSet.h), for code that a linker puts where it likes.
+/// Returns a target for code that a linker places: a processor of `level`; by default of the
+/// requested level (InstructionSet.h), or else this machine's.
 Expected<std::unique_ptr<llvm::TargetMachine>> linkTarget(std::optional<InstructionSet> level);
 
-/// Any processor of AArch64 with Linux, for the same.
+/// Returns such a target for any AArch64 processor with Linux.
 Expected<std::unique_ptr<llvm::TargetMachine>> aarch64LinkTarget();
 
-/// This machine's processor with its features, as far as code depends on them.
+/// Describes this processor and its features, as far as generated code depends on them.
 Expected<std::string> hostDescription();
 
-/// An object file for this machine, for `load`.
+/// Compiles an object file for this machine, to be passed to `load`.
 Expected<std::unique_ptr<llvm::MemoryBuffer>> generate(mlir::ModuleOp module,
                                                        const std::atomic<bool> *isCancelled,
                                                        MeteredCode *metered = nullptr);
 
-/// Links an object file that `generate` made, perhaps in another process, with the runtime's
-/// functions. Internal for names that nobody has.
+/// Loads an object file that `generate` created, possibly in another process, and links it with the
+/// runtime functions. Returns Internal if a name can't be resolved.
 Expected<std::unique_ptr<MachineCode>> load(std::unique_ptr<llvm::MemoryBuffer> object);
 
 } // namespace treadle::codegen

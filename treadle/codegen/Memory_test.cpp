@@ -1,5 +1,5 @@
-// What compiled loops do with memory: how often they allocate and copy, and that they free all that
-// they take, also where they are left in the middle.
+// Tests of the memory use of compiled loops: allocations, copies, and that all memory is freed,
+// even after a bailout.
 #include "treadle/codegen/CodegenTesting.h"
 
 namespace treadle::codegen {
@@ -7,7 +7,7 @@ namespace {
 
 constexpr const char *anyShape = "tensor<*xf32>";
 
-/// Tensors so large that a process's live bytes count them.
+/// Large enough to show up in the process's live bytes.
 Tensor large(float value) { return row(std::vector<float>(1 << 19, value)); }
 
 std::string add(const std::string &name, const std::string &a, const std::string &b) {
@@ -15,7 +15,7 @@ std::string add(const std::string &name, const std::string &a, const std::string
             "(tensor<*xf32>, tensor<*xf32>) -> (tensor<*xf32>)");
 }
 
-/// A loop of `loopOf` that begins with x + x in place of x.
+/// A loop of `loopOf` that starts with x + x instead of x.
 std::string beginningWithASum(std::string text) {
   std::string loop = "%w:4, %wc = While(%i, %n, %x, %y)";
   return text.replace(text.find(loop), loop.size(),
@@ -24,7 +24,7 @@ std::string beginningWithASum(std::string text) {
 
 class MemoryTest : public CodegenTest {
 protected:
-  /// After a call: nothing is left of it but the references that were there before.
+  /// Checks that a call left only the references that existed before.
   void expectAllFreed(const Tensor &x, const Tensor &y) {
     EXPECT_TRUE(x.isUnique());
     EXPECT_TRUE(y.isUnique());
@@ -82,7 +82,7 @@ TEST_F(MemoryTest, ASwapOnlySwapsReferences) {
   }
 }
 
-/// x, y = x + y, x or y, whichever an If chooses.
+/// x, y = x + y, and x or y, selected by an If.
 std::string loopWithAlias() {
   auto branch = [](const std::string &name, const std::string &value) {
     return "tfg.func @" + name +
@@ -146,7 +146,7 @@ TEST_F(MemoryTest, AllIsFreedWhereAnErrorStopsTheLoop) {
 }
 
 TEST_F(MemoryTest, AllIsFreedWhereAKernelFails) {
-  // Concatenates columns of 2 rows and of 3: shapes that a kernel refuses.
+  // Concatenates columns of 2 and of 3 rows, which a kernel rejects.
   std::string body = constant("axis", "i32", "1") + add("s", "x", "x") +
                      op("z", "ConcatV2", "%s, %y, %axis", "N = 2 : i64, T = f32, Tidx = i32",
                         "(tensor<*xf32>, tensor<*xf32>, tensor<i32>) -> (tensor<*xf32>)");

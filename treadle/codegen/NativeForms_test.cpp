@@ -1,4 +1,4 @@
-// Ops that machine code computes itself, beside their kernels: the same values, for all shapes.
+// Compares natively compiled ops with their kernels, for all shapes.
 #include "treadle/codegen/CodegenTesting.h"
 #include "treadle/codegen/Elementwise.h"
 #include "treadle/codegen/Translator.h"
@@ -34,7 +34,7 @@ std::string attrsOf(const std::string &type, bool keepDims) {
   return "T = " + type + ", Tidx = i32, keep_dims = " + (keepDims ? "true" : "false");
 }
 
-/// `axes` as a constant's value: "[0, 2]".
+/// `axes`: the text of a constant, such as "[0, 2]".
 std::string reductionOf(const std::string &name, const std::string &type, const std::string &axes,
                         int numAxes, bool keepDims) {
   std::string tensor = "tensor<*x" + type + ">";
@@ -62,7 +62,7 @@ double merged(const std::string &name, double a, double b) {
   return name == "Max" ? std::max(a, b) : name == "Min" ? std::min(a, b) : a + b;
 }
 
-/// One element after the other, in double precision.
+/// Reduces one element after the other, in double precision.
 std::vector<double> reduceByHand(const std::string &name, const Tensor &x,
                                  const std::vector<bool> &isReduced) {
   std::vector<int64_t> strides(x.rank());
@@ -159,7 +159,7 @@ TEST_P(ReductionTest, OfTensorsThatThreadsShare) {
   threads = &pool;
   std::string name = GetParam();
   if (name == "Prod")
-    return; // of so many numbers it is 0
+    return; // the product of so many numbers is 0
   expectByHand(numbers({2000, 300}), "1", {false, true});
   expectByHand(numbers({2000, 300}), "0", {true, false});
   expectByHand(numbers({700'000}), "0", {true});
@@ -216,7 +216,7 @@ TEST_F(CodegenTest, ReductionsAreFusedWithWhatTheyReduce) {
 }
 
 TEST_F(CodegenTest, AReductionStartsWhereItsElementsAloneTellTheResult) {
-  // A product of zeros is 0, whatever it starts from; but of no numbers it is what that is.
+  // A product of zeros is 0 for any initial value; an empty product is the initial value.
   for (std::string axes : {"0", "1"}) {
     std::string text =
         R"(tfg.func @f(%x: tensor<*xi32> {tfg.name = "x"}) -> (tensor<*xi32> {tfg.name = "y"}) {)"
@@ -258,11 +258,11 @@ TEST_F(CodegenTest, TheFirstExtremeElementIsFound) {
   EXPECT_EQ(found("ArgMax", "0"), (std::vector<int64_t>{0, 1, 1}));
   x = row({NAN, -INFINITY, -std::numeric_limits<float>::max()});
   EXPECT_EQ(found("ArgMax", "0"), (std::vector<int64_t>{0}));
-  EXPECT_TRUE(call({row({})}).empty()); // an error, which the interpreter tells
+  EXPECT_TRUE(call({row({})}).empty()); // an error, which the interpreter reports
 }
 
-/// The greatest elements of a matrix along a dimension, and where the first such is, as a function
-/// of two numbers and two places says it.
+/// Computes the greatest elements of a matrix along a dimension and their first positions, using a
+/// reducer over pairs of value and index.
 std::string greatestWithPlaces(int dim) {
   auto arguments = [](const std::string &suffix) {
     return "%v" + suffix + ": tensor<f32> {tfg.name = \"v" + suffix + "\"}, %p" + suffix +
@@ -304,7 +304,7 @@ TEST_F(CodegenTest, TensorsAreReducedTogetherByAFunction) {
   EXPECT_EQ(found(0), std::pair(std::vector<float>{7, 5, 9, 3}, std::vector<int32_t>{4, 1, 6, 11}));
 }
 
-/// What an equation of two inputs stands for, element by element. A letter is a size.
+/// Evaluates an einsum of two inputs element by element. A letter is a size.
 std::vector<float> einsum(const std::string &left, const std::string &right, const std::string &out,
                           const std::map<char, int64_t> &sizes, const Tensor &x, const Tensor &y) {
   auto placeOf = [&](const std::string &letters, const std::map<char, int64_t> &at) {
@@ -389,7 +389,8 @@ TEST_F(CodegenTest, AComparisonThatToleratesOtherShapesIsCompiledForThoseThatFit
     EXPECT_EQ(results[0].data<bool>()[0], other.isScalar());
     EXPECT_EQ(results[0].data<bool>()[2], false);
   }
-  EXPECT_TRUE(call({row({1, 2, 2}), row({1, 2})}).empty()); // true, as the interpreter knows
+  EXPECT_TRUE(call({row({1, 2, 2}), row({1, 2})}).empty()); // the scalar true, which only the
+                                                            // interpreter returns
 }
 
 TEST_F(CodegenTest, TensorsAreDividedByOneNumber) {
@@ -413,7 +414,7 @@ TEST_F(CodegenTest, TensorsAreDividedByOneNumber) {
   ASSERT_EQ(results.size(), 1u);
   for (int i = 0; i < 20; ++i)
     EXPECT_EQ(results[0].data<int32_t>()[i], std::floor((i - 10) / 3.0)) << i;
-  EXPECT_TRUE(call({x, i32(0)}).empty()); // an error, which the interpreter tells
+  EXPECT_TRUE(call({x, i32(0)}).empty()); // an error, which the interpreter reports
 }
 
 TEST_F(CodegenTest, TransposedRowsAreReadWhereTheyLie) {
@@ -549,11 +550,11 @@ TEST_F(CodegenTest, AVectorOfConditionsChoosesRows) {
       call({conditions, f32({1, 2, 3, 4, 5, 6}, {3, 2}), f32({1, 2, 3, 4, 5, 6}, {3, 2})}).empty());
 }
 
-// --- computed places -----------------------------------------------------------------------------
+// --- gathers and scatters ------------------------------------------------------------------------
 
 class PlacesTest : public CodegenTest {
 protected:
-  /// 20 index vectors of one number, which repeat, over 40 elements.
+  /// 20 index vectors of length one, with repetitions, over 40 elements.
   Tensor places(int32_t last = 7) {
     std::vector<int32_t> indices(20);
     for (size_t i = 0; i < indices.size(); ++i)
@@ -597,7 +598,7 @@ TEST_F(PlacesTest, TensorFlowsScattersWriteInOrder) {
     ASSERT_EQ(results.size(), 1U) << name;
     EXPECT_EQ(numKernels, 0U) << name;
     EXPECT_EQ(floats(results[0]), expected) << name;
-    EXPECT_EQ(floats(x), floats(counting(40))) << name; // x is still wanted
+    EXPECT_EQ(floats(x), floats(counting(40))) << name; // x is used again
   }
 }
 

@@ -18,16 +18,16 @@ using namespace llvm;
 namespace treadle::codegen {
 namespace {
 
-// What is written here is read as these structures.
+// The emitted constants are read as these structures.
 static_assert(sizeof(ProgramValue) == 24 && offsetof(ProgramValue, dims) == 16);
 static_assert(sizeof(ProgramConstant) == 32 && offsetof(ProgramConstant, data) == 24);
 static_assert(sizeof(ProgramVariant) == 56 && offsetof(ProgramVariant, ones) == 48);
 static_assert(sizeof(ProgramFunction) == 72 && offsetof(ProgramFunction, tables) == 64);
 
-/// Smaller constants stand in the tables of each variant.
+/// Smaller constants are stored in the tables of each variant.
 constexpr size_t largeConstant = 1024;
 
-/// Builds the module of an object file.
+/// Builds the LLVM module of an object file.
 class ObjectBuilder {
 public:
   ObjectBuilder(TargetMachine &target, const ObjectTarget &wanted)
@@ -76,11 +76,11 @@ private:
   Linker linker;
   IRBuilder<> b;
   PointerType *pointer;
-  /// The elements of large constants, by where they are now.
+  /// Large constants, keyed by the address of their elements.
   DenseMap<const void *, std::pair<Tensor, Constant *>> large;
 };
 
-/// Large constants go from a table into the object, each once.
+/// Moves large constants from a table into the object, each of them once.
 SmallVector<Constant *> ObjectBuilder::takeLarge(std::vector<Tensor> &constants) {
   SmallVector<Constant *> records;
   for (auto [i, tensor] : enumerate(constants)) {
@@ -113,7 +113,8 @@ Expected<Constant *> ObjectBuilder::variant(ObjectVariant &variant, const std::s
   std::unique_ptr<Module> code = TREADLE_TRY(toLlvm(*variant.program.module, context, target));
   for (Function &function : *code)
     if (!function.isDeclaration())
-      function.setLinkage(GlobalValue::InternalLinkage); // variants have parts of the same names
+      function.setLinkage(GlobalValue::InternalLinkage); // variants have functions with the same
+                                                         // names
   Function *cluster = code->getFunction("cluster");
   cluster->setName(symbol);
   cluster->setLinkage(GlobalValue::ExternalLinkage);
@@ -140,7 +141,8 @@ Constant *ObjectBuilder::value(const ObjectValue &value) {
                               : global(ConstantDataArray::get(context, dims))});
 }
 
-/// `int32_t symbol(const inputs *, outputs *, treadle_error *)`, and what frees the outputs.
+/// Adds `int32_t symbol(const inputs *, outputs *, treadle_error *)`, and the function that frees
+/// the outputs.
 void ObjectBuilder::addEntry(const std::string &symbol, Constant *program) {
   auto *type = FunctionType::get(b.getInt32Ty(), {pointer, pointer, pointer}, false);
   auto *entry = Function::Create(type, GlobalValue::ExternalLinkage, symbol, module);
@@ -151,7 +153,7 @@ void ObjectBuilder::addEntry(const std::string &symbol, Constant *program) {
   b.CreateRet(b.CreateCall(run, {program, entry->getArg(0), entry->getArg(1), entry->getArg(2)}));
 }
 
-/// What gives the families of the kernels that the function calls, each once.
+/// Returns the kernel table functions of the families that the function uses, each once.
 Constant *ObjectBuilder::kernelTables(const ObjectFunction &function, size_t &count) {
   InstructionSet level =
       wanted.isAArch64 ? InstructionSet::X86_64_V2 : wanted.level.value_or(instructionSet());

@@ -1,9 +1,9 @@
-// Long blocks as functions of their own, one for each piece: no later step takes more than linear
-// time for a cluster, for none of them sees more than one piece.
+// Splits long blocks into functions, called pieces, so that no later step takes superlinear time
+// for a cluster: each sees one piece at a time.
 //
-// What one piece computes and another needs lies in an array of words that the cluster has and all
-// pieces see. A word holds a tensor's reference from where it is computed to the last piece that
-// uses it. Where a piece leaves, what is held in words is released at one place, for all of them.
+// Values that cross pieces are stored in an array of slots that the cluster allocates and passes to
+// all pieces. A slot owns a tensor's reference from its computation to the last piece that uses it.
+// When a piece bails out, one common exit releases all references in slots.
 #include "treadle/codegen/Passes.h"
 #include "treadle/codegen/Rc.h"
 
@@ -33,12 +33,13 @@ int64_t weightOf(Operation &op) {
 
 namespace {
 
-/// Numbers of words. One that is free again is used again.
+/// Allocates slot numbers; freed ones are reused.
 class Words {
 public:
   int64_t take() { return unused.empty() ? count++ : unused.pop_back_val(); }
   void free(int64_t word) { unused.push_back(word); }
-  /// No other block uses those of one that is done: one may be in the other.
+  /// Slots of a finished block aren't reused by another block, since one may be nested in the
+  /// other.
   void close() { unused.clear(); }
   int64_t size() const { return count; }
 
@@ -47,14 +48,14 @@ private:
   SmallVector<int64_t> unused;
 };
 
-/// What only says where an op writes, as bufferization has it.
+/// Whether the op only defines the destination of another op, for bufferization.
 bool isPlaceholder(Operation *op) {
   if (auto cast = dyn_cast_if_present<tensor::CastOp>(op))
     return isPlaceholder(cast.getSource().getDefiningOp());
   return isa_and_present<tensor::EmptyOp, linalg::FillOp>(op);
 }
 
-/// What is made again where it is used.
+/// Whether the op is rematerialized at its uses.
 bool isConstant(Operation *op) {
   return op && (isa<rc::ConstantOp>(op) || op->hasTrait<OpTrait::ConstantLike>());
 }
@@ -66,11 +67,11 @@ public:
   void run();
 
 private:
-  /// A value that goes through a word.
+  /// A value that is passed through a slot.
   struct Crossing {
-    int from;     // the piece that computes it; -1: it is there before all of them
-    int until;    // the last one that uses it; one more: what is behind the last piece does
-    bool isOuter; // the same in all rounds of the block, if that is a loop's
+    int from;     // the piece that computes it; -1: defined before all pieces
+    int until;    // the last piece that uses it; number of pieces: used after the last one
+    bool isOuter; // defined outside of the loop, if the block is a loop body
     int64_t word = -1;
     SmallVector<std::pair<int, OpOperand *>> uses = {}; // by piece
   };
@@ -87,7 +88,7 @@ private:
   void store(Value value, const Crossing &crossing, Value memory);
   Value load(Value value, const Crossing &crossing, int piece, Value memory);
 
-  /// Complex numbers have two.
+  /// Complex numbers use two slots.
   Words &wordsFor(Value value) {
     return isTensor(value) ? references : isa<ComplexType>(value.getType()) ? pairs : numbers;
   }
@@ -130,7 +131,7 @@ void Outliner::run() {
   rc::ClearWordsOp::create(b, loc, words, references.size());
 }
 
-/// Each user gets a placeholder of its own, beside it.
+/// Clones placeholders next to each of their users.
 void Outliner::repeatPlaceholders() {
   SmallVector<Operation *> placeholders;
   cluster.walk<WalkOrder::PostOrder, ReverseIterator>([&](Operation *op) {
@@ -147,7 +148,7 @@ void Outliner::repeatPlaceholders() {
   }
 }
 
-/// Inner blocks first: what they leave behind counts for the blocks around them.
+/// Inner blocks come first: their remaining ops count for the outer blocks.
 void Outliner::cut(Region &region) {
   for (Block &block : region) {
     for (Operation &op : block)
@@ -179,7 +180,7 @@ void Outliner::cut(Block &block) {
   Crossings crossings = crossingsOf(block, pieces);
   takeWords(crossings, numPieces);
 
-  SmallVector<Value> memory; // as each piece sees it
+  SmallVector<Value> memory; // as seen by each piece
   for (ArrayRef<Operation *> ops : pieces)
     memory.push_back(newPiece(ops).getArgument(0));
   for (auto &[value, crossing] : crossings) {
@@ -219,7 +220,7 @@ void Outliner::cut(Block &block) {
     }
 }
 
-/// Values that are in one piece and used in another, or behind them.
+/// Returns the values that are defined in one piece and used in another, or after the pieces.
 Outliner::Crossings Outliner::crossingsOf(Block &block, ArrayRef<SmallVector<Operation *>> pieces) {
   DenseMap<Operation *, int> pieceOf;
   for (auto [i, ops] : llvm::enumerate(pieces))
@@ -254,7 +255,7 @@ void Outliner::use(OpOperand &operand, int piece, Block &block,
   crossing.uses.emplace_back(piece, &operand);
 }
 
-/// A word is free again behind the last piece that uses its value.
+/// A slot is freed after the last piece that uses its value.
 void Outliner::takeWords(Crossings &crossings, int numPieces) {
   std::vector<SmallVector<Crossing *>> begin(numPieces + 1), end(numPieces + 1);
   DenseMap<Crossing *, Words *> kinds;
@@ -278,7 +279,7 @@ void Outliner::takeWords(Crossings &crossings, int numPieces) {
   pairs.close();
 }
 
-/// A function of these ops, and a call of it at the end of their block.
+/// Moves the ops to a function, and adds a call of it at the end of their block.
 func::FuncOp Outliner::newPiece(ArrayRef<Operation *> ops) {
   b.setInsertionPointToEnd(cluster->getParentOfType<ModuleOp>().getBody());
   std::string name = ("piece" + Twine(made.size())).str();

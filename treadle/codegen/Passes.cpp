@@ -1,4 +1,4 @@
-// The steps of the compiler as passes, for treadle-opt.
+// Registers the steps of the compiler as passes for treadle-opt.
 #include "treadle/codegen/Passes.h"
 #include "treadle/codegen/Cluster.h"
 #include "treadle/codegen/Rc.h"
@@ -36,7 +36,7 @@ namespace treadle::codegen {
 
 namespace {
 
-/// A pass that is one of our steps; they may make ops of all our dialects.
+/// A pass that runs one step; it may create ops of all dialects of the compiler.
 template <typename Base> class Step : public Base {
 public:
   using Base::Base;
@@ -46,12 +46,12 @@ protected:
     insertCodegenDialects(registry);
   }
 
-  /// The function that is being compiled; fails the pass if there is none.
+  /// Returns the function being compiled; fails the pass if there is none.
   func::FuncOp cluster() {
     auto function = this->getOperation().template lookupSymbol<func::FuncOp>("cluster");
     if (!function || function.isDeclaration()) {
-      this->getOperation().emitError("there is no 'func.func @cluster' with a body; rc-translate "
-                                     "makes one");
+      this->getOperation().emitError(
+          "there is no 'func.func @cluster' with a body; run rc-translate first");
       this->signalPassFailure();
       return {};
     }
@@ -64,11 +64,12 @@ protected:
   }
 };
 
-/// What a type says of an argument; an error where it isn't a tensor's.
+/// Returns the class that a type describes; an error unless it is a tensor type.
 Expected<ArgumentClass> classOf(Type type) {
   auto tensor = dyn_cast_if_present<TensorType>(type);
   if (!tensor)
-    return Unexpected(invalidArgument("an argument's class is a tensor type: tensor<?x1xf32>"));
+    return Unexpected(
+        invalidArgument("expected a tensor type as an argument's class, such as tensor<?x1xf32>"));
   ArgumentClass made;
   made.isRanked = tensor.hasRank();
   if (tensor.hasRank())

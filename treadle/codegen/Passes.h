@@ -1,5 +1,5 @@
-// The way from tensor code to machine code, step by step. Each step is a function over the
-// `func.func` of a cluster, and those that become of it; treadle-opt has them as passes.
+// The lowering steps from tensor code to the LLVM dialect. Each step is a function on the module of
+// a cluster (`func.func` and its pieces) and is available as a pass in treadle-opt.
 #pragma once
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -9,56 +9,56 @@
 
 namespace treadle::codegen {
 
-/// What no iteration of a loop changes is computed before it, calls of kernels among it.
+/// Hoists loop-invariant ops out of loops, including kernel calls.
 void hoistInvariants(mlir::ModuleOp module);
 
-/// Elementwise ops over the results of others become one loop nest, unless that repeats work.
+/// Fuses elementwise ops with the producers of their operands, unless that repeats work.
 llvm::LogicalResult fuseElementwise(mlir::ModuleOp module);
 
-/// What an op is worth: about how many operations it is once loops are made.
+/// Estimates the number of operations that an op expands to.
 int64_t weightOf(mlir::Operation &op);
 
-/// Long blocks become functions, a piece each, that share an array of words for what one computes
-/// and another needs: the steps after it see one piece at a time. A cluster of less than `least`
-/// operations stays as it is, and so does one that has pieces.
+/// Splits long blocks into functions, called pieces, that share an array of slots for values used
+/// across pieces; later steps see one piece at a time. Leaves clusters with less than `least`
+/// operations unchanged, and those that already have pieces.
 constexpr int64_t pieceWeight = 1000;
 void outline(mlir::func::FuncOp cluster, int64_t weight = pieceWeight,
              int64_t least = 10 * pieceWeight);
 
-/// Fusion takes more than linear time: beyond so many operations pieces are made before it.
+/// Fusion is superlinear: for larger clusters, pieces are made before it.
 constexpr int64_t tooLongToFuse = 30'000;
 
-/// Tensors become references: `tensor<T>` is `!rc.ref<tensor<T>>`, linalg ops write into tensors
-/// that are allocated here, constants join the table. Nothing is counted yet.
+/// Converts tensors to references: `tensor<T>` becomes `!rc.ref<tensor<T>>`, linalg ops write into
+/// tensors that are allocated here, and constants move to the table. References aren't counted yet.
 llvm::LogicalResult bufferize(mlir::ModuleOp module, std::vector<Tensor> &constants);
 
-/// Small tensors that end where they are made lie on the stack: nobody allocates or counts them.
+/// Moves small tensors that don't escape to the stack, without allocation and counting.
 void placeLocally(mlir::ModuleOp module);
 
-/// Structured control flow becomes branches, and each check one that leaves.
+/// Lowers structured control flow to branches, and each check to a conditional exit.
 llvm::LogicalResult lowerControlFlow(mlir::ModuleOp module);
 
-/// Retains and releases such that whatever is allocated or handed in is released or handed on once,
-/// on every path. Works on any control flow graph.
+/// Inserts retains and releases, so that every allocated or received reference is released or
+/// passed on exactly once on each path. Works on any control flow graph.
 void insertCounts(mlir::ModuleOp module);
 
-/// Reference counts that can be told beforehand go: a retain and a release of the same value, and
-/// allocations that can take over what is released.
+/// Elides reference counting: removes pairs of a retain and a release of the same value, and lets
+/// allocations reuse released buffers.
 void elideCounts(mlir::ModuleOp module);
 
-/// Loops over elements.
+/// Lowers ops to loops over elements.
 llvm::LogicalResult lowerLoops(mlir::ModuleOp module);
 
-/// LLVM's dialect. The function becomes
+/// Lowers to the LLVM dialect. The function becomes
 ///     int32_t cluster(Frame *, TensorBlock **arguments, TensorBlock **results)
-/// which takes the arguments over and gives 0 with results that the caller owns, or 1 without. A
+/// which consumes the arguments and returns 0 with results that the caller owns, or 1 without. A
 /// piece becomes int32_t piece(Frame *, int64_t *words).
 llvm::LogicalResult lowerToLlvm(mlir::ModuleOp module);
 
-/// The dialects that the steps go through.
+/// Registers the dialects that the steps use.
 void insertCodegenDialects(mlir::DialectRegistry &registry);
 
-/// Makes the steps known as passes: rc-translate and others. They are listed in Passes.td.
+/// Registers the steps as passes: rc-translate and others. Passes.td lists them.
 void registerCodegenPasses();
 
 } // namespace treadle::codegen

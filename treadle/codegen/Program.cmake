@@ -1,5 +1,5 @@
-# What programs with compiled functions are linked with: kernels and their calls, for C. The
-# functions by which compiled code calls are exported, and nothing else.
+# The library for programs with compiled functions: kernels and their C interface. It exports the
+# functions that compiled code calls, and nothing else.
 add_library(treadle_program_parts OBJECT
   Program.cpp ProgramOfLibrary.cpp Tables.cpp Frame.cpp ListCalls.cpp)
 target_link_libraries(treadle_program_parts PUBLIC treadle_kernels)
@@ -14,11 +14,11 @@ if(NOT TREADLE_RUNTIME_ONLY)
   set_target_properties(treadle_program PROPERTIES LINK_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/Program.map)
 endif()
 
-# The same as an archive, of which linkers take what a program uses: kernels of each level as functions
-# by themselves (join_level.py).
+# The same as an archive, from which linkers take the used parts: the kernels of each level are
+# separate functions (join_level.py).
 if(NOT TREADLE_SANITIZER)
   file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/static)
-  set(runtime_archive ${CMAKE_BINARY_DIR}/static/libtreadle_runtime.a) # a room has the name in lib/
+  set(runtime_archive ${CMAKE_BINARY_DIR}/static/libtreadle_runtime.a) # a folder has this name in lib/
   set(rooms treadle_kernels treadle_checkpoint treadle_collective treadle_runtime treadle_ops treadle_tensor)
   get_target_property(static_levels treadle_kernels TREADLE_STATIC_LEVELS)
   if(NOT static_levels)

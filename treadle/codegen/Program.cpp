@@ -7,7 +7,7 @@
 namespace treadle::codegen {
 namespace {
 
-/// A variant, ready to run.
+/// A variant that is ready to run.
 struct Variant {
   ClusterCode code;
   std::vector<KernelCall> calls;
@@ -24,10 +24,10 @@ struct Variant {
   }
 };
 
-/// What the first call makes; lives as long as the process, as the object's code does.
+/// Created by the first call; lives as long as the process, like the code of the object.
 struct State {
   std::vector<Variant> variants;
-  ResourceManager resources; // none; kernels may ask
+  ResourceManager resources; // empty; kernels may ask for it
 };
 
 using Kernels = const KernelRegistry &(*)(ProgramFunction &);
@@ -42,7 +42,7 @@ Expected<Variant> load(const ProgramVariant &image, const KernelRegistry &kernel
   }
   for (const ProgramConstant &constant : std::span(image.constants, image.numConstants)) {
     if (constant.index >= variant.constants.size())
-      return Unexpected(dataLoss("the tables of compiled code are damaged"));
+      return Unexpected(dataLoss("the tables of the compiled code are damaged"));
     variant.constants[constant.index] =
         Tensor::external(static_cast<DType>(constant.dtype), Dims(constant.dims, constant.rank),
                          const_cast<void *>(constant.data), [] {});
@@ -62,7 +62,7 @@ Expected<State *> stateOf(ProgramFunction &function, Kernels kernels) {
   if (function.abi != programAbi)
     return Unexpected(failedPrecondition(
         "function '", function.name, "' was compiled for version ", function.abi,
-        " of the runtime library, and this is version ", programAbi, "; compile it again"));
+        " of the runtime library, but this is version ", programAbi, "; compile it again"));
   auto state = std::make_unique<State>();
   const KernelRegistry &registry = kernels(function);
   for (uint32_t i = 0; i < function.numVariants; ++i) {
@@ -100,13 +100,14 @@ Expected<Tensor> inputOf(const ProgramFunction &function, uint32_t index,
   std::optional<int64_t> count = countElements(dims);
   if (!count)
     return Unexpected(
-        invalidArgument("input '", wanted.name, "' is ", textOf(given), ", which is no shape"));
+        invalidArgument("input '", wanted.name, "' is ", textOf(given), ", which isn't a shape"));
   if (!given.data && *count)
     return Unexpected(invalidArgument("input '", wanted.name, "' has no data"));
   return Tensor::external(static_cast<DType>(wanted.dtype), dims, given.data, [] {});
 }
 
-/// Elements of the caller's own: what is shared with inputs, constants or other outputs is copied.
+/// Returns elements that the caller owns: those shared with inputs, constants or other outputs are
+/// copied.
 Expected<ProgramTensor> outputOf(const ProgramFunction &function, uint32_t index, Tensor tensor) {
   if (tensor.rank() > maxProgramRank)
     return Unexpected(unimplemented("output '", function.outputs[index].name, "' has rank ",
@@ -121,7 +122,7 @@ Expected<ProgramTensor> outputOf(const ProgramFunction &function, uint32_t index
   return out;
 }
 
-/// The outputs in the end; InvalidArgument where no variant takes these inputs.
+/// Returns the outputs; InvalidArgument if no variant accepts these inputs.
 Expected<std::vector<Tensor>> run(ProgramFunction &function, State &state,
                                   const ProgramTensor *inputs, std::span<const Tensor> arguments) {
   for (const Variant &variant : state.variants) {
@@ -147,10 +148,10 @@ Expected<std::vector<Tensor>> run(ProgramFunction &function, State &state,
       return Unexpected(std::move(failure.error).atNode(call.node, call.op));
     }
   }
-  return Unexpected(invalidArgument("function '", function.name,
-                                    "' can't compute this: the shapes or values given are an error "
-                                    "in the model, or a case that it was not compiled for; "
-                                    "'treadle run' tells which node it is"));
+  return Unexpected(
+      invalidArgument("function '", function.name,
+                      "' can't compute these inputs: their shapes or values cause an error in the "
+                      "model, or it was not compiled for them; 'treadle run' names the node"));
 }
 
 Expected<void> runFunction(ProgramFunction &function, Kernels kernels, const ProgramTensor *inputs,

@@ -1,7 +1,7 @@
-// Functions compiled to object files, as C programs call them. No LLVM, no MLIR.
+// The C interface of functions compiled to object files. Depends on neither LLVM nor MLIR.
 //
-// The structures are those of the header that is written with an object file (see HeaderText.cpp),
-// and of the tables in the object itself (see ObjectFile.cpp).
+// The structures match those of the header that is written with an object file (see
+// HeaderText.cpp), and of the tables in the object itself (see ObjectFile.cpp).
 #pragma once
 
 #include "treadle/codegen/Frame.h"
@@ -12,9 +12,9 @@
 
 namespace treadle::codegen {
 
-/// The most dimensions of a tensor that goes in or out.
+/// Maximum rank of inputs and outputs.
 constexpr int maxProgramRank = 8;
-/// Changes whenever an object file and the runtime library must be made anew together.
+/// Changes whenever object files and the runtime library must be rebuilt together.
 constexpr uint32_t programAbi = 2;
 
 /// `treadle_tensor` in C.
@@ -22,7 +22,7 @@ struct ProgramTensor {
   void *data;
   int64_t dims[maxProgramRank];
   int32_t rank, dtype;
-  void *owner; // a TensorBlock; null where the data is the caller's
+  void *owner; // a TensorBlock; null if the caller owns the data
 };
 
 /// `treadle_error` in C.
@@ -35,11 +35,11 @@ struct ProgramError {
 struct ProgramValue {
   const char *name;
   int32_t dtype;
-  int32_t rank;        // -1: any
-  const int64_t *dims; // -1: any
+  int32_t rank;        // -1 if unknown
+  const int64_t *dims; // -1 if unknown
 };
 
-/// A large constant, which the variants share.
+/// A large constant that the variants share.
 struct ProgramConstant {
   uint32_t index; // in the table
   int32_t dtype;
@@ -48,7 +48,7 @@ struct ProgramConstant {
   const void *data;
 };
 
-/// The code for a class of shapes: good where these dimensions are 1.
+/// The code for a class of shapes: valid if these dimensions are 1.
 struct ProgramVariant {
   ClusterCode code;
   const char *tables;
@@ -56,21 +56,21 @@ struct ProgramVariant {
   uint64_t numConstants;
   const ProgramConstant *constants;
   uint64_t numOnes;
-  const uint32_t *ones; // pairs: an input, and a dimension of it
+  const uint32_t *ones; // pairs of an input and one of its dimensions
 };
 
-/// A function. Its variants are in the order in which they are to be tried.
+/// A function. Its variants are tried in this order.
 struct ProgramFunction {
   uint32_t abi, numInputs, numOutputs, numVariants;
   const char *name;
   const ProgramValue *inputs, *outputs;
   const ProgramVariant *variants;
-  std::atomic<void *> state; // made by the first call
-  uint64_t numTables;        // of a function that is linked statically, the kernels that it calls
+  std::atomic<void *> state; // created by the first call
+  uint64_t numTables;        // for a statically linked function, the kernels that it calls
   const KernelTable *tables;
 };
 
-/// Runs a function with kernels of this registry, which is asked for at its first call.
+/// Runs a function with kernels of the registry that `kernels` returns at the first call.
 int32_t runProgram(ProgramFunction &function, const KernelRegistry &(*kernels)(ProgramFunction &),
                    const ProgramTensor *inputs, ProgramTensor *outputs, ProgramError *error);
 
@@ -78,18 +78,18 @@ int32_t runProgram(ProgramFunction &function, const KernelRegistry &(*kernels)(P
 
 extern "C" {
 
-/// Runs a function, with the kernels of the library. 0, with outputs that the caller hands to
-/// treadle_free_outputs; or the error's code, without. Thread-safe.
+/// Runs a function with the kernels of the library. Returns 0, with outputs to be passed to
+/// treadle_free_outputs, or the code of the error without outputs. Thread-safe.
 int32_t treadle_run_function(treadle::codegen::ProgramFunction *function,
                              const treadle::codegen::ProgramTensor *inputs,
                              treadle::codegen::ProgramTensor *outputs,
                              treadle::codegen::ProgramError *error);
-/// The same with the kernels that the function names alone.
+/// Like treadle_run_function, but only with the kernels that the function names.
 int32_t treadle_run_static_function(treadle::codegen::ProgramFunction *function,
                                     const treadle::codegen::ProgramTensor *inputs,
                                     treadle::codegen::ProgramTensor *outputs,
                                     treadle::codegen::ProgramError *error);
 
-/// Frees outputs, and empties them.
+/// Frees and clears outputs.
 void treadle_free_outputs(treadle::codegen::ProgramTensor *outputs, uint64_t count);
 }

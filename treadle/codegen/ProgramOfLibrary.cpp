@@ -1,4 +1,5 @@
-// In a file of its own: a program that is linked statically leaves it out, and all kernels with it.
+// A separate file, so that statically linked programs leave it out, and with it the registry of all
+// kernels.
 #include "treadle/codegen/Program.h"
 #include "treadle/kernels/Families.h"
 

@@ -11,7 +11,7 @@ using namespace mlir;
 
 namespace treadle::codegen {
 
-/// Which loop's index a value is; nothing for others.
+/// Returns the loop whose index a value is; nullopt for other values.
 static std::optional<unsigned> loopOf(Value value) {
   if (auto index = value.getDefiningOp<linalg::IndexOp>())
     return static_cast<unsigned>(index.getDim());
@@ -21,7 +21,7 @@ static std::optional<unsigned> loopOf(Value value) {
   return std::nullopt;
 }
 
-/// `predicate` of two numbers.
+/// Evaluates `predicate` on two numbers.
 static bool holds(arith::CmpIPredicate predicate, int64_t x, int64_t y) {
   return arith::applyCmpPredicate(predicate, APInt(64, x, true), APInt(64, y, true));
 }
@@ -37,7 +37,7 @@ std::optional<Ranges::Sum> Ranges::sumOf(Value value) const {
     return chosen ? sumOf(*chosen ? select.getTrueValue() : select.getFalseValue()) : std::nullopt;
   }
   if (auto apply = dyn_cast_if_present<affine::AffineApplyOp>(op)) {
-    // The index of one loop, as fusion states it.
+    // The index of one loop, as written by fusion.
     auto dim = dyn_cast<AffineDimExpr>(apply.getAffineMap().getResult(0));
     return dim ? sumOf(apply.getMapOperands()[dim.getPosition()]) : std::nullopt;
   }
@@ -56,7 +56,7 @@ std::optional<bool> Ranges::truth(Value condition) const {
     return *constant != 0;
   if (isa_and_present<arith::AndIOp, arith::OrIOp>(op)) {
     std::optional<bool> a = truth(op->getOperand(0)), b = truth(op->getOperand(1));
-    bool decides = isa<arith::OrIOp>(op); // what one of both alone decides it by
+    bool decides = isa<arith::OrIOp>(op); // one operand alone decides the result
     if (a == decides || b == decides)
       return decides;
     return a && b ? std::optional(!decides) : std::nullopt;
@@ -67,13 +67,14 @@ std::optional<bool> Ranges::truth(Value condition) const {
   std::optional<Sum> a = sumOf(compare.getLhs()), b = sumOf(compare.getRhs());
   if (!a || !b || b->loop || !a->loop || !ofLoops[*a->loop].isKnown())
     return std::nullopt;
-  // A comparison with a constant is the same at both ends of a range that it doesn't change in.
+  // A comparison with a constant has the same result everywhere in a range in which it doesn't
+  // change.
   if (placeIn(condition, *a->loop))
     return std::nullopt;
   return holds(compare.getPredicate(), ofLoops[*a->loop].begin + a->offset, b->offset);
 }
 
-/// Where, inside of the range, a comparison of the loop's index changes.
+/// Returns the position inside the range at which a comparison of the loop's index changes.
 std::optional<int64_t> Ranges::placeIn(Value condition, unsigned loop) const {
   Operation *op = condition.getDefiningOp();
   if (isa_and_present<arith::AndIOp, arith::OrIOp>(op)) {
@@ -89,8 +90,8 @@ std::optional<int64_t> Ranges::placeIn(Value condition, unsigned loop) const {
   std::optional<Sum> a = sumOf(compare.getLhs()), b = sumOf(compare.getRhs());
   if (!a || !b || b->loop || a->loop != loop)
     return std::nullopt;
-  // The index at which the sides are equal, the one after it, and where the left side is zero,
-  // which unsigned comparisons change at.
+  // Candidates: the index at which both sides are equal, the next one, and the one where the left
+  // side is zero, at which unsigned comparisons change.
   int64_t equal = b->offset - a->offset;
   auto at = [&](int64_t index) {
     return holds(compare.getPredicate(), index + a->offset, b->offset);

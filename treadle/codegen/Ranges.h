@@ -1,5 +1,6 @@
-// What comparisons of indices give in a part of a loop's range. Where an element comes from one of
-// several tensors, its index tells from which: a loop that is split where that changes asks nobody.
+// Evaluates comparisons of indices over parts of a loop's range. If an element comes from one of
+// several tensors, its index decides from which; splitting the loop where that changes removes the
+// comparison.
 #pragma once
 
 #include "mlir/IR/Value.h"
@@ -10,25 +11,26 @@
 
 namespace treadle::codegen {
 
-/// Indices from `begin` to before `end`; of unknown bounds where it is empty.
+/// Indices in [begin, end); empty if the bounds are unknown.
 struct Range {
   int64_t begin = 0, end = 0;
   bool isKnown() const { return begin < end; }
 };
 
-/// The conditions in the body of a linalg op, or of what writes a tensor, while its loops have
-/// these ranges.
+/// Evaluates the conditions in the body of a linalg op, or of an op that writes a tensor, for given
+/// ranges of its loops.
 class Ranges {
 public:
   explicit Ranges(size_t numLoops) : ofLoops(numLoops) {}
 
   Range &operator[](unsigned loop) { return ofLoops[loop]; }
 
-  /// What a condition is in all of the ranges; nothing where it differs, or isn't known.
+  /// Returns the value of a condition if it is the same and known for all indices; otherwise
+  /// nullopt.
   std::optional<bool> truth(mlir::Value condition) const;
 
-  /// A place inside of a loop's range where a comparison changes. The conditions of branches count,
-  /// those that only choose values with `countsChoices`.
+  /// Returns a position inside a loop's range where a comparison changes. Considers conditions of
+  /// branches and, with `countsChoices`, of selects.
   std::optional<int64_t> placeToSplit(mlir::Block &body, unsigned loop, bool countsChoices) const;
 
 private:

@@ -1,4 +1,4 @@
-// The rc dialect in C++.
+// C++ declarations of the rc dialect.
 #pragma once
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
@@ -16,9 +16,9 @@ namespace treadle::rc {
 inline constexpr llvm::StringLiteral partAttr = "rc.part";
 /// Marks a function that `rc.call` runs.
 inline constexpr llvm::StringLiteral pieceAttr = "rc.piece";
-/// On a `linalg.generic` over memory that reduces: what each of its outputs starts from.
+/// On a reducing `linalg.generic` over memory: the initial value of each output.
 inline constexpr llvm::StringLiteral startsAttr = "rc.starts";
-/// On an `rc.kernel` that is not the same elsewhere or oftener: it works on a variable.
+/// On an `rc.kernel` that must not be moved or duplicated, because it works on a variable.
 inline constexpr llvm::StringLiteral staysAttr = "rc.stays";
 } // namespace treadle::rc
 

@@ -19,7 +19,7 @@ bool isIndexArithmetic(Operation &op) {
           !op.getNumRegions());
 }
 
-/// Counts ops and reads; false where something is computed of elements.
+/// Counts ops and reads. Returns false if the block computes with elements.
 bool countMoves(Block &block, int64_t &numOps, int64_t &numReads) {
   for (Operation &op : block.without_terminator()) {
     ++numOps;
@@ -36,7 +36,7 @@ bool countMoves(Block &block, int64_t &numOps, int64_t &numReads) {
   return true;
 }
 
-/// The tensor code's own op that an op is part of the body of.
+/// Returns the op whose body contains an op.
 Operation *loopsAround(Operation *op) {
   Operation *found = nullptr;
   for (Operation *at = op->getParentOp(); at; at = at->getParentOp())
@@ -51,7 +51,7 @@ bool readsTensor(linalg::GenericOp op, Value tensor) {
   return reads;
 }
 
-/// How often the body of an op runs; 0 where that isn't known.
+/// Returns the trip count of the body of an op; 0 if it isn't known.
 int64_t timesOf(Operation *op) {
   SmallVector<int64_t> sizes;
   auto add = [&](Value size) {
@@ -60,7 +60,7 @@ int64_t timesOf(Operation *op) {
   if (auto generic = dyn_cast<linalg::GenericOp>(op))
     sizes = generic.getStaticLoopRanges();
   else if (auto loop = dyn_cast<scf::ForOp>(op))
-    add(loop.getUpperBound()); // loops here begin at 0
+    add(loop.getUpperBound()); // loops here start at 0
   else
     llvm::for_each(cast<rc::WriteOp>(op).getSizes(), add);
   int64_t times = 1;
@@ -70,7 +70,7 @@ int64_t timesOf(Operation *op) {
   return times;
 }
 
-/// How often an op inside of a body runs.
+/// Returns the number of executions of an op per execution of the enclosing body.
 int64_t timesInside(Operation *op, Operation *around) {
   int64_t times = timesOf(around);
   for (Operation *at = op->getParentOp(); at != around; at = at->getParentOp())
@@ -133,8 +133,8 @@ public:
 
 // --- other shapes --------------------------------------------------------------------------------
 
-/// For each dimension of `from` the one of `to` that it becomes, -1 for one of size 1 that becomes
-/// none: where shapes differ by dimensions of size 1 alone. Nothing for others.
+/// For shapes that differ only by dimensions of size 1: returns, for each dimension of `from`, the
+/// corresponding one of `to`, or -1 if it is dropped. Returns nullopt for other shapes.
 std::optional<SmallVector<int64_t>> matchedDims(Type from, Type to) {
   auto source = dyn_cast<RankedTensorType>(from), target = dyn_cast<RankedTensorType>(to);
   if (!source || !target || !source.hasStaticShape() || !target.hasStaticShape())
@@ -155,8 +155,8 @@ std::optional<SmallVector<int64_t>> matchedDims(Type from, Type to) {
   return areOthersOne ? std::optional(matched) : std::nullopt;
 }
 
-/// What of a reshape an element of its result is; null where the shapes differ by more than
-/// dimensions of size 1.
+/// Returns the reshape that defines a value, if it only adds or drops dimensions of size 1;
+/// otherwise null.
 rc::ReshapeOp unitReshape(Value value) {
   auto op = value.getDefiningOp<rc::ReshapeOp>();
   return op && op.getNumResults() == 1 && matchedDims(op.getFrom().getType(), value.getType())
@@ -164,7 +164,7 @@ rc::ReshapeOp unitReshape(Value value) {
              : rc::ReshapeOp();
 }
 
-/// Who reads an element of another shape of a tensor reads the tensor itself.
+/// Reads an element of a reshaped tensor from the original tensor.
 class ReadThroughReshape : public OpRewritePattern<tensor::ExtractOp> {
 public:
   using OpRewritePattern::OpRewritePattern;
@@ -184,7 +184,7 @@ public:
   }
 };
 
-/// What repeats a tensor along dimensions that a reshape has added repeats what was reshaped.
+/// Broadcasts the original tensor instead of a reshaped one whose added dimensions are broadcast.
 class RepeatThroughReshape : public OpRewritePattern<linalg::GenericOp> {
 public:
   using OpRewritePattern::OpRewritePattern;
@@ -212,7 +212,7 @@ public:
   }
 };
 
-/// Whether an op asks for its place inside of a branch or a loop.
+/// Whether an op uses its index inside a branch or a loop.
 bool hasInnerIndices(linalg::GenericOp op) {
   Block &body = op.getRegion().front();
   return body
@@ -222,7 +222,7 @@ bool hasInnerIndices(linalg::GenericOp op) {
       .wasInterrupted();
 }
 
-/// A tensor that only loses dimensions of size 1 is computed without them.
+/// Computes a tensor directly in the shape without dimensions of size 1 that a reshape drops.
 class ComputeInShape : public OpRewritePattern<rc::ReshapeOp> {
 public:
   using OpRewritePattern::OpRewritePattern;
@@ -278,7 +278,7 @@ public:
   }
 };
 
-/// The read that a side of a branch ends with, after nothing but arithmetic on indices.
+/// Returns the read that ends one side of a branch, if it is preceded only by index arithmetic.
 tensor::ExtractOp onlyRead(Block &side) {
   auto read = side.getTerminator()->getOperand(0).getDefiningOp<tensor::ExtractOp>();
   if (!read || read->getBlock() != &side)

@@ -1,4 +1,4 @@
-// Reads by index that see through what computes the tensor they read.
+// Patterns that fuse reads by index with the ops that compute the tensors they read.
 #pragma once
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -6,14 +6,14 @@
 
 namespace treadle::codegen {
 
-/// Whether an op does no more than to say where its elements come from: reading through it costs
-/// less than its result in memory, however many read it.
+/// Whether an op only rearranges elements; fusing it is cheaper than storing its result, regardless
+/// of the number of readers.
 bool onlyMoves(mlir::linalg::GenericOp op);
-/// Whether what an op does to an element differs by the element's index.
+/// Whether the computation of an element depends on its index.
 bool hasBranches(mlir::linalg::GenericOp op);
 
-/// What reads one element of a tensor computes that element; what reads one of two elements of the
-/// same tensor chooses the index.
+/// Adds patterns that replace the read of an element by its computation, and a choice between two
+/// elements of one tensor by a choice between indices.
 void populateReadPatterns(mlir::RewritePatternSet &patterns);
 
 } // namespace treadle::codegen

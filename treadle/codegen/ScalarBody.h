@@ -1,23 +1,24 @@
-// Functions of scalars that ops call for each element, as scalar code.
+// Translates scalar functions that ops apply to elements to scalar code.
 #pragma once
 
 #include "treadle/codegen/Translator.h"
 
 namespace treadle::codegen {
 
-/// What becomes of an element and another one; nothing where that can't be told.
+/// Combines an element with another one; returns nullopt if that isn't possible.
 using Combine = std::function<std::optional<mlir::Value>(mlir::Value, mlir::Value)>;
 
-/// The function that an attribute names; null if there is none.
+/// Returns the function that an attribute names; null if there is none.
 tfg::FuncOp scalarFunction(Translator &t, tfg::Node node, llvm::StringRef attr);
 
-/// The results of the function that an attribute names, where the builder is; nothing where it is
-/// more than arithmetic on scalars.
+/// Emits the function that an attribute names at the builder's position and returns its results.
+/// Returns nullopt unless it consists of arithmetic on scalars.
 std::optional<llvm::SmallVector<mlir::Value>> inlineScalars(Translator &t, tfg::Node node,
                                                             llvm::StringRef attr,
                                                             llvm::ArrayRef<mlir::Value> arguments);
 
-/// Whether loops over elements may do this: nothing that fails, and nothing of whole tensors.
+/// Whether an operation may be inside loops over elements: it can't fail, and doesn't use whole
+/// tensors.
 bool isOfElements(mlir::Operation *op);
 
 } // namespace treadle::codegen

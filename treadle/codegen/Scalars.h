@@ -1,4 +1,4 @@
-// Scalars of the types that compiled code computes with.
+// Scalars of the types that compiled code supports.
 #pragma once
 
 #include "mlir/IR/Builders.h"
@@ -10,19 +10,20 @@ namespace treadle::codegen {
 /// Whether scalars and elements of this type are computed in registers.
 bool isNative(mlir::Type elementType);
 
-/// A float of 16 bits: arithmetic on it is done in f32, and rounded after each operation.
+/// Whether the type is a 16-bit float. Arithmetic on it is done in f32, and rounded after each
+/// operation.
 bool isHalf(mlir::Type type);
 
-/// Unsigned integers are values of their own types, and computed as integers without a sign: the
-/// same bits as another type.
+/// Reinterprets a value as another type. Unsigned integers are values of their own types, computed
+/// as signless integers with the same bits.
 mlir::Value retyped(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
                     mlir::Type type);
-/// The type that a value of this one is computed in.
+/// Returns the type in which values of this type are computed.
 mlir::Type computedIn(mlir::Type type);
 
-/// A half as f32; other values as they are.
+/// Converts a half to f32; returns other values unchanged.
 mlir::Value widened(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value);
-/// An f32 rounded to a half, to even; for another type the value as it is.
+/// Rounds an f32 to a half, ties to even; returns the value unchanged for other types.
 mlir::Value narrowed(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
                      mlir::Type type);
 
@@ -33,7 +34,7 @@ mlir::Value complexOf(mlir::OpBuilder &builder, mlir::Location loc, Parts parts)
 
 mlir::Value zeroOf(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type type);
 
-/// One of two scalars of any type.
+/// Selects one of two scalars of any type.
 mlir::Value selected(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value condition,
                      mlir::Value value, mlir::Value otherwise);
 

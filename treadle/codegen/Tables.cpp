@@ -5,7 +5,7 @@
 namespace treadle::codegen {
 namespace {
 
-/// The fields of a call in the order in which they are written and read.
+/// Visits the fields of a call in serialization order.
 template <typename Call, typename Visit> void eachField(Call &call, Visit &visit) {
   visit(call.node);
   visit(call.op);
@@ -17,7 +17,7 @@ template <typename Call, typename Visit> void eachField(Call &call, Visit &visit
 }
 
 constexpr size_t alignment = 64;
-/// Smaller constants are copied: they needn't be aligned.
+/// Smaller constants are copied and needn't be aligned.
 constexpr size_t smallBytes = 256;
 
 bool isHandle(DType dtype) { return dtype == DType::Resource || dtype == DType::Variant; }
@@ -91,7 +91,7 @@ public:
   bool hasHandle = false;
 };
 
-/// Reads what a Writer wrote. Once something is wrong, all that follows is nothing.
+/// Reads what a Writer wrote. After an error, all further reads return empty values.
 class Reader {
 public:
   Reader(std::span<const char> bytes, bool areKept) : bytes(bytes), areKept(areKept) {}
@@ -168,7 +168,7 @@ private:
     at += size;
     return bytes.data() + at - size;
   }
-  /// A number of things that take at least so many bytes each.
+  /// Reads the number of items, each of which takes at least `least` bytes.
   size_t length(size_t least) {
     auto count = number<uint64_t>();
     hasFailed |= count > (bytes.size() - at) / least;
@@ -238,7 +238,7 @@ Expected<BoundKernel> bindKernel(const KernelCall &call, const KernelRegistry &r
   if (!kernel)
     return Unexpected(std::move(kernel.error()).atNode(call.node, call.op));
   if (kernel->mayBlock)
-    return Unexpected(unimplemented("its kernel may wait").atNode(call.node, call.op));
+    return Unexpected(unimplemented("its kernel may block").atNode(call.node, call.op));
   return kernel;
 }
 
@@ -247,7 +247,7 @@ Expected<std::string> tablesToBytes(const ClusterTables &tables) {
   writer(tables.kernels);
   writer(tables.constants);
   if (writer.hasHandle)
-    return Unexpected(unimplemented("a constant is a handle, which is good in one process only"));
+    return Unexpected(unimplemented("a constant is a handle, which is valid in one process only"));
   return std::move(writer.out);
 }
 
@@ -257,7 +257,7 @@ Expected<ClusterTables> tablesFromBytes(std::span<const char> bytes, bool areKep
   reader(tables.kernels);
   reader(tables.constants);
   if (!reader.isAtEnd())
-    return Unexpected(dataLoss("the tables of compiled code are damaged"));
+    return Unexpected(dataLoss("the tables of the compiled code are damaged"));
   return tables;
 }
 

@@ -1,5 +1,5 @@
-// What compiled code refers to by number, and its form as bytes. No LLVM, no MLIR: code that was
-// written to a file is read where there is no compiler.
+// The tables that compiled code refers to by number, and their serialized form. Depends on neither
+// LLVM nor MLIR, so that programs without a compiler can read them.
 #pragma once
 
 #include "treadle/codegen/Frame.h"
@@ -11,12 +11,12 @@
 
 namespace treadle::codegen {
 
-/// An op that compiled code leaves to its kernel.
+/// A call of an op's kernel from compiled code.
 struct KernelCall {
   std::string node, op, device;
   AttrMap attrs;
   std::vector<DType> inputTypes, outputTypes;
-  /// A kernel isn't trusted with shapes: what was inferred is checked.
+  /// Kernels aren't trusted: the inferred shapes are checked against their results.
   std::vector<ExpectedShape> outputs;
 };
 
@@ -25,16 +25,16 @@ struct ClusterTables {
   std::vector<Tensor> constants;
 };
 
-/// Binds the kernel of a call. Unimplemented, naming the node, if there is none, or one that may
-/// wait.
+/// Binds the kernel of a call. Returns Unimplemented, naming the node, if there is none or it may
+/// suspend.
 Expected<BoundKernel> bindKernel(const KernelCall &call, const KernelRegistry &registry);
 
-/// The tables as bytes that mean the same on machines of the same byte order. The elements of large
-/// constants stand at multiples of 64 bytes. Unimplemented for constants that are handles.
+/// Serializes tables; the format depends on the byte order only. The elements of large constants
+/// are aligned to 64 bytes. Returns Unimplemented for constants that are handles.
 Expected<std::string> tablesToBytes(const ClusterTables &tables);
 
-/// The tables again. DataLoss where the bytes are none. Kept: constants stay where they are in
-/// `bytes`, which then must be aligned to 64 bytes and outlive them.
+/// Parses tables. Returns DataLoss if the bytes are invalid. With `areKept`, constants refer to
+/// `bytes`, which must be aligned to 64 bytes and outlive them.
 Expected<ClusterTables> tablesFromBytes(std::span<const char> bytes, bool areKept);
 
 } // namespace treadle::codegen

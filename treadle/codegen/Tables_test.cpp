@@ -1,4 +1,4 @@
-// Tables of compiled code as bytes, and what becomes of bytes that are none.
+// Tests of serialized tables, and of damaged bytes.
 #include "treadle/codegen/Tables.h"
 
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@ ClusterTables exampleTables() {
   return tables;
 }
 
-/// The bytes where an object file would have them.
+/// Bytes with the alignment that they have in an object file.
 struct Aligned {
   explicit Aligned(const std::string &bytes) : memory(bytes.size() + 64) {
     size_t offset = -reinterpret_cast<uintptr_t>(memory.data()) % 64;

@@ -1,4 +1,4 @@
-// The last step inside MLIR: references are pointers to the runtime's blocks.
+// The last lowering step in MLIR: references become pointers to tensor blocks of the runtime.
 #include "treadle/codegen/Frame.h"
 #include "treadle/codegen/Passes.h"
 #include "treadle/codegen/Rc.h"
@@ -53,7 +53,8 @@ public:
   void store(Value value, Value base, int64_t offset) {
     LLVM::StoreOp::create(b, loc, value, field(base, offset));
   }
-  /// Memory of this call: in the entry block, so that a loop doesn't take it again and again.
+  /// Allocates an array for the duration of the call; in the entry block, so that loops don't
+  /// allocate repeatedly.
   Value array(int64_t size) {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(&function().getBody().front());
@@ -130,12 +131,12 @@ void lowerRelease(rc::ReleaseOp op, rc::ReleaseOp::Adaptor in, Rewriter &rewrite
   rewriter.eraseOp(op);
 }
 
-/// The place of a word.
+/// Returns the address of a slot.
 Value wordAt(Emit &e, Value words, int64_t word) {
   return e.field(MemRefDescriptor(words).alignedPtr(e.b, e.loc), 8 * word);
 }
 
-/// Pieces see the words of the cluster.
+/// Pieces get the slots of the cluster.
 void lowerCall(rc::CallOp op, rc::CallOp::Adaptor in, Rewriter &rewriter, const Types &) {
   Emit e(rewriter, op);
   Type i32 = rewriter.getI32Type();
@@ -242,7 +243,7 @@ void lowerParallel(rc::ParallelOp op, rc::ParallelOp::Adaptor, Rewriter &rewrite
   rewriter.eraseOp(op);
 }
 
-/// Captures lie in an array of words.
+/// Captures are passed in an array of words.
 void lowerSpread(rc::SpreadOp op, rc::SpreadOp::Adaptor in, Rewriter &rewriter, const Types &) {
   Emit e(rewriter, op);
   Value captures = e.array(static_cast<int64_t>(in.getCaptures().size()));
@@ -261,7 +262,7 @@ void lowerSpread(rc::SpreadOp op, rc::SpreadOp::Adaptor in, Rewriter &rewriter, 
   rewriter.eraseOp(op);
 }
 
-/// The dimensions of a new tensor in memory.
+/// Stores the dimensions of a new tensor in memory.
 Value dimsArray(Emit &e, RankedTensorType type, ValueRange dynamic) {
   Value array = e.array(type.getRank());
   size_t next = 0;
@@ -273,14 +274,14 @@ Value dimsArray(Emit &e, RankedTensorType type, ValueRange dynamic) {
   return array;
 }
 
-/// A block, and whether it is one.
+/// Replaces an op by a block and a flag that tells whether the block isn't null.
 void replaceWithBlock(Operation *op, Rewriter &rewriter, Value block) {
   Value none = LLVM::ZeroOp::create(rewriter, op->getLoc(), block.getType());
   Value ok = LLVM::ICmpOp::create(rewriter, op->getLoc(), LLVM::ICmpPredicate::ne, block, none);
   rewriter.replaceOp(op, {block, ok});
 }
 
-/// Calls a function that gives a block of a type, or null.
+/// Calls a function that returns a block of a type, or null.
 Value newBlock(Emit &e, rc::RefType type, StringRef function, ValueRange first, ValueRange dims) {
   auto tensor = cast<RankedTensorType>(type.getTensor());
   SmallVector<Value> arguments(first);
@@ -303,8 +304,8 @@ void lowerAlloc(rc::AllocOp op, rc::AllocOp::Adaptor in, Rewriter &rewriter, con
   lowerNew(op, rewriter, "treadle_allocate", {e.frame(), copies}, in.getDims());
 }
 
-/// A block that nobody counts, and its elements, in memory of this call. The block tells what views
-/// read of it.
+/// Builds an uncounted block and its elements on the stack. Only the fields that views read are
+/// set.
 void lowerLocal(rc::LocalOp op, rc::LocalOp::Adaptor, Rewriter &rewriter, const Types &) {
   Emit e(rewriter, op);
   auto type = cast<RankedTensorType>(op.getResult().getType().getTensor());
@@ -328,8 +329,8 @@ void lowerLocal(rc::LocalOp op, rc::LocalOp::Adaptor, Rewriter &rewriter, const 
   rewriter.replaceOp(op, block);
 }
 
-/// The values before an op: `usual` where a condition holds, those that `otherwise` gives
-/// elsewhere.
+/// Returns the values `usual` if a condition holds, and otherwise those that `otherwise` computes,
+/// merged before an op.
 ValueRange branch(Rewriter &rewriter, Operation *op, Value condition, ValueRange usual,
                   llvm::function_ref<SmallVector<Value>()> otherwise) {
   Location loc = op->getLoc();
@@ -345,8 +346,8 @@ ValueRange branch(Rewriter &rewriter, Operation *op, Value condition, ValueRange
   return after->getArguments();
 }
 
-/// Where the types say that the block is of the right size, nobody else holds it, and nobody
-/// counts, nothing is called.
+/// If the types guarantee the size of the block, it has no other owner, and nothing is counted, it
+/// is reused without a call.
 void lowerReuse(rc::ReuseOp op, rc::ReuseOp::Adaptor in, Rewriter &rewriter, const Types &) {
   Emit e(rewriter, op);
   auto type = cast<RankedTensorType>(op.getResult().getType().getTensor());
@@ -401,7 +402,7 @@ void lowerList(rc::ListOp op, rc::ListOp::Adaptor in, Rewriter &rewriter, const 
   Value isOpen = e.number(rewriter.getI8Type(), op.getIsOpen());
   if (!op.getIsOpen())
     return lowerNew(op, rewriter, "treadle_list", {e.frame(), isOpen}, in.getDims());
-  // What the type doesn't tell of an element isn't known.
+  // The dimensions that the type leaves open aren't known.
   auto type = cast<rc::RefType>(op->getResult(0).getType());
   SmallVector<Value> dims = {in.getDims().front()};
   dims.resize(cast<RankedTensorType>(type.getTensor()).getNumDynamicDims(),
@@ -409,7 +410,7 @@ void lowerList(rc::ListOp op, rc::ListOp::Adaptor in, Rewriter &rewriter, const 
   lowerNew(op, rewriter, "treadle_list", {e.frame(), isOpen}, dims);
 }
 
-/// An array of sizes, and how many.
+/// Stores sizes in an array; returns its address and length.
 std::pair<Value, Value> sizesArray(Emit &e, ValueRange sizes) {
   Value array = e.array(static_cast<int64_t>(sizes.size()));
   for (auto [i, size] : llvm::enumerate(sizes))
@@ -426,7 +427,7 @@ void lowerOwn(rc::OwnOp op, rc::OwnOp::Adaptor in, Rewriter &rewriter, const Typ
   replaceWithBlock(op, rewriter, block);
 }
 
-/// A call where others may hold the tensor, or its memory.
+/// Calls the runtime only if the tensor or its memory may be shared.
 void lowerUnique(rc::UniqueOp op, rc::UniqueOp::Adaptor in, Rewriter &rewriter, const Types &) {
   Emit e(rewriter, op);
   Type i32 = rewriter.getI32Type();
@@ -524,8 +525,8 @@ void lowerView(rc::ViewOp op, rc::ViewOp::Adaptor in, Rewriter &rewriter, const 
   rewriter.replaceOp(op, Value(descriptor));
 }
 
-/// Complex numbers are read and written part by part: LLVM says of an access to a struct neither
-/// how it is to be vectorized nor, once it takes it apart, that iterations don't meet there.
+/// Accesses the parts of complex numbers separately: LLVM neither vectorizes accesses to structs
+/// nor, after splitting them, knows that they are independent between iterations.
 template <typename Op> class ComplexAccess : public ConvertOpToLLVMPattern<Op> {
 public:
   explicit ComplexAccess(const LLVMTypeConverter &types)
@@ -563,8 +564,8 @@ void add(RewritePatternSet &patterns, const Types &types, Lower lower) {
   patterns.add<RcPattern<Op>>(types, lower);
 }
 
-/// The function's signature as the runtime calls it: references come from one array and go into
-/// another.
+/// Changes the function's signature to the one that the runtime calls: references are passed in one
+/// array and returned in another.
 void changeSignature(func::FuncOp function) {
   OpBuilder b(function.getContext());
   Location loc = function.getLoc();
@@ -602,13 +603,14 @@ void changeSignature(func::FuncOp function) {
   function.setFunctionType(b.getFunctionType({pointer, pointer, pointer}, {b.getI32Type()}));
 }
 
-/// What only this module calls.
+/// Makes a function internal to the module.
 void hide(func::FuncOp function) {
   MLIRContext *context = function.getContext();
   function->setAttr("llvm.linkage", LLVM::LinkageAttr::get(context, LLVM::Linkage::Internal));
 }
 
-/// A piece's signature: the frame and the words. It gives 0, or 1 where it left.
+/// Changes the signature of a piece: it takes the frame and the slots, and returns 0, or 1 after a
+/// bailout.
 void changePieceSignature(func::FuncOp function, const Types &types) {
   OpBuilder b(function.getContext());
   Location loc = function.getLoc();
@@ -633,7 +635,7 @@ void changePieceSignature(func::FuncOp function, const Types &types) {
   hide(function);
 }
 
-/// A part's signature: the array of captures, and the range.
+/// Changes the signature of a parallel loop body: it takes the array of captures, and the range.
 void changePartSignature(func::FuncOp function, const Types &types) {
   OpBuilder b(function.getContext());
   Location loc = function.getLoc();
@@ -672,7 +674,8 @@ LogicalResult lowerToLlvm(ModuleOp module) {
     else
       changeSignature(function);
   RewritePatternSet patterns(context);
-  // By integers: processors that have instructions for them take small numbers for zero.
+  // Expanded to integer operations: processor instructions for bfloat16 flush denormal numbers to
+  // zero.
   arith::populateExpandBFloat16Patterns(patterns);
   arith::populateArithToLLVMConversionPatterns(types, patterns);
   populateComplexToLLVMConversionPatterns(types, patterns);
@@ -715,7 +718,8 @@ LogicalResult lowerToLlvm(ModuleOp module) {
   add<rc::ViewOp>(patterns, types, lowerView);
   LLVMConversionTarget target(*context);
   target.addLegalOp<ModuleOp>();
-  // Folders look at values whose types are half converted, and there is nothing left to fold.
+  // Folding is disabled: folders would see values whose types are partly converted, and nothing is
+  // left to fold.
   ConversionConfig config;
   config.foldingMode = DialectConversionFoldingMode::Never;
   if (failed(applyFullConversion(module, target, std::move(patterns), config)))

@@ -1,4 +1,4 @@
-// From the nodes of a function to tensor code.
+// Translates the nodes of a function to tensor code.
 #include "treadle/analysis/shapes/TypeShapes.h"
 #include "treadle/codegen/Passes.h"
 #include "treadle/codegen/Rc.h"
@@ -21,7 +21,7 @@ using namespace mlir;
 
 namespace treadle::codegen {
 
-/// Functions inside functions, beyond which a cluster is left to the interpreter.
+/// Maximum call depth; more deeply nested clusters are interpreted.
 static constexpr int maxDepth = 32;
 
 Location Translator::placeOf(tfg::Node node) {
@@ -48,7 +48,7 @@ Expected<Values> Translator::translateNode(tfg::Node node, Values inputs) {
   for (Typed &input : inputs)
     if (auto type = dyn_cast<RankedTensorType>(input.value.getType()))
       input.known.shape = meet(input.known.shape, tfg::shapeOf(type));
-  // An op with a lowering of its own is an operation on elements only where that says so.
+  // An op with a lowering of its own is translated as an elementwise op only by that lowering.
   Lowering lowering = findLowering(node.opType());
   MaybeValues results = lowering ? lowering(*this, node, inputs) : elementwise(node, inputs);
   if (!results)
@@ -59,14 +59,14 @@ Expected<Values> Translator::translateNode(tfg::Node node, Values inputs) {
   return kernel(node, inputs);
 }
 
-/// The inputs that a node is computed from: of one that checks, its condition.
+/// Returns the operands that a node's computation uses: only the condition, if it is an assertion.
 static OperandRange usedBy(Operation *op) {
   const OpDef *def = lookupOp(op->getName().stripDialect());
   OperandRange operands = op->getOperands();
   return def && def->facts().checks ? operands.take_front(1) : operands;
 }
 
-/// The nodes that the results of a body need, and those that act.
+/// Returns the nodes that the results of a body depend on, and those with side effects.
 DenseSet<Operation *> Translator::neededNodes(Block &body) {
   DenseSet<Operation *> needed;
   SmallVector<Operation *> work = {body.getTerminator()};
@@ -85,8 +85,8 @@ DenseSet<Operation *> Translator::neededNodes(Block &body) {
 
 Error Translator::tooLarge(tfg::FuncOp function) const {
   return unimplemented("function '", function.getName().str(),
-                       "' is too large: it and what it calls are more than the ", options.maxWeight,
-                       " operations that are compiled at once");
+                       "' is too large: with its callees it has more than the ", options.maxWeight,
+                       " operations that are compiled together");
 }
 
 Expected<Values> Translator::inlineFunction(tfg::FuncOp function, ArrayRef<Typed> arguments) {
@@ -95,15 +95,15 @@ Expected<Values> Translator::inlineFunction(tfg::FuncOp function, ArrayRef<Typed
         unimplemented("function '", function.getName().str(), "' has no body, or is generic"));
   if (function.getNumDataArguments() != arguments.size())
     return Unexpected(invalidArgument("function '", function.getName().str(), "' has ",
-                                      function.getNumDataArguments(), " arguments, is given ",
+                                      function.getNumDataArguments(), " arguments, but gets ",
                                       arguments.size()));
   if (depth == maxDepth)
     return Unexpected(unimplemented("function '", function.getName().str(),
-                                    "' is called at a depth of ", maxDepth, " calls"));
+                                    "' is called at a call depth of ", maxDepth, " calls"));
   ++depth;
   llvm::scope_exit leave([&] { --depth; });
   Block &body = function.getEntry();
-  // As often as it is called: functions that call others twice are few nodes that stand for many.
+  // Counts each call: chains of functions that call others twice expand exponentially.
   translated += std::ssize(body.getOperations());
   if (translated > options.maxWeight)
     return Unexpected(tooLarge(function));
@@ -129,15 +129,15 @@ Expected<Values> Translator::inlineFunction(tfg::FuncOp function, ArrayRef<Typed
       return Unexpected(unsupported(node, "it is part of a cycle"));
     Values results = TREADLE_TRY(translateNode(node, std::move(inputs)));
     if (results.size() != node.numResults())
-      return Unexpected(unsupported(node, "the function gives another number of results"));
+      return Unexpected(unsupported(node, "the function returns a different number of results"));
     for (auto [result, value] : llvm::zip(node.results(), results))
       values[result] = value;
   }
   return inputsOf(function.getReturn()->getOperands());
 }
 
-/// A class of shapes with the sizes that the function states of its argument, as long as both can
-/// be true.
+/// Combines a class of shapes with the sizes that the function declares for its argument, unless
+/// they contradict each other.
 static Type stated(Type type, Type argument) {
   auto said = dyn_cast<RankedTensorType>(type), known = dyn_cast<RankedTensorType>(argument);
   if (!said || !known || said.getRank() != known.getRank())
@@ -155,7 +155,7 @@ static Type stated(Type type, Type argument) {
 Expected<TensorProgram> Translator::run(tfg::FuncOp function, ArrayRef<ArgumentClass> arguments) {
   if (function.getNumDataArguments() != arguments.size())
     return Unexpected(invalidArgument("function '", function.getName().str(), "' has ",
-                                      function.getNumDataArguments(), " arguments, is given ",
+                                      function.getNumDataArguments(), " arguments, but gets ",
                                       arguments.size()));
   OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
   SmallVector<Type> types;
@@ -167,7 +167,7 @@ Expected<TensorProgram> Translator::run(tfg::FuncOp function, ArrayRef<ArgumentC
     types.push_back(argument.isRanked ? Type(RankedTensorType::get(shape, element))
                                       : UnrankedTensorType::get(element));
   }
-  SmallVector<size_t> handles; // of cells
+  SmallVector<size_t> handles; // numbers of the handles of cells
   for (auto [i, argument] : llvm::enumerate(arguments))
     if (argument.variable) {
       handles.push_back(i);

@@ -1,4 +1,4 @@
-// Calls, conditionals and loops.
+// Translates calls, conditionals and loops.
 #include "treadle/codegen/Rc.h"
 #include "treadle/codegen/Translator.h"
 #include "treadle/lowering/Attributes.h"
@@ -12,14 +12,14 @@ using namespace mlir;
 
 namespace treadle::codegen {
 
-/// Attempts to find types that a loop's variables keep.
+/// Maximum number of attempts to find fixed types of the loop variables.
 static constexpr int maxRounds = 8;
 
 Expected<tfg::FuncOp> Translator::functionIn(tfg::Node node, Attribute attr) {
   auto name = dyn_cast_or_null<tf_type::FuncAttr>(attr);
   tfg::FuncOp function = name ? find(name.getName().getRootReference().getValue()) : tfg::FuncOp();
   if (!function || function.getGeneric() || function->getRegion(0).empty())
-    return Unexpected(unsupported(node, "a function that it calls isn't there, or is generic"));
+    return Unexpected(unsupported(node, "a function that it calls is missing or generic"));
   return function;
 }
 
@@ -28,14 +28,14 @@ Expected<Values> Translator::call(tfg::Node node, Attribute name, ArrayRef<Typed
   return inlineFunction(function, inputs);
 }
 
-/// Whether a condition holds: scalars only. Strings are left to the interpreter, and dtypes that
-/// TensorFlow has no truth for to its error.
+/// Converts a scalar to a truth value. Strings are left to the interpreter, and so are dtypes
+/// without truth values, for which it reports the error.
 Expected<Value> Translator::truth(tfg::Node node, const Typed &condition) {
   Value value = condition.value;
   if (isTensor(value.getType()))
-    return Unexpected(unsupported(node, "its condition may be no scalar"));
+    return Unexpected(unsupported(node, "its condition may not be a scalar"));
   if (!value.getType().isSignlessInteger() && !value.getType().isF32() && !value.getType().isF64())
-    return Unexpected(unsupported(node, "its condition is of a dtype without truth"));
+    return Unexpected(unsupported(node, "its condition has a dtype without truth values"));
   if (value.getType().isInteger(1))
     return value;
   Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(value.getType()));
@@ -44,8 +44,8 @@ Expected<Value> Translator::truth(tfg::Node node, const Typed &condition) {
   return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, value, zero).getResult();
 }
 
-/// Branch `branch` where `selector` chooses it, else the others. Both sides are made first: what
-/// types their results have in common is known only then.
+/// Selects `branch` if `selector` chooses it, otherwise one of the following branches. Both sides
+/// are translated first, since the common types of their results are only known then.
 Expected<Values> Translator::conditional(tfg::Node node, ArrayRef<tfg::FuncOp> branches,
                                          size_t branch, Value selector, ArrayRef<Typed> inputs) {
   if (branch + 1 == branches.size())
@@ -71,8 +71,8 @@ Expected<Values> Translator::conditional(tfg::Node node, ArrayRef<tfg::FuncOp> b
     after[side] = cells;
   }
   if (results[0].size() != results[1].size())
-    return Unexpected(unsupported(node, "its branches give different numbers of results"));
-  // What a branch did to variables it gives as well.
+    return Unexpected(unsupported(node, "its branches return different numbers of results"));
+  // The variables that a branch may have changed are additional results.
   const size_t numResults = results[0].size();
   SmallVector<size_t> changed;
   for (size_t i = 0; i < before.size(); ++i)
@@ -86,7 +86,7 @@ Expected<Values> Translator::conditional(tfg::Node node, ArrayRef<tfg::FuncOp> b
   for (auto [a, c] : llvm::zip(results[0], results[1])) {
     std::optional<Form> form = joined(Form::of(a), Form::of(c));
     if (!form)
-      return Unexpected(unsupported(node, "its branches give different dtypes"));
+      return Unexpected(unsupported(node, "its branches return different dtypes"));
     llvm::append_range(types, form->parts());
     forms.push_back(std::move(*form));
   }
@@ -137,13 +137,13 @@ Expected<Values> Translator::branches(tfg::Node node, const Values &inputs) {
     selector = holds;
   } else if (isTensor(selector.getType()) ||
              !getElementTypeOrSelf(node.data()[0].getType()).isSignlessInteger(32)) {
-    return Unexpected(unsupported(node, "its branch index may be no int32 scalar"));
+    return Unexpected(unsupported(node, "its branch index may not be an int32 scalar"));
   }
   return conditional(node, functions, 0, selector, ArrayRef(inputs).drop_front());
 }
 
-/// Which results of a body are its own arguments, for each result: they are the same in all
-/// iterations.
+/// For each result of a loop body: whether it returns the corresponding argument, which is then
+/// loop-invariant.
 static SmallVector<bool> invariantsOf(tfg::FuncOp body) {
   SmallVector<bool> invariant;
   OperandRange results = body.getReturn().getOperands();
@@ -162,19 +162,19 @@ static SmallVector<bool> invariantsOf(tfg::FuncOp body) {
   return invariant;
 }
 
-/// A loop whose variables are first taken to be as they begin. Where an iteration gives them other
-/// types, the loop is made again with what both have in common. Cells that an iteration changes are
-/// variables of the loop.
+/// Translates a loop. Its variables first get the types of their initial values; if an iteration
+/// returns other types, the loop is translated again with the types that both have in common. Cells
+/// that an iteration changes become loop variables.
 Expected<Values> Translator::loop(tfg::Node node, Values inputs) {
   tfg::FuncOp cond = TREADLE_TRY(functionIn(node, node.attr("cond")));
   tfg::FuncOp body = TREADLE_TRY(functionIn(node, node.attr("body")));
   SmallVector<bool> isInvariant = invariantsOf(body);
   if (isInvariant.size() != inputs.size())
-    return Unexpected(unsupported(node, "its body gives another number of values"));
+    return Unexpected(unsupported(node, "its body returns a different number of values"));
   const size_t numValues = inputs.size();
   inputs.append(cells);
   SmallVector<size_t> variables;
-  // Values differ from iteration to iteration, be they constants to begin with.
+  // Values change between iterations, even if they are initially constant.
   auto forgetValue = [](KnownValue known) {
     known.constant = Tensor();
     known.integers.reset();
@@ -237,14 +237,14 @@ Values Translator::withVariables(const Values &now, ArrayRef<size_t> variables,
   return values;
 }
 
-/// Values without those of cells behind them, which become the cells' own.
+/// Splits off the trailing values of cells, and stores them in the cells.
 Values Translator::splitCells(Values values, size_t numValues) {
   cells.assign(values.begin() + numValues, values.end());
   values.truncate(numValues);
   return values;
 }
 
-/// Hands on what the body gives.
+/// Passes the results of the body to the next iteration.
 void Translator::endIteration(scf::WhileOp made, ArrayRef<size_t> variables, const Values &given,
                               ArrayRef<Form> forms) {
   OpBuilder::InsertionGuard guard(b);
@@ -256,7 +256,7 @@ void Translator::endIteration(scf::WhileOp made, ArrayRef<size_t> variables, con
   scf::YieldOp::create(b, loc, yielded);
 }
 
-/// Fills a loop's regions but for the end; gives what the body gives.
+/// Fills the regions of a loop except for the terminator; returns the results of the body.
 Expected<Values> Translator::iteration(tfg::Node node, scf::WhileOp made, tfg::FuncOp cond,
                                        tfg::FuncOp body, ArrayRef<size_t> variables,
                                        ArrayRef<Form> forms, const Values &now) {
@@ -277,7 +277,7 @@ Expected<Values> Translator::iteration(tfg::Node node, scf::WhileOp made, tfg::F
                    [](const Typed &a, const Typed &c) { return a.value == c.value; }))
     return Unexpected(unsupported(node, "its condition changes a variable"));
   if (decision.size() != 1)
-    return Unexpected(unsupported(node, "its condition gives more than one value"));
+    return Unexpected(unsupported(node, "its condition returns more than one value"));
   Value goesOn = TREADLE_TRY(truth(node, decision.front()));
   scf::ConditionOp::create(b, loc, goesOn, made.getBefore().getArguments());
 
@@ -289,7 +289,7 @@ Expected<Values> Translator::iteration(tfg::Node node, scf::WhileOp made, tfg::F
   return given;
 }
 
-/// What is known by address of values that go must go as well.
+/// Entries keyed by the address of an erased value must be removed as well.
 void Translator::erase(Operation *op) {
   op->walk([&](Operation *inner) {
     auto forget = [&](Value value) {

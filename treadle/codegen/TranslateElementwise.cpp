@@ -1,4 +1,4 @@
-// Ops over elements become one loop nest each, which fusion joins later.
+// Translates elementwise ops to one loop nest each, which are fused later.
 #include "treadle/analysis/shapes/NodeShapes.h"
 #include "treadle/analysis/shapes/TypeShapes.h"
 #include "treadle/codegen/Elementwise.h"
@@ -15,7 +15,7 @@ using namespace mlir;
 
 namespace treadle::codegen {
 
-/// A small tensor, each element by itself.
+/// Computes a small tensor, one scalar per element.
 std::optional<Typed> Translator::inRegisters(ArrayRef<Typed> inputs, ArrayRef<int64_t> shape,
                                              Type result, const KnownValue &known,
                                              Compute compute) {
@@ -23,7 +23,7 @@ std::optional<Typed> Translator::inRegisters(ArrayRef<Typed> inputs, ArrayRef<in
   if (!isSmall(type))
     return std::nullopt;
   SmallVector<SmallVector<Value>> operands;
-  SmallVector<SmallVector<int64_t>> strides; // 0 along dimensions that are repeated
+  SmallVector<SmallVector<int64_t>> strides; // 0 along broadcast dimensions
   for (const Typed &input : inputs) {
     std::optional<SmallVector<Value>> own = elementsOf(input);
     if (!own)
@@ -54,7 +54,7 @@ std::optional<Typed> Translator::inRegisters(ArrayRef<Typed> inputs, ArrayRef<in
 
 namespace {
 
-/// What a graph says of where integers can't be zero.
+/// Derives from a graph where integers can't be zero.
 class NeverZero {
 public:
   explicit NeverZero(tfg::Constants &constants) : constants(constants) {}
@@ -106,7 +106,7 @@ private:
 
 } // namespace
 
-/// An op over elements: nothing if this node isn't one that is compiled.
+/// Translates an elementwise op. Returns nullopt if the node isn't a supported one.
 MaybeValues Translator::elementwise(tfg::Node node, const Values &inputs) {
   if (node.numResults() != 1 || inputs.empty())
     return std::nullopt;
@@ -155,7 +155,7 @@ std::optional<Typed> Translator::map(ArrayRef<Typed> inputs, Type result, KnownV
   }
   SmallVector<int64_t> shape(rank, 1);
   SmallVector<Value> sizes(rank);
-  // The first input with a dimension that may be other than 1 says how large it is.
+  // The first input whose dimension may differ from 1 determines the size.
   for (Value value : values)
     if (auto type = dyn_cast<RankedTensorType>(value.getType()))
       for (int64_t i = 0; i < type.getRank(); ++i) {
@@ -169,7 +169,7 @@ std::optional<Typed> Translator::map(ArrayRef<Typed> inputs, Type result, KnownV
         }
         bool isKnown = size != ShapedType::kDynamic;
         if (isKnown && shape[at] != ShapedType::kDynamic && shape[at] != size)
-          return std::nullopt; // fails
+          return std::nullopt; // invalid: the kernel reports it
         Value own = dim(value, i);
         if (own != sizes[at] && !(isKnown && shape[at] == size))
           check(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, own, sizes[at]));
@@ -190,7 +190,7 @@ std::optional<Typed> Translator::map(ArrayRef<Typed> inputs, Type result, KnownV
   SmallVector<Value> operands;
   for (auto [value, scalar] : llvm::zip(values, uniform)) {
     if (scalar)
-      continue; // used as it is
+      continue; // used without broadcasting
     auto type = cast<RankedTensorType>(value.getType());
     SmallVector<AffineExpr> exprs;
     for (int64_t i = 0; i < type.getRank(); ++i) {

@@ -1,5 +1,5 @@
-// Factors of small matrices, and systems that they solve, written out: each element is a scalar. As
-// the kernels do, they compute in double precision.
+// Factorizations of small matrices and solutions of small linear systems, unrolled to scalar code.
+// They are computed in double precision, as in the kernels.
 #include "treadle/codegen/Elementwise.h"
 #include "treadle/codegen/Translator.h"
 #include "treadle/codegen/Writes.h"
@@ -13,12 +13,12 @@ using namespace mlir;
 namespace treadle::codegen {
 namespace {
 
-/// Larger ones are left to their kernels.
+/// Larger matrices are left to their kernels.
 constexpr int64_t mostRows = 5, mostColumns = 8;
 
 struct Matrix {
   int64_t rows, columns;
-  SmallVector<Value> elements; // row by row
+  SmallVector<Value> elements; // row-major
 
   Value &at(int64_t row, int64_t column) { return elements[row * columns + column]; }
   Value at(int64_t row, int64_t column) const { return elements[row * columns + column]; }
@@ -32,7 +32,7 @@ struct Matrix {
   }
 };
 
-/// Arithmetic in double precision.
+/// Emits arithmetic in double precision.
 struct Scalars {
   OpBuilder &b;
   Location loc;
@@ -60,12 +60,12 @@ struct Scalars {
   }
 };
 
-/// L and U in one matrix, the rows swapped so that no factor of L is beyond 1. Of each step the
-/// row, counted from 0, that its own one was swapped with, as int32; and whether a row was swapped.
+/// L and U in one matrix, with partial pivoting. Also holds, for each step, the 0-based number of
+/// the row that was swapped with its own, as int32, and whether any row was swapped.
 struct Factors {
   Matrix packed;
   SmallVector<Value> pivots;
-  Value firstZero; // the number, from 1, of the first step without a pivot; 0: all have one
+  Value firstZero; // the 1-based number of the first step without a pivot; 0 if all have one
 };
 
 Factors factor(Scalars &s, Matrix a) {
@@ -101,7 +101,7 @@ Factors factor(Scalars &s, Matrix a) {
   return result;
 }
 
-/// X of A X = B, of whose A one triangle is read.
+/// Returns X of A X = B, reading one triangle of A.
 Matrix solveTriangular(Scalars &s, const Matrix &a, Matrix x, bool isLower, bool hasUnitDiagonal) {
   int64_t n = a.rows;
   for (int64_t step = 0; step < n; ++step) {
@@ -116,8 +116,8 @@ Matrix solveTriangular(Scalars &s, const Matrix &a, Matrix x, bool isLower, bool
   return x;
 }
 
-/// The lower factor; above it stays what was there. Where a root isn't one of a number above 0,
-/// `fails` becomes true.
+/// Returns the lower factor; the upper triangle is left unchanged. Sets `fails` if a square root
+/// has an operand that isn't positive.
 Matrix choleskyOf(Scalars &s, Matrix a, Value &fails) {
   fails = arith::ConstantOp::create(s.b, s.loc, s.b.getBoolAttr(false));
   for (int64_t k = 0; k < a.rows; ++k) {
@@ -135,8 +135,8 @@ Matrix choleskyOf(Scalars &s, Matrix a, Value &fails) {
   return a;
 }
 
-/// The type of small matrices of real numbers, with how many dimensions stand before theirs; null
-/// for others.
+/// Returns the type of a batch of small real matrices, with the number of batch dimensions; null
+/// for other types.
 RankedTensorType matricesOf(const Typed &typed) {
   auto type = dyn_cast<RankedTensorType>(typed.value.getType());
   if (!type || !type.hasStaticShape() || type.getRank() < 2)
@@ -162,8 +162,8 @@ Matrix matrixAt(Translator &t, const Typed &typed, ValueRange batch) {
   return result;
 }
 
-/// A tensor whose part for each place of the dimensions before is computed at once: its elements,
-/// in the order of memory, as numbers in double precision or as int32.
+/// Computes the elements of the tensor for one batch index, in row-major order, as doubles or
+/// int32.
 using PartAt = llvm::function_ref<SmallVector<Value>(ValueRange batch)>;
 std::optional<Typed> partByPart(Translator &t, ArrayRef<int64_t> batch, ArrayRef<int64_t> own,
                                 Type element, PartAt partAt) {
@@ -192,14 +192,13 @@ std::optional<Typed> partByPart(Translator &t, ArrayRef<int64_t> batch, ArrayRef
   return written ? std::optional(Typed{written, {}}) : std::nullopt;
 }
 
-/// Whether so small a matrix may be written out once more.
+/// Whether unrolling this matrix once more stays within the limit.
 bool mayWrite(Translator &t, RankedTensorType type) {
   int64_t rows = type.getShape()[type.getRank() - 2];
   return t.mayUnroll(4 * rows * rows * type.getShape().back());
 }
 
-/// What `make` gives of a matrix: made once where there is only one, though several results need
-/// it.
+/// Caches the result of `make` if there is a single matrix, since several results need it.
 template <typename Make> auto onceOf(ArrayRef<int64_t> batch, Make make) {
   using Made = std::invoke_result_t<Make, ValueRange>;
   return [batch, make, known = std::optional<Made>()](ValueRange at) mutable {
@@ -221,9 +220,9 @@ MaybeValues valuesOf(ArrayRef<std::optional<Typed>> made) {
   return results;
 }
 
-// --- LAPACK's routines ---------------------------------------------------------------------------
+// --- LAPACK routines -----------------------------------------------------------------------------
 
-/// The letter that an option has: "uplo=76;" is an L.
+/// Returns the character value of an option: "uplo=76;" is an L.
 char letter(tfg::Node node, StringRef key, char otherwise) {
   auto config = node.attr<StringAttr>("backend_config");
   for (StringRef rest = config ? config.getValue() : StringRef(); !rest.empty();) {
@@ -253,7 +252,7 @@ MaybeValues getrf(Translator &t, tfg::Node node, const Values &inputs) {
                               [&](ValueRange at) {
                                 Scalars s{t.b, t.loc};
                                 SmallVector<Value> pivots = factorsAt(at).pivots;
-                                for (Value &pivot : pivots) // counted from 1
+                                for (Value &pivot : pivots) // 1-based
                                   pivot = arith::AddIOp::create(t.b, t.loc, pivot, s.integer(1));
                                 return pivots;
                               }),
@@ -318,7 +317,7 @@ MaybeValues trsm(Translator &t, tfg::Node node, const Values &inputs) {
       }));
 }
 
-/// A call of a routine of LAPACK for real numbers, as JAX makes them.
+/// A call of a LAPACK routine for real numbers, as JAX emits it.
 MaybeValues customCall(Translator &t, tfg::Node node, Values inputs) {
   auto target = node.attr<StringAttr>("call_target_name");
   StringRef name = target ? target.getValue() : StringRef();
@@ -330,9 +329,9 @@ MaybeValues customCall(Translator &t, tfg::Node node, Values inputs) {
                                : MaybeValues(std::nullopt);
 }
 
-// --- TensorFlow's ops: of one matrix, which fail where there is no result ------------------------
+// --- TensorFlow's ops, for single matrices; they fail if there is no result ----------------------
 
-/// A square matrix, not one of a batch; null for others.
+/// Returns the type of a single square matrix; null for others.
 RankedTensorType square(Translator &t, tfg::Node node, const Typed &typed) {
   RankedTensorType type = matricesOf(typed);
   auto adjoint = node.attr<BoolAttr>("adjoint");
@@ -362,7 +361,7 @@ MaybeValues cholesky(Translator &t, tfg::Node node, Values inputs) {
   return Values{whole(t, node, inputs, type, lower)};
 }
 
-/// X of A X = B.
+/// Returns X of A X = B.
 Matrix solved(Translator &t, Scalars &s, const Matrix &a, Matrix x) {
   Factors factors = factor(s, a);
   t.check(s.isEqual(factors.firstZero, s.integer(0)));

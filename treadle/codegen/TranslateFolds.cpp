@@ -1,4 +1,4 @@
-// Elements that are combined with others near them: windows, and what adds up along an axis.
+// Translates window reductions, and cumulative operations along an axis.
 #include "treadle/codegen/CompensatedSum.h"
 #include "treadle/codegen/Elementwise.h"
 #include "treadle/codegen/ScalarBody.h"
@@ -38,7 +38,7 @@ Places allOf(ArrayRef<int64_t> places, llvm::function_ref<bool(size_t)> wanted) 
   return found;
 }
 
-/// A loop that hands values on; null where `inside` fails.
+/// Emits a loop with carried values; returns nullopt if `inside` does.
 using Inside = llvm::function_ref<std::optional<Scalars>(Value index, ArrayRef<Value> values)>;
 std::optional<Scalars> fold(Translator &t, int64_t size, ArrayRef<Value> start, Inside inside) {
   auto loop = scf::ForOp::create(t.b, t.loc, t.index(0), t.index(size), t.index(1), start);
@@ -50,29 +50,29 @@ std::optional<Scalars> fold(Translator &t, int64_t size, ArrayRef<Value> start, 
   return next ? std::optional(Scalars(loop.getResults())) : std::nullopt;
 }
 
-/// What adds up along an axis.
+/// A cumulative operation along an axis.
 struct Running {
   int64_t axis;
   bool isReverse = false, isExclusive = false;
 };
 
-/// What is handed on from element to element: where it starts, what an element makes of it, and
-/// the result so far.
+/// The state of a cumulative operation: its initial value, its update by an element, and the result
+/// for the current state.
 struct State {
   Scalars start;
   llvm::function_ref<std::optional<Scalars>(ArrayRef<Value> state, Value element)> next;
   llvm::function_ref<Value(ArrayRef<Value> state)> value;
-  bool isResult = false; // the state is the result before, and nothing more
+  bool isResult = false; // the state is just the previous result
 };
 
-/// The tensor is copied, and each element combined with what is before it. Along the last axis that
-/// is in registers, else the loops along the others are inside where the result before is enough.
+/// Emits a cumulative operation. Along the last axis, the state is kept in registers; otherwise, if
+/// the previous result suffices as state, the loops over the other axes are the inner ones.
 MaybeValues running(Translator &t, const Typed &from, const Running &how, const State &state,
                     KnownValue known) {
   Places shape = *shapeOf(from);
   Type element = elementOf(from.value.getType());
   int64_t rank = std::ssize(shape), size = shape[how.axis];
-  // Far apart, elements are better read by the kernel, some columns at a time.
+  // With larger strides, the kernel is faster: it processes several columns at a time.
   constexpr int64_t mostApart = 1 << 14;
   bool isLast = how.axis + 1 == rank, isAlone = isLast || !state.isResult;
   if (!isLast && (how.isExclusive || (!state.isResult && computeProduct(shape) > mostApart)))
@@ -134,12 +134,13 @@ MaybeValues running(Translator &t, const Typed &from, const Running &how, const 
   return written ? MaybeValues(Values{{written, std::move(known)}}) : MaybeValues(std::nullopt);
 }
 
-/// The windows of a reduction, as XlaReduceWindow has them.
+/// The windows of a reduction, like the operands of XlaReduceWindow.
 struct Windows {
   Places sizes, strides, steps, low, high;
 };
 
-/// Whether each window is all up to an element, or all from one on.
+/// Returns a cumulative operation if each window covers all elements up to a position, or from a
+/// position on.
 std::optional<Running> runningForm(const Windows &w, ArrayRef<int64_t> shape) {
   std::optional<Running> found;
   for (auto [i, size] : llvm::enumerate(shape)) {
@@ -173,7 +174,7 @@ MaybeValues reduceWindow(Translator &t, tfg::Node node, Values inputs) {
   for (auto [i, size] : llvm::enumerate(*shape)) {
     if (w.sizes.size() != shape->size() || w.strides.size() != shape->size() ||
         w.steps.size() != shape->size() || w.sizes[i] < 1 || w.strides[i] < 1 || w.steps[i] < 1)
-      return std::nullopt; // fails
+      return std::nullopt; // invalid: the kernel reports it
     int64_t places = size + w.low[i] + w.high[i] - (w.sizes[i] - 1) * w.steps[i];
     result.push_back(places > 0 ? (places - 1) / w.strides[i] + 1 : 0);
   }
@@ -195,7 +196,7 @@ MaybeValues reduceWindow(Translator &t, tfg::Node node, Values inputs) {
   int64_t numPlaces = computeProduct(w.sizes);
   if (numPlaces > mostPlaces)
     return std::nullopt;
-  // Each place of a window by itself: loops are split where it isn't inside of the tensor.
+  // Each position of a window is emitted separately: loops are split where it leaves the tensor.
   auto elementsAt = [&](ArrayRef<Value> at) -> std::optional<Scalars> {
     Value sum = start;
     Places strides = computeStrides(w.sizes);
@@ -250,7 +251,7 @@ MaybeValues cumulative(Translator &t, tfg::Node node, Values inputs) {
                                      isFloat ? TypedAttr(t.b.getFloatAttr(wide, double(value)))
                                              : TypedAttr(t.b.getIntegerAttr(wide, value)));
   };
-  // As the kernel does: floats are rounded once, and f64 has what its additions round away.
+  // Rounds as the kernel does: once for narrow floats, and with compensation for f64.
   auto next = [&](ArrayRef<Value> state, Value own) -> std::optional<Scalars> {
     if (!isFloat)
       return Scalars{IntOp::create(t.b, t.loc, state[0], own)};

@@ -1,4 +1,4 @@
-// Elements from computed places: loops that read the index first.
+// Translates gathers: loops that first read the index.
 #include "treadle/codegen/Elementwise.h"
 #include "treadle/codegen/Translator.h"
 #include "treadle/codegen/Writes.h"
@@ -25,7 +25,7 @@ std::optional<Places> shapeOf(const Typed &typed) {
                                            : std::nullopt;
 }
 
-/// The message GatherDimensionNumbers.
+/// The fields of the message GatherDimensionNumbers.
 struct Numbers {
   std::vector<int64_t> offset, collapsed, startMap, vectorDim, batching, indicesBatching;
 
@@ -41,7 +41,7 @@ bool contains(const std::vector<int64_t> &list, int64_t value) {
   return llvm::is_contained(list, value);
 }
 
-/// A tensor of this shape, or a scalar.
+/// Builds a tensor of this shape, or a scalar.
 Values made(Translator &t, tfg::Node node, const Values &inputs, ArrayRef<int64_t> shape,
             Translator::ElementAt elementAt) {
   KnownValue known = t.outcome(node, inputs);
@@ -51,7 +51,7 @@ Values made(Translator &t, tfg::Node node, const Values &inputs, ArrayRef<int64_
   return {t.generate(sizes, elementOf(inputs[0].value.getType()), std::move(known), elementAt)};
 }
 
-/// Windows at places that the indices say, moved inside where they aren't.
+/// Gathers windows at positions given by indices, clamped to the operand.
 MaybeValues xlaGather(Translator &t, tfg::Node node, Values inputs) {
   std::optional<Places> shape = shapeOf(inputs[0]), indices = shapeOf(inputs[1]),
                         sizes = t.integers(inputs[2]);
@@ -61,30 +61,30 @@ MaybeValues xlaGather(Translator &t, tfg::Node node, Values inputs) {
     return std::nullopt;
   auto rank = std::ssize(*shape);
   int64_t vectorDim = n.vectorDim.empty() ? 0 : n.vectorDim.front();
-  Places along; // the indices' dimensions without their vectors
+  Places along; // dimensions of the indices, without the vector dimension
   for (int64_t d = 0; d < std::ssize(*indices); ++d)
     if (d != vectorDim)
       along.push_back(d);
-  Places windowDims; // the operand's dimensions that a window keeps
+  Places windowDims; // dimensions of the operand that are kept in the result
   for (int64_t d = 0; d < rank; ++d)
     if (!contains(n.collapsed, d) && !contains(n.batching, d))
       windowDims.push_back(d);
   bool hasVectors = vectorDim < std::ssize(*indices);
   if (windowDims.size() != n.offset.size() || n.batching.size() != n.indicesBatching.size() ||
       std::ssize(n.startMap) != (hasVectors ? (*indices)[vectorDim] : 1))
-    return std::nullopt; // fails
+    return std::nullopt; // invalid: the kernel reports it
   for (int64_t d = 0; d < rank; ++d) {
     bool isOne = contains(n.collapsed, d) || contains(n.batching, d);
     if ((*sizes)[d] < 0 || (*sizes)[d] > (*shape)[d] || (isOne && (*sizes)[d] != 1))
-      return std::nullopt; // fails, or is empty
+      return std::nullopt; // invalid or empty
   }
-  Places result, isOf; // the result's dimensions: the operand's, or -1 - that of `along`
+  Places result, isOf; // by dimension of the result: that of the operand, or -1 - that of `along`
   auto resultRank = std::ssize(windowDims) + std::ssize(along);
   size_t nextWindow = 0, nextAlong = 0;
   for (int64_t d = 0; d < resultRank; ++d) {
     bool isOffset = contains(n.offset, d);
     if (isOffset ? nextWindow == windowDims.size() : nextAlong == along.size())
-      return std::nullopt; // fails
+      return std::nullopt; // invalid: the kernel reports it
     if (isOffset) {
       isOf.push_back(windowDims[nextWindow++]);
       result.push_back((*sizes)[isOf.back()]);

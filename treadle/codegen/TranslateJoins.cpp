@@ -1,5 +1,5 @@
-// Tensors made of parts of others, at places that are known: loops that tell by an element's index
-// where it comes from. Loops are split later where that changes.
+// Translates concatenations, paddings and similar ops: loops in which the index of an element
+// determines its source. Loops are split later where the source changes.
 #include "treadle/codegen/Elementwise.h"
 #include "treadle/codegen/Joins.h"
 
@@ -12,10 +12,10 @@ namespace treadle::codegen {
 
 namespace {
 
-/// Where there are more, kernels copy them one after the other.
+/// With more parts, kernels copy them one after the other.
 constexpr size_t mostParts = 8;
 
-/// The shape of a tensor of native elements all of whose sizes are known.
+/// Returns the shape of a tensor of native elements if it is fully known.
 std::optional<SmallVector<int64_t>> shapeOf(const Typed &typed) {
   auto type = dyn_cast<RankedTensorType>(typed.value.getType());
   if (!type || !type.hasStaticShape() || !isNative(type.getElementType()))
@@ -25,7 +25,7 @@ std::optional<SmallVector<int64_t>> shapeOf(const Typed &typed) {
 
 using Make = llvm::function_ref<Value(OpBuilder &)>;
 
-/// One of two values, only the one that is wanted computed.
+/// Emits a choice that only computes the selected value.
 Value choose(OpBuilder &b, Location loc, Value condition, Type type, Make first, Make second) {
   auto branch = scf::IfOp::create(b, loc, type, condition, /*withElseRegion=*/true);
   for (bool side : {true, false}) {
@@ -46,8 +46,8 @@ Value shifted(OpBuilder &b, Location loc, Value index, int64_t by) {
   return b.createOrFold<arith::AddIOp>(loc, index, arith::ConstantIndexOp::create(b, loc, by));
 }
 
-/// What `ofPart` gives of the part, from `first` on, that an index is in: each begins where the one
-/// before it ends.
+/// Returns the result of `ofPart` for the part that contains an index, among the contiguous parts
+/// from `first` on.
 using OfPart = llvm::function_ref<Value(OpBuilder &, size_t part)>;
 Value ofPartAt(OpBuilder &b, Location loc, Value index, ArrayRef<int64_t> begins, Type type,
                OfPart ofPart, size_t first = 0) {
@@ -61,7 +61,7 @@ Value ofPartAt(OpBuilder &b, Location loc, Value index, ArrayRef<int64_t> begins
       });
 }
 
-/// Runs `inside` where an index is in each of the ranges, else `outside`.
+/// Emits `inside` if all indices are in their ranges, otherwise `outside`.
 Value whereInside(OpBuilder &b, Location loc, ArrayRef<Value> at, ArrayRef<int64_t> begins,
                   ArrayRef<int64_t> ends, ArrayRef<int64_t> shape, Type type, Make inside,
                   Make outside) {
@@ -99,7 +99,7 @@ MaybeValues concatByIndex(Translator &t, tfg::Node node, const Values &inputs) {
     int64_t size = (*own)[*axis], before = shape ? (*shape)[*axis] : 0;
     (*own)[*axis] = before;
     if (shape && own != shape)
-      return std::nullopt; // fails
+      return std::nullopt; // invalid: the kernel reports it
     if (size) {
       parts.push_back(part);
       begins.push_back(before);
@@ -138,7 +138,7 @@ MaybeValues packByIndex(Translator &t, tfg::Node node, const Values &inputs, int
   return Values{t.generate(t.asIndices(*shape), type, t.outcome(node, inputs), element)};
 }
 
-/// A tensor with others around it; negative paddings take elements away.
+/// Pads a tensor; negative paddings remove elements.
 MaybeValues padByIndex(Translator &t, const Typed &from, KnownValue known, ArrayRef<int64_t> before,
                        ArrayRef<int64_t> after, Value outside) {
   std::optional<SmallVector<int64_t>> own = shapeOf(from);
@@ -149,7 +149,7 @@ MaybeValues padByIndex(Translator &t, const Typed &from, KnownValue known, Array
     shape.push_back(size + before[i] + after[i]);
     ends.push_back(before[i] + size);
     if (shape.back() < 0)
-      return std::nullopt; // fails
+      return std::nullopt; // invalid: the kernel reports it
   }
   Type type = outside.getType();
   auto element = [&](OpBuilder &b, Location loc, ValueRange at) {
@@ -191,7 +191,7 @@ std::optional<Typed> apartByIndex(Translator &t, const Typed &from, ArrayRef<int
       isOne = isOne ? b.createOrFold<arith::AndIOp>(loc, isOne, fits) : fits;
       index = b.createOrFold<arith::DivUIOp>(loc, index, step);
     }
-    // Read in any case: it is there, and a choice of values needs no branch.
+    // The element exists, so it is read unconditionally: a select needs no branch.
     return selected(b, loc, isOne, t.elementAt(b, loc, from, place), other);
   };
   return t.generate(t.asIndices(shape), other.getType(), KnownValue(Shape(shape)), element);
@@ -205,7 +205,7 @@ MaybeValues reverseByIndex(Translator &t, tfg::Node node, const Values &inputs) 
   for (int64_t said : *axes) {
     std::optional<int64_t> axis = axisOf(said, static_cast<int64_t>(shape->size()));
     if (!axis || isReversed[*axis])
-      return std::nullopt; // fails
+      return std::nullopt; // invalid: the kernel reports it
     isReversed[*axis] = true;
   }
   auto element = [&](OpBuilder &b, Location loc, ValueRange at) {
@@ -220,7 +220,8 @@ MaybeValues reverseByIndex(Translator &t, tfg::Node node, const Values &inputs) 
                            t.outcome(node, inputs), element)};
 }
 
-/// A tensor with another block, whose place is known: both are read, nothing is written in place.
+/// Replaces a block at a known position by another tensor. Both are read; nothing is written in
+/// place.
 Typed blockByIndex(Translator &t, const Typed &whole, const Typed &part, ArrayRef<int64_t> begins,
                    KnownValue known) {
   auto type = cast<RankedTensorType>(whole.value.getType());

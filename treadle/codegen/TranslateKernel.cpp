@@ -1,4 +1,4 @@
-// Ops without a native form are calls of their kernels.
+// Translates ops without a lowering to calls of their kernels.
 #include "treadle/analysis/shapes/NodeShapes.h"
 #include "treadle/analysis/shapes/TypeShapes.h"
 #include "treadle/codegen/Frame.h"
@@ -16,10 +16,10 @@ namespace treadle::codegen {
 Expected<Values> Translator::kernel(tfg::Node node, const Values &inputs) {
   const OpDef *def = lookupOp(node.opType());
   if (!def)
-    return Unexpected(unsupported(node, "its op isn't known"));
+    return Unexpected(unsupported(node, "its op is unknown"));
   const OpFacts &facts = def->facts();
   if (def->isStateful() && !facts.readsVariables && !facts.updatesVariables)
-    return Unexpected(unsupported(node, "its op has effects, or sees what others have"));
+    return Unexpected(unsupported(node, "its op has side effects or observes those of others"));
   if (inputs.size() > maxKernelInputs)
     return Unexpected(unsupported(node, "it has too many inputs"));
   AttrMap attrs = TREADLE_TRY(tfg::kernelAttributes(node));
@@ -30,7 +30,7 @@ Expected<Values> Translator::kernel(tfg::Node node, const Values &inputs) {
   const OpDef *same = sameOp(*def);
   if (same && (same->inputs().size() != def->inputs().size() ||
                same->outputs().size() != def->outputs().size()))
-    return Unexpected(unsupported(node, "it says how tensors lie in memory"));
+    return Unexpected(unsupported(node, "it specifies memory layouts of tensors"));
   std::string op(same ? same->name() : def->name());
   KernelCall entry{
       node.name().str(), std::move(op), node.device().str(), std::move(attrs), {}, {}, {}};
@@ -42,11 +42,11 @@ Expected<Values> Translator::kernel(tfg::Node node, const Values &inputs) {
     bool isHandle = isa<tf_type::ResourceType>(elementOf(input.value.getType()));
     if (variables.contains(input.value) || (isHandle && !cell && facts.updatesVariables) ||
         (cell && !facts.readsVariables && !facts.updatesVariables))
-      return Unexpected(unsupported(node, "it does more with a variable than to read it"));
+      return Unexpected(unsupported(node, "it does more with a variable than read it"));
     operands.push_back(cell ? cells[*cell].value : boxed(input.value));
     usesCells |= cell.has_value();
     if (cell && !kernelCells.contains(*cell))
-      wantedCells.insert(*cell); // these results are thrown away
+      wantedCells.insert(*cell); // these results will be discarded
     known.push_back(&input.known);
     entry.inputTypes.push_back(valueTypeOf(elementOf(input.value.getType())).dtype);
   }
@@ -56,9 +56,9 @@ Expected<Values> Translator::kernel(tfg::Node node, const Values &inputs) {
   for (auto [result, value] : llvm::zip(node.results(), shapes.values)) {
     ValueType type = valueTypeOf(result.getType());
     if (type.isRef)
-      return Unexpected(unsupported(node, "it gives a reference to a variable"));
+      return Unexpected(unsupported(node, "it returns a reference to a variable"));
     entry.outputTypes.push_back(type.dtype);
-    if (!value.shape.hasRank()) // what the node states is checked when it runs
+    if (!value.shape.hasRank()) // the stated shape is checked at run time
       value.shape = tfg::shapeOf(result.getType());
     types.push_back(tfg::tensorOf(value.shape, elementType(result)));
     ExpectedShape expected{value.shape.hasRank()};

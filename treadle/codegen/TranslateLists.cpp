@@ -1,5 +1,5 @@
-// Lists of tensors of one shape: one tensor each, whose rows are the elements. What doesn't fit is
-// left to kernels, which have lists as handles.
+// Represents lists of tensors with the same shape as one tensor whose rows are the elements. Other
+// lists are left to kernels, which use handles.
 #include "treadle/analysis/shapes/NodeShapes.h"
 #include "treadle/analysis/shapes/TypeShapes.h"
 #include "treadle/codegen/Elementwise.h"
@@ -22,7 +22,7 @@ namespace treadle::codegen {
 
 static bool isRanked(const Typed &list) { return isTensor(list.value.getType()); }
 
-/// Whether it had a shape from the beginning.
+/// Whether the element shape is known from the beginning.
 static bool isNeverOpen(const ListForm &form) { return form.isExact || form.stated.isStatic(); }
 
 Value Translator::lengthOf(const Typed &list) {
@@ -49,7 +49,7 @@ bool Translator::isOfIteration(Value value) const {
 
 namespace {
 
-/// What a list was made with, as a tensor: -1 alone is an unknown rank.
+/// Converts the element shape of a list to a tensor; the scalar -1 means unknown rank.
 Tensor shapeTensor(const Shape &shape) {
   if (!shape.hasRank())
     return Tensor::scalar<int64_t>(DType::Int64, -1);
@@ -59,7 +59,7 @@ Tensor shapeTensor(const Shape &shape) {
   return Tensor::vector<int64_t>(DType::Int64, dims);
 }
 
-/// The dimensions of a list's elements, as 64-bit integers.
+/// Returns the dimensions of a list's elements as i64 values.
 SmallVector<Value> rowDims(Translator &t, Value list, Type element) {
   SmallVector<Value> dims;
   for (int64_t i = 1; i < cast<RankedTensorType>(list.getType()).getRank(); ++i)
@@ -67,7 +67,7 @@ SmallVector<Value> rowDims(Translator &t, Value list, Type element) {
   return dims;
 }
 
-/// A list as a handle.
+/// Converts a list to a handle.
 class Handle {
 public:
   Handle(Translator &t, const Typed &list)
@@ -123,9 +123,9 @@ private:
   AttrMap attrs;
 };
 
-// --- making ------------------------------------------------------------------------------------
+// --- construction ------------------------------------------------------------------------------
 
-/// The shape that a constant states for elements; nothing where it is none.
+/// Returns the element shape that a constant states; nullopt if it isn't a shape.
 std::optional<Shape> statedBy(const Tensor &shape) {
   if (!shape || shape.rank() > 1 ||
       (shape.dtype() != DType::Int32 && shape.dtype() != DType::Int64))
@@ -141,8 +141,8 @@ std::optional<Shape> statedBy(const Tensor &shape) {
   return dims.front() == -1 ? std::optional(Shape()) : std::nullopt;
 }
 
-/// What a node says of the elements of the list that it makes; and their sizes, where the rank is
-/// known. Nothing where it doesn't say enough.
+/// The element shape that a node states for the list it creates, and the sizes if the rank is
+/// known. nullopt if too little is stated.
 struct Stated {
   ListForm form;
   SmallVector<Value> sizes;
@@ -178,7 +178,7 @@ std::optional<Stated> stated(Translator &t, tfg::Node node, const Typed &shape) 
   return made;
 }
 
-/// The type of a list, any length, whose elements have these sizes; -1: any size.
+/// Returns the type of a list of any length with elements of these sizes; -1 is dynamic.
 RankedTensorType listType(ArrayRef<Value> sizes, Type element) {
   SmallVector<int64_t> shape = {ShapedType::kDynamic};
   for (Value size : sizes) {
@@ -189,7 +189,8 @@ RankedTensorType listType(ArrayRef<Value> sizes, Type element) {
 }
 
 Typed newList(Translator &t, tfg::Node node, const Values &inputs, Stated stated, Value length) {
-  // As the kernel has it; compared as unsigned, a negative one is too large.
+  // The same limit as in the kernel. The comparison is unsigned, so that negative lengths are too
+  // large.
   constexpr int64_t most = int64_t(1) << 28;
   t.check(arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::ule, length, t.index(most)));
   Typed open{length, t.outcome(node, inputs), std::nullopt, std::move(stated.form)};
@@ -233,8 +234,8 @@ MaybeValues empty(Translator &t, tfg::Node node, Values inputs) {
   return Values{newList(t, node, inputs, std::move(*said), t.index(0))};
 }
 
-/// Checks that dimensions are what a shape says, where it says something; false where it can't be
-/// so, or can't be told.
+/// Checks dimensions against a shape, as far as it is known. Returns false if they contradict it or
+/// can't be checked.
 bool checkDims(Translator &t, Value of, int64_t first, const Shape &shape) {
   auto type = cast<RankedTensorType>(of.getType());
   if (!shape.hasRank())
@@ -288,8 +289,8 @@ MaybeValues length(Translator &t, tfg::Node node, Values inputs) {
   return Values{{length, t.outcome(node, inputs)}};
 }
 
-/// An element as one of a list: in a register where it is a scalar, else of all that the list's
-/// type says. Null where it isn't one.
+/// Returns an element in the form of the list's elements: a register for a scalar, otherwise a
+/// tensor with all known sizes. Null if it doesn't fit.
 Value elementFor(Translator &t, const Typed &list, const Typed &element) {
   Type given = element.value.getType();
   auto type = cast<RankedTensorType>(list.value.getType());
@@ -302,13 +303,13 @@ Value elementFor(Translator &t, const Typed &list, const Typed &element) {
     return {};
   if (row.getRank() == 0)
     return t.coerce(element.value, row.getElementType());
-  // A cast alone may be taken for granted.
+  // A cast alone isn't guaranteed to check.
   if (!checkDims(t, element.value, 0, tfg::shapeOf(row)))
     return {};
   return t.coerce(element.value, row);
 }
 
-/// A list that takes such an element: one of unknown rank becomes one of its rank.
+/// Returns a list that accepts this element: a list of unknown rank gets the element's rank.
 Typed ranked(Translator &t, Typed list, const Typed &element) {
   Type type = element.value.getType();
   if (isRanked(list) || (isTensor(type) && !isa<RankedTensorType>(type)))
@@ -318,7 +319,7 @@ Typed ranked(Translator &t, Typed list, const Typed &element) {
   return t.openList(list, RankedTensorType::get(shape, list.list->element));
 }
 
-/// The list with an element at an index.
+/// Stores an element at an index.
 MaybeValues put(Translator &t, tfg::Node node, const Values &inputs, Value index,
                 const Typed &element, bool grows) {
   Typed list = ranked(t, inputs[0], element);
@@ -347,13 +348,14 @@ MaybeValues pushBack(Translator &t, tfg::Node node, Values inputs) {
   return put(t, node, inputs, length, inputs[1], /*grows=*/true);
 }
 
-/// Whether the list has elements of the dtype that the node says: the kernel knows the error.
+/// Whether the list's elements have the dtype that the node states; otherwise the kernel reports
+/// the error.
 bool givesElements(Translator &t, tfg::Node node, const Typed &list, unsigned result) {
   return list.list && isRanked(list) &&
          t.elementType(node->getResult(result)) == list.list->element;
 }
 
-/// The element at an index. An open list has none: the kernel knows what to give.
+/// Returns the element at an index. An open list has none; the kernel determines the result then.
 std::optional<Typed> elementAt(Translator &t, const Typed &list, Value index, KnownValue known) {
   auto type = cast<RankedTensorType>(list.value.getType());
   SmallVector<int64_t> shape(type.getShape().drop_front());
@@ -387,8 +389,8 @@ MaybeValues getItem(Translator &t, tfg::Node node, Values inputs) {
   return Values{std::move(*element)};
 }
 
-/// Whether it may have elements that were never set, and whose shape only others tell. With the
-/// last of those gone, the kernel has no shape any more.
+/// Whether the list may have elements that were never set, whose shape follows from the others. If
+/// the last set element is removed, the kernel no longer knows the shape.
 bool mayLoseItsShape(const ListForm &form) {
   return !isNeverOpen(form) && llvm::any_of(form.makers, [](Operation *maker) {
     return tfg::Node(maker).opType() == "TensorListReserve";
@@ -419,9 +421,9 @@ MaybeValues popBack(Translator &t, tfg::Node node, Values inputs) {
   return Values{std::move(list), std::move(*element)};
 }
 
-// --- the whole ---------------------------------------------------------------------------------
+// --- whole lists -------------------------------------------------------------------------------
 
-/// That elements are of the shape that an op asks for; false where that can't be told.
+/// Checks that elements have the shape that an op asks for. Returns false if that can't be checked.
 bool checkAsked(Translator &t, const Typed &list, const Typed &asked) {
   if (asked.known.constant) {
     std::optional<Shape> shape = statedBy(asked.known.constant);
@@ -446,7 +448,7 @@ MaybeValues stack(Translator &t, tfg::Node node, Values inputs) {
   if (auto count = node.attr<IntegerAttr>("num_elements"); count && count.getInt() >= 0)
     t.check(arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::eq, length,
                                   t.index(count.getInt())));
-  // Nothing but its elements tells the shape.
+  // Only its elements determine the shape.
   if (!isNeverOpen(*list.list) && !known.shape.drop(1).isStatic())
     t.check(arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::sgt, length, t.index(0)));
   auto type = cast<RankedTensorType>(list.value.getType());

@@ -1,5 +1,5 @@
-// Elements in other places: loops that read another element than they write, which fusion joins
-// with those that use them.
+// Translates ops that rearrange elements: loops that read a different element than they write,
+// which are fused with their users.
 #include "treadle/analysis/shapes/NodeShapes.h"
 #include "treadle/analysis/shapes/TypeShapes.h"
 #include "treadle/codegen/Elementwise.h"
@@ -27,8 +27,8 @@ int64_t integer(tfg::Node node, StringRef name, int64_t otherwise) {
   return attr ? attr.getInt() : otherwise;
 }
 
-/// Where the last dimension stays the last: rows are read as they lie in memory. Others gain by
-/// going through memory in blocks, which the kernel does, unless they are small.
+/// Transposes if the last dimension stays the last, so that rows are read in memory order, or if
+/// the tensor is small. Otherwise the kernel is faster, because it works in blocks.
 MaybeValues transpose(Translator &t, tfg::Node node, Values inputs) {
   Value from = inputs[0].value;
   auto type = dyn_cast<RankedTensorType>(from.getType());
@@ -83,13 +83,13 @@ MaybeValues transpose(Translator &t, tfg::Node node, Values inputs) {
   return Values{{out, std::move(known)}};
 }
 
-/// Checks that indices are below a size: false where that can't be told.
+/// Checks that indices are below a size. Returns false if that can't be checked.
 bool checkIndices(Translator &t, const Typed &indices, Value size) {
   std::optional<SmallVector<Value>> values = t.indices(indices);
   std::optional<int64_t> known = getConstantIntValue(size);
   if (!values)
     return known && checkBelow(t, indices, *known);
-  // Compared as unsigned, a negative one is too large.
+  // The comparison is unsigned, so that negative indices are too large.
   for (Value value : *values)
     t.check(arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::ult, value, size));
   return true;
@@ -127,7 +127,7 @@ MaybeValues gather(Translator &t, tfg::Node node, Values inputs) {
   return Values{t.generate(sizes, type.getElementType(), std::move(known), element)};
 }
 
-/// The parts along an axis: scalars, or tensors where it isn't the first. Along the first one
+/// Unpacks a tensor along an axis: scalars, or tensors if it isn't the first axis, along which
 /// kernels don't copy.
 MaybeValues unpack(Translator &t, tfg::Node node, Values inputs) {
   Value from = inputs[0].value;
@@ -161,7 +161,8 @@ MaybeValues unpack(Translator &t, tfg::Node node, Values inputs) {
   return results;
 }
 
-/// One value where the index is that of the place, another one elsewhere, along a new dimension.
+/// Selects one value where the index equals the position along a new dimension, and another one
+/// elsewhere.
 MaybeValues oneHot(Translator &t, tfg::Node node, Values inputs) {
   Value indices = inputs[0].value, on = inputs[2].value, off = inputs[3].value;
   auto places = dyn_cast<RankedTensorType>(indices.getType());
@@ -181,7 +182,7 @@ MaybeValues oneHot(Translator &t, tfg::Node node, Values inputs) {
     sizes.push_back(t.dim(indices, i));
   sizes.insert(sizes.begin() + axis, depth->front());
   if (!maySize(sizes))
-    return std::nullopt; // fails
+    return std::nullopt; // invalid: the kernel reports it
   t.check(arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::sge, depth->front(), t.index(0)));
   auto elementAt = [&](OpBuilder &b, Location loc, ValueRange at) -> Value {
     SmallVector<Value> place(at);
@@ -194,7 +195,7 @@ MaybeValues oneHot(Translator &t, tfg::Node node, Values inputs) {
   return Values{t.generate(sizes, element, t.outcome(node, inputs), elementAt)};
 }
 
-/// The same bits as another type of the same width.
+/// Reinterprets the bits as another type of the same width.
 MaybeValues bitcast(Translator &t, tfg::Node node, Values inputs) {
   Type from = elementOf(inputs[0].value.getType()), to = t.elementType(node->getResult(0));
   if (!isNative(from) || !isNative(to) || from.isInteger(1) || to.isInteger(1) ||
@@ -211,7 +212,7 @@ MaybeValues bitcast(Translator &t, tfg::Node node, Values inputs) {
   return t.elementwise(op, node, inputs);
 }
 
-/// Whether values of two types may have one shape, so that neither is repeated for the other.
+/// Whether values of two types may have equal shapes, so that neither is broadcast.
 bool mayBeAlike(Type a, Type b) {
   if (!isTensor(a) || !isTensor(b))
     return !isTensor(a) && !isTensor(b);
@@ -223,7 +224,7 @@ bool mayBeAlike(Type a, Type b) {
          llvm::all_of(llvm::zip(first.getShape(), second.getShape()), areBothOne);
 }
 
-/// Elements moved along axes, those beyond an end to the other one.
+/// Rotates elements along axes.
 MaybeValues roll(Translator &t, tfg::Node node, Values inputs) {
   auto type = dyn_cast<RankedTensorType>(inputs[0].value.getType());
   std::optional<SmallVector<int64_t>> shifts = t.integers(inputs[1]), axes = t.integers(inputs[2]);
@@ -234,7 +235,7 @@ MaybeValues roll(Translator &t, tfg::Node node, Values inputs) {
   for (auto [shift, said] : llvm::zip(*shifts, *axes)) {
     std::optional<int64_t> axis = axisOf(said, type.getRank());
     if (!axis)
-      return std::nullopt; // fails
+      return std::nullopt; // invalid: the kernel reports it
     int64_t size = type.getDimSize(*axis);
     offsets[*axis] = (offsets[*axis] + shift % size + size) % size;
   }
@@ -258,7 +259,7 @@ MaybeValues roll(Translator &t, tfg::Node node, Values inputs) {
   return Values{t.generate(sizes, type.getElementType(), t.outcome(node, inputs), element)};
 }
 
-/// Tensors of one known shape, added up.
+/// Adds tensors of one known shape.
 MaybeValues addAll(Translator &t, tfg::Node node, Values inputs) {
   Type type = inputs[0].value.getType();
   auto ranked = dyn_cast<RankedTensorType>(type);
@@ -274,7 +275,7 @@ MaybeValues addAll(Translator &t, tfg::Node node, Values inputs) {
   return Values{std::move(sum)};
 }
 
-/// The diagonal of a matrix of known size.
+/// Returns the diagonal of a matrix of known size.
 MaybeValues diagonal(Translator &t, tfg::Node node, Values inputs) {
   auto type = dyn_cast<RankedTensorType>(inputs[0].value.getType());
   std::optional<SmallVector<int64_t>> number =
@@ -289,8 +290,8 @@ MaybeValues diagonal(Translator &t, tfg::Node node, Values inputs) {
                            })};
 }
 
-/// The old form of a choice: between values of one shape, by one condition, by one for each element
-/// or, in a vector, for each row.
+/// The old form of Select: the condition is a scalar, has the shape of the values, or is a vector
+/// with one element per row.
 MaybeValues select(Translator &t, tfg::Node node, Values inputs) {
   Type conditions = inputs[0].value.getType(), chosen = inputs[1].value.getType();
   if (!mayBeAlike(chosen, inputs[2].value.getType()))
@@ -308,7 +309,7 @@ MaybeValues select(Translator &t, tfg::Node node, Values inputs) {
   return t.elementwise(node, inputs);
 }
 
-/// Ops over elements whose inputs must have one shape.
+/// Elementwise ops whose inputs must have equal shapes.
 MaybeValues pairwise(Translator &t, tfg::Node node, Values inputs) {
   if (!mayBeAlike(inputs[0].value.getType(), inputs[1].value.getType()))
     return std::nullopt;

@@ -1,5 +1,5 @@
-// Products of two tensors: sums over what the result doesn't have. Small ones are computed in
-// registers, or by loops; larger ones gain by their kernel, which goes through memory in blocks.
+// Translates contractions of two tensors. Small ones are computed in registers or by loops; larger
+// ones are faster in their kernel, which works in blocks.
 #include "treadle/codegen/ComplexForms.h"
 #include "treadle/codegen/FastMath.h"
 #include "treadle/codegen/Translator.h"
@@ -14,12 +14,12 @@ using namespace mlir;
 namespace treadle::codegen {
 namespace {
 
-/// The dimensions of a product by letters: `ab,bc->ac` for one of matrices.
+/// A contraction in einsum notation: `ab,bc->ac` for a product of matrices.
 struct Equation {
   std::string left, right, out;
 
-  /// Nothing for a text that has more than letters, other than two inputs, or a letter twice in
-  /// one.
+  /// Returns nullopt unless the equation has two inputs, consists of letters, and has no repeated
+  /// letter in an input.
   static std::optional<Equation> parse(StringRef text) {
     auto [inputs, out] = text.split("->");
     auto [left, right] = inputs.split(',');
@@ -35,7 +35,7 @@ struct Equation {
                                                                                : std::nullopt;
   }
 
-  /// What is summed over, in the order of the inputs.
+  /// Returns the contracted letters in the order of the inputs.
   std::string summed() const {
     std::string letters;
     for (char letter : left + right)
@@ -44,7 +44,7 @@ struct Equation {
     return letters;
   }
 
-  /// The loops from the outermost one inwards: the innermost one goes along memory.
+  /// Returns the loops from the outermost one inwards; the innermost one is contiguous in memory.
   std::string loops() const {
     std::string sums = summed();
     bool endsInSum = out.empty() || (!left.empty() && !right.empty() &&
@@ -61,7 +61,7 @@ Value multiplied(OpBuilder &b, Location loc, Value x, Value y) {
   return arith::MulIOp::create(b, loc, x, y);
 }
 
-/// As the kernel does where the processor can: without rounding the product.
+/// Uses fused multiply-add if the processor has it, as the kernel does.
 Value added(OpBuilder &b, Location loc, Value product, Value sum, arith::FastMathFlags how) {
   if (isa<ComplexType>(sum.getType()))
     return findComplexForm("add")->emit(b, loc, {sum, product}, sum.getType());
@@ -91,7 +91,7 @@ public:
   }
 
 private:
-  /// Of each letter the size; nothing is done where one isn't known.
+  /// Determines the size of each letter. Returns false if one isn't known.
   bool findSizes() {
     sizes.assign(letters.size(), -1);
     for (auto [input, own] :
@@ -103,7 +103,7 @@ private:
       for (auto [letter, size] : llvm::zip(*own, type.getShape())) {
         int64_t &known = sizes[letters.find(letter)];
         if (known != -1 && known != size)
-          return false; // fails
+          return false; // invalid: the kernel reports it
         known = size;
       }
     }
@@ -121,7 +121,8 @@ private:
     return llvm::map_to_vector(own, [&](char letter) { return sizes[letters.find(letter)]; });
   }
 
-  /// Each element of the result from those of the inputs; nothing where these aren't in registers.
+  /// Computes each element of the result from elements of the inputs. Returns nullopt if these
+  /// aren't in registers.
   std::optional<Typed> inRegisters() {
     constexpr int64_t most = 512;
     SmallVector<int64_t> shape = sizesOf(equation.out);
@@ -148,7 +149,7 @@ private:
     return t.small(elements, shape, element, t.outcome(node, inputs));
   }
 
-  /// The place of an input's element, where the letters of the result and the sums stand so.
+  /// Returns the position of an input's element for the given letters of the result and the sums.
   int64_t placeOf(StringRef own, StringRef sums, ArrayRef<int64_t> at) const {
     std::string order = equation.out + sums.str();
     SmallVector<int64_t> place =

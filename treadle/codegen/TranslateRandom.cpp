@@ -1,5 +1,5 @@
-// A few random numbers of a seed, in registers: the bits that the kernels draw from Philox's
-// stream. Many at a time are left to the kernels.
+// Generates a few random numbers in registers, with the bits that the kernels draw from the Philox
+// stream. Larger amounts are left to the kernels.
 #include "treadle/codegen/Elementwise.h"
 #include "treadle/codegen/FastMath.h"
 #include "treadle/codegen/Translator.h"
@@ -16,15 +16,15 @@ using namespace mlir;
 namespace treadle::codegen {
 namespace {
 
-using Block = std::array<Value, 4>; // of 32 bits each
+using Block = std::array<Value, 4>; // 32 bits each
 
-/// The kernels' Philox as code. Key and counter are words of 64 bits.
+/// Emits the Philox generator of the kernels. Key and counter are 64-bit words.
 class Stream {
 public:
   Stream(OpBuilder &b, Location loc, Value key, Value low, Value high)
       : key(key), low(low), high(high), b(b), loc(loc) {}
 
-  /// A block so many blocks on.
+  /// Returns the block at this offset.
   Block blockAt(int64_t index) {
     Value first = arith::AddIOp::create(b, loc, low, number(index));
     Value overflows = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, first, low);
@@ -75,7 +75,7 @@ Value wordOf(Translator &t, Value low, Value high) {
   return arith::OrIOp::create(t.b, t.loc, arith::ExtUIOp::create(t.b, t.loc, i64, low), shifted);
 }
 
-/// The words of a vector of so many integers, each of 64 bits; nothing for other types.
+/// Returns the words of a vector of `count` 64-bit integers; nullopt for other types.
 std::optional<SmallVector<Value>> wordsOf(Translator &t, const Typed &typed, int64_t count) {
   auto type = dyn_cast<RankedTensorType>(typed.value.getType());
   if (!type || type.getRank() != 1 || !isa<IntegerType>(type.getElementType()) ||
@@ -85,7 +85,7 @@ std::optional<SmallVector<Value>> wordsOf(Translator &t, const Typed &typed, int
     t.check(arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::eq, t.dim(typed.value, 0),
                                   t.index(count)));
   else if (type.getDimSize(0) != count)
-    return std::nullopt; // fails
+    return std::nullopt; // invalid: the kernel reports it
   SmallVector<Value> words;
   for (int64_t i = 0; i < count; ++i) {
     Value word = t.elementAt(t.b, t.loc, typed, t.index(i));
@@ -97,7 +97,7 @@ std::optional<SmallVector<Value>> wordsOf(Translator &t, const Typed &typed, int
   return words;
 }
 
-/// The stream of a seed: one block of a fixed stream spreads it over key and counter.
+/// Returns the stream of a seed, which is spread over key and counter by a block of a fixed stream.
 std::optional<Stream> streamOfSeed(Translator &t, const Typed &seed) {
   std::optional<SmallVector<Value>> words = wordsOf(t, seed, 2);
   if (!words)
@@ -124,7 +124,7 @@ MaybeValues keyAndCounter(Translator &t, tfg::Node node, Values inputs) {
 
 // --- numbers from bits ---------------------------------------------------------------------------
 
-/// From 0 to before 1: random mantissas under the exponent of [1, 2), less 1.
+/// Uniform in [0, 1): random mantissas with the exponent of [1, 2), minus 1.
 Value uniform(Translator &t, Value bits) {
   auto number = [&](int32_t value) {
     return arith::ConstantOp::create(t.b, t.loc, t.b.getI32IntegerAttr(value)).getResult();
@@ -136,7 +136,7 @@ Value uniform(Translator &t, Value bits) {
   return arith::SubFOp::create(t.b, t.loc, shifted, one);
 }
 
-/// Two normal numbers of two uniform ones (Box and Muller).
+/// Converts two uniform numbers to two normal ones (Box and Muller).
 std::pair<Value, Value> normalPair(Translator &t, Value x, Value y) {
   auto number = [&](float value) {
     return arith::ConstantOp::create(t.b, t.loc, t.b.getF32FloatAttr(value)).getResult();
@@ -157,7 +157,7 @@ std::pair<Value, Value> normalPair(Translator &t, Value x, Value y) {
 
 enum class Kind { Uniform, Normal, Integers, AllIntegers };
 
-/// The range that two scalars of integers give: where it is empty, the code is left.
+/// The range given by two integer scalars. Empty ranges cause a bailout.
 struct Range {
   Value low, size;
 
@@ -173,7 +173,7 @@ struct Range {
   }
 };
 
-/// So many numbers, from groups of four.
+/// Draws `count` numbers in groups of four.
 SmallVector<Value> drawn(Translator &t, Stream &stream, Kind kind, int64_t count,
                          const std::optional<Range> &range) {
   SmallVector<Value> numbers;

@@ -1,4 +1,4 @@
-// Reductions over axes, and where along an axis the extreme element is.
+// Translates reductions over axes, including argmax and argmin.
 #include "treadle/analysis/shapes/TypeShapes.h"
 #include "treadle/codegen/Elementwise.h"
 #include "treadle/codegen/FastMath.h"
@@ -24,7 +24,7 @@ namespace {
 
 bool isFloat(Type type) { return isa<FloatType>(type); }
 bool isBool(Type type) { return type.isInteger(1); }
-/// Many bools are merged as bytes, which vectors hold.
+/// Arrays of bools are combined as bytes, which can be vectorized.
 bool isTruth(Type type) { return isBool(type) || type.isInteger(8); }
 Value byteOf(OpBuilder &b, Location loc, Value truth) {
   return arith::ExtUIOp::create(b, loc, b.getI8Type(), truth);
@@ -36,7 +36,7 @@ bool isNumber(Type type) {
   return isNative(type) && !isBool(type) && !type.isUnsignedInteger() && !isa<ComplexType>(type);
 }
 
-/// How two elements become one, and what no elements are.
+/// A reduction: how two elements are combined, and the value for no elements.
 struct Reduction {
   bool (*accepts)(Type element);
   Value (*merge)(OpBuilder &b, Location loc, Value sum, Value element);
@@ -44,7 +44,7 @@ struct Reduction {
   bool isSum = false, isMean = false;
 };
 
-/// Sums in any order: partial sums side by side lose less than one after the other.
+/// Sums may be reordered: several partial sums lose less precision than sequential addition.
 template <typename FloatOp, typename IntOp>
 Value inAnyOrder(OpBuilder &b, Location loc, Value sum, Value element) {
   if (isFloat(sum.getType()))
@@ -56,7 +56,7 @@ template <typename Op> Value merge(OpBuilder &b, Location loc, Value sum, Value 
   return Op::create(b, loc, sum, element);
 }
 
-/// What isn't a number stays. Which zero is the greater doesn't matter, as with the kernels.
+/// NaN is propagated. The order of the two zeros is unspecified, as in the kernels.
 template <typename FloatOp, typename IntOp>
 Value extreme(OpBuilder &b, Location loc, Value sum, Value element) {
   if (isFloat(sum.getType()))
@@ -70,7 +70,7 @@ template <int64_t value> TypedAttr number(OpBuilder &b, Type element) {
   return b.getIntegerAttr(element, value);
 }
 
-/// What every number is beyond: above with `sign` 1, below with -1.
+/// A value beyond all numbers: above with `sign` 1, below with -1.
 template <int sign> TypedAttr beyondAll(OpBuilder &b, Type element) {
   if (isFloat(element))
     return b.getFloatAttr(element, sign * std::numeric_limits<double>::infinity());
@@ -106,7 +106,8 @@ const Reduction *findReduction(StringRef reduction, bool isUnsigned) {
   return special ? special : find(table);
 }
 
-/// Which of `rank` dimensions constant axes name; nothing where they aren't, or don't fit.
+/// Returns which of `rank` dimensions constant axes select; nullopt if they aren't constant or out
+/// of range.
 std::optional<SmallVector<bool>> markedBy(Translator &t, const Typed &axes, int64_t rank) {
   std::optional<SmallVector<Value>> values = t.indices(axes);
   if (!values)
@@ -129,7 +130,7 @@ bool keepsDims(tfg::Node node) {
   return keeps && keeps.getValue();
 }
 
-/// Of a small tensor: its elements one after the other.
+/// Reduces a small tensor, one element after the other.
 MaybeValues reduceSmall(Translator &t, tfg::Node node, const Values &inputs,
                         const Reduction &reduction) {
   std::optional<SmallVector<Value>> elements = t.elementsOf(inputs[0]);
@@ -163,11 +164,11 @@ MaybeValues reduceSmall(Translator &t, tfg::Node node, const Values &inputs,
   return Values{t.small(results, kept, type.getElementType(), t.outcome(node, inputs))};
 }
 
-/// How elements, of each tensor one, become one with what was made of those before.
+/// Combines an element of each tensor with the accumulated values.
 using Merge = llvm::function_ref<SmallVector<Value>(OpBuilder &, Location, ValueRange elements,
                                                     ValueRange sums)>;
 
-/// Tensors of one shape without the dimensions that are reduced.
+/// Reduces tensors of one shape together.
 SmallVector<Value> reduced(Translator &t, ArrayRef<Value> from, ArrayRef<bool> isReduced,
                            ArrayRef<Value> starts, Merge merge) {
   auto type = cast<RankedTensorType>(from[0].getType());
@@ -203,7 +204,7 @@ SmallVector<Value> reduced(Translator &t, ArrayRef<Value> from, ArrayRef<bool> i
   return generic.getResults();
 }
 
-/// A tensor without the dimensions that are reduced.
+/// Reduces one tensor.
 Value reduced(Translator &t, Value from, ArrayRef<bool> isReduced, const Reduction &reduction) {
   Value start =
       arith::ConstantOp::create(t.b, t.loc, reduction.start(t.b, elementOf(from.getType())));
@@ -225,7 +226,7 @@ bool checkBelow(Translator &t, const Typed &indices, ArrayRef<int64_t> sizes) {
          return size > std::numeric_limits<int32_t>::max();
        })))
     return false;
-  // Compared as unsigned, a negative one is too large.
+  // The comparison is unsigned, so that negative indices are too large.
   auto isInside = [&](OpBuilder &b, Location loc, Value index, int64_t size) -> Value {
     Value bound = arith::ConstantOp::create(b, loc, b.getIntegerAttr(element, size));
     return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, index, bound);
@@ -263,7 +264,7 @@ bool checkBelow(Translator &t, const Typed &indices, ArrayRef<int64_t> sizes) {
 
 namespace {
 
-/// Each element divided by a scalar.
+/// Divides each element by a scalar.
 Value dividedBy(Translator &t, Value value, Value divisor) {
   if (!isTensor(value.getType()))
     return arith::DivFOp::create(t.b, t.loc, value, divisor);
@@ -327,8 +328,8 @@ MaybeValues reduceReal(Translator &t, tfg::Node node, const Values &inputs,
   return Values{{result, std::move(known)}};
 }
 
-/// Halves are summed up in f32, unsigned integers as integers without a sign, complex numbers part
-/// by part, and many bools are merged as bytes.
+/// Halves are summed in f32, unsigned integers as signless ones, complex numbers by part, and
+/// arrays of bools are combined as bytes.
 MaybeValues reduce(Translator &t, tfg::Node node, Values inputs) {
   auto type = dyn_cast<RankedTensorType>(inputs[0].value.getType());
   if (!type || type.getRank() == 0 || !isNative(type.getElementType()))
@@ -382,7 +383,7 @@ MaybeValues reduce(Translator &t, tfg::Node node, Values inputs) {
   return result ? MaybeValues(Values{std::move(*result)}) : std::nullopt;
 }
 
-/// The first element that no other beats; what isn't a number beats nothing.
+/// Returns the position of the first element that no other exceeds; NaN exceeds nothing.
 MaybeValues argument(Translator &t, tfg::Node node, Values inputs) {
   Value from = inputs[0].value;
   auto type = dyn_cast<RankedTensorType>(from.getType());
@@ -399,7 +400,8 @@ MaybeValues argument(Translator &t, tfg::Node node, Values inputs) {
   t.check(arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::sgt, length, zero));
   Type element = type.getElementType();
   TypedAttr worst = isGreatest ? beyondAll<-1>(t.b, element) : beyondAll<1>(t.b, element);
-  // As the kernels start: where nothing beats the last finite number, it is the first element.
+  // Starts like the kernels: if no element exceeds the lowest finite number, the result is the
+  // first position.
   if (auto type = dyn_cast<FloatType>(element))
     worst = t.b.getFloatAttr(type, APFloat::getLargest(type.getFloatSemantics(), isGreatest));
   Value start = arith::ConstantOp::create(t.b, t.loc, worst);
@@ -435,7 +437,7 @@ MaybeValues argument(Translator &t, tfg::Node node, Values inputs) {
   return Values{t.generate(sizes, result, std::move(known), elementAt)};
 }
 
-/// What the function of a node makes of scalars.
+/// Applies the function of a node to scalars.
 Expected<SmallVector<Value>> applied(Translator &t, tfg::Node node, StringRef function,
                                      ValueRange scalars) {
   Values arguments;
@@ -446,11 +448,11 @@ Expected<SmallVector<Value>> applied(Translator &t, tfg::Node node, StringRef fu
   for (const Typed &result : made)
     results.push_back(result.value);
   if (TypeRange(results) != TypeRange(scalars.take_back(results.size())))
-    return Unexpected(Translator::unsupported(node, "its function gives other dtypes"));
+    return Unexpected(Translator::unsupported(node, "its function returns different dtypes"));
   return results;
 }
 
-/// Whether the ops of a block may be part of a loop over elements: nothing in them can fail.
+/// Whether all ops of a block may be inside loops over elements: none of them can fail.
 bool areOfElements(Block &block) {
   return llvm::all_of(block, [](Operation &op) {
     return isa<arith::ArithDialect, math::MathDialect, linalg::LinalgDialect>(op.getDialect()) ||
@@ -458,7 +460,7 @@ bool areOfElements(Block &block) {
   });
 }
 
-/// Which of `rank` dimensions an attribute lists.
+/// Returns which of `rank` dimensions an attribute lists.
 std::optional<SmallVector<bool>> listedIn(ArrayAttr list, int64_t rank) {
   SmallVector<bool> marked(rank);
   for (Attribute attr : list) {
@@ -470,7 +472,7 @@ std::optional<SmallVector<bool>> listedIn(ArrayAttr list, int64_t rank) {
   return marked;
 }
 
-/// Tensors of one shape whose function merges elements, of each tensor one.
+/// Reduces tensors of one shape with a function that combines an element of each.
 MaybeValues reduceByFunction(Translator &t, tfg::Node node, Values inputs) {
   size_t count = node.numResults();
   auto type = dyn_cast<RankedTensorType>(inputs[0].value.getType());
@@ -478,7 +480,7 @@ MaybeValues reduceByFunction(Translator &t, tfg::Node node, Values inputs) {
   std::optional<SmallVector<bool>> isReduced =
       type && dims ? listedIn(dims, type.getRank()) : std::nullopt;
   if (!isReduced || inputs.size() != 2 * count || !llvm::is_contained(*isReduced, true))
-    return Unexpected(Translator::unsupported(node, "its shapes, or dimensions, aren't known"));
+    return Unexpected(Translator::unsupported(node, "its shapes or dimensions aren't known"));
   SmallVector<Value> tensors, starts;
   for (auto [i, input] : llvm::enumerate(inputs)) {
     (i < count ? tensors : starts).push_back(input.value);
@@ -487,7 +489,7 @@ MaybeValues reduceByFunction(Translator &t, tfg::Node node, Values inputs) {
         (i < count ? !own || own.getShape() != type.getShape() || !own.hasStaticShape()
                    : !matchPattern(input.value, m_Constant())))
       return Unexpected(Translator::unsupported(
-          node, "its tensors aren't of one known shape, or what it starts from isn't constant"));
+          node, "its tensors don't have one known shape, or its initial values aren't constant"));
   }
   MaybeValues failure = std::nullopt;
   auto merge = [&](OpBuilder &b, Location, ValueRange elements, ValueRange sums) {

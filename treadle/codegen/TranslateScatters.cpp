@@ -1,5 +1,5 @@
-// Elements that go to computed places of a tensor: loops over the updates, which write in place
-// where nobody else holds the tensor.
+// Translates scatters: loops over the updates, which write in place if the tensor has no other
+// references.
 #include "treadle/codegen/Elementwise.h"
 #include "treadle/codegen/ScalarBody.h"
 #include "treadle/codegen/Translator.h"
@@ -19,7 +19,7 @@ namespace {
 
 using Places = SmallVector<int64_t>;
 
-/// The message ScatterDimensionNumbers.
+/// The fields of the message ScatterDimensionNumbers.
 struct Numbers {
   std::vector<int64_t> updateWindow, insertedWindow, toOperand, indexVector, inputBatching,
       indicesBatching;
@@ -32,22 +32,22 @@ struct Numbers {
   }
 };
 
-/// Where the updates go: what the op's attributes and shapes say.
+/// The positions of updates, derived from the op's attributes and shapes.
 struct Scatter {
   Scatter(Places shape, Places indexShape, Places updateShape)
       : shape(std::move(shape)), indexShape(std::move(indexShape)),
         updateShape(std::move(updateShape)) {}
 
   Places shape, indexShape, updateShape;
-  /// Dimensions of the updates: those along the indices, and those inside of a window.
+  /// Dimensions of the updates: scatter dimensions and window dimensions.
   Places along, window;
-  /// For each dimension of the operand: how large a window is, and along which dimension of the
-  /// updates it lies, or -1.
+  /// By dimension of the operand: the size of a window, and the dimension of the updates along
+  /// which it lies, or -1.
   Places sizes, windowOf;
-  /// For each dimension of the operand: which element of an index vector says where a window
-  /// begins, or -1; and which of `along` does, or -1.
+  /// By dimension of the operand: the component of an index vector that gives the start of a
+  /// window, or -1; and the dimension of `along` that does, or -1.
   Places component, batch;
-  /// The indices' dimension that index vectors lie along.
+  /// The dimension of the indices that contains index vectors.
   int64_t vectorDim = 0;
 
   SmallVector<int64_t> loopSizes() const {
@@ -76,7 +76,7 @@ std::optional<Scatter> xlaForm(tfg::Node node, Places shape, Places indexShape,
           rank ||
       std::ssize(n.updateWindow) + vectors - hasVectors != updates ||
       std::ssize(n.toOperand) != (hasVectors ? s.indexShape[s.vectorDim] : 1))
-    return std::nullopt; // fails
+    return std::nullopt; // invalid: the kernel reports it
   for (int64_t d = 0; d < updates; ++d)
     (llvm::is_contained(n.updateWindow, d) ? s.window : s.along).push_back(d);
   s.sizes.assign(rank, 1);
@@ -97,8 +97,8 @@ std::optional<Scatter> xlaForm(tfg::Node node, Places shape, Places indexShape,
   return s;
 }
 
-/// As TensorFlow's ops have it: index vectors lie along the last dimension, and say the first
-/// dimensions of the place.
+/// The form of TensorFlow's ops: index vectors lie along the last dimension, and address the
+/// leading dimensions of the operand.
 std::optional<Scatter> tensorFlowForm(Places shape, Places indexShape, Places updateShape) {
   if (indexShape.empty())
     return std::nullopt;
@@ -107,7 +107,7 @@ std::optional<Scatter> tensorFlowForm(Places shape, Places indexShape, Places up
   s.vectorDim = std::ssize(s.indexShape) - 1;
   int64_t depth = s.indexShape.back();
   if (depth > rank || std::ssize(s.updateShape) != s.vectorDim + rank - depth)
-    return std::nullopt; // fails
+    return std::nullopt; // invalid: the kernel reports it
   for (int64_t d = 0; d < s.vectorDim; ++d)
     s.along.push_back(d);
   for (int64_t d = 0; d < rank; ++d) {
@@ -121,18 +121,18 @@ std::optional<Scatter> tensorFlowForm(Places shape, Places indexShape, Places up
   }
   for (int64_t d = 0; d < std::ssize(s.updateShape); ++d)
     if (s.updateShape[d] != (d < s.vectorDim ? s.indexShape[d] : s.shape[d - s.vectorDim + depth]))
-      return std::nullopt; // fails
+      return std::nullopt; // invalid: the kernel reports it
   return s;
 }
 
-/// Where a window begins, and whether it is inside.
+/// The start of a window, and whether the window is in range.
 struct Target {
   SmallVector<Value> start;
-  Value isInside; // null: it always is
+  Value isInside; // null: always
 };
 
-/// `at` is the place of one of the window's elements among the updates, of which only the
-/// dimensions along the indices count. Nothing where no window can be inside.
+/// `at` is the index of an element in the updates, of which only the scatter dimensions matter.
+/// Returns nullopt if no window can be in range.
 std::optional<Target> targetOf(Translator &t, OpBuilder &b, Location loc, const Scatter &s,
                                const Typed &indices, ArrayRef<Value> at) {
   Target target;
@@ -155,7 +155,7 @@ std::optional<Target> targetOf(Translator &t, OpBuilder &b, Location loc, const 
     if (numPlaces <= 0 || (known && (*known < 0 || *known >= numPlaces)))
       return std::nullopt;
     if (!known) {
-      // Compared as unsigned, a negative one is too large.
+      // The comparison is unsigned, so that negative starts are too large.
       Value isInside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, start,
                                              arith::ConstantIndexOp::create(b, loc, numPlaces));
       target.isInside = target.isInside
@@ -167,7 +167,7 @@ std::optional<Target> targetOf(Translator &t, OpBuilder &b, Location loc, const 
   return target;
 }
 
-/// Where an element of the updates goes.
+/// Returns the position to which an element of the updates is written.
 SmallVector<Value> placeOf(OpBuilder &b, Location loc, const Scatter &s, const Target &target,
                            ArrayRef<Value> at) {
   SmallVector<Value> place(target.start);
@@ -177,7 +177,8 @@ SmallVector<Value> placeOf(OpBuilder &b, Location loc, const Scatter &s, const T
   return place;
 }
 
-/// A few updates of a tensor in registers: each element is its own, or combined with an update.
+/// Scatters a few updates into a tensor in registers: each element is kept, or combined with an
+/// update.
 std::optional<Typed> scatterSmall(Translator &t, const Scatter &s, const Values &inputs,
                                   const Combine &combine, KnownValue known) {
   constexpr int64_t mostChoices = 64;
@@ -233,7 +234,7 @@ std::optional<Places> shapeOf(const Typed &typed) {
                                            : std::nullopt;
 }
 
-/// Begins a loop, whose iterations don't meet, and gives its index.
+/// Starts a loop with independent iterations, and returns its index.
 Value enterLoop(Translator &t, int64_t size, bool isInnermost) {
   if (size == 1)
     return t.index(0);
@@ -244,7 +245,7 @@ Value enterLoop(Translator &t, int64_t size, bool isInnermost) {
   return loop.getInductionVar();
 }
 
-/// The operand, indices and updates are the inputs.
+/// Emits a scatter; the inputs are operand, indices and updates.
 MaybeValues scattered(Translator &t, KnownValue known, const Values &inputs, const Scatter &s,
                       const Combine &combine, bool replaces) {
   if (!isTensor(inputs[0].value.getType()))
@@ -304,7 +305,7 @@ MaybeValues xlaScatter(Translator &t, tfg::Node node, Values inputs) {
   return scattered(t, t.outcome(node, inputs), inputs, *form, combine, replaces);
 }
 
-/// How TensorFlow's ops combine.
+/// The combining function of a TensorFlow op.
 using Emit = Value (*)(OpBuilder &b, Location loc, Value old, Value update);
 
 template <typename FloatOp, typename IntOp>
@@ -314,7 +315,7 @@ Value emit(OpBuilder &b, Location loc, Value old, Value update) {
   return IntOp::create(b, loc, old, update);
 }
 
-/// Null: the update replaces what is there.
+/// Returns null if the update replaces the element.
 Emit emitOf(StringRef op) {
   if (op == "TensorScatterUpdate")
     return nullptr;
@@ -328,8 +329,8 @@ bool ignoresBadIndices(tfg::Node node) {
   return policy && policy.getValue() == "IGNORE";
 }
 
-/// Into a tensor, what the op says becoming of its elements. Windows that aren't inside are errors,
-/// the interpreter's, and so are those of an empty tensor, even empty ones.
+/// Updates the elements of a tensor with the op's function. Windows out of range are errors that
+/// the interpreter reports; so are updates of an empty tensor, even empty ones.
 MaybeValues tensorFlowScatter(Translator &t, tfg::Node node, KnownValue known, const Values &inputs,
                               Emit emit) {
   std::optional<Places> shape = shapeOf(inputs[0]), indices = shapeOf(inputs[1]),
@@ -351,7 +352,7 @@ MaybeValues tensorScatter(Translator &t, tfg::Node node, Values inputs) {
   return tensorFlowScatter(t, node, t.outcome(node, inputs), inputs, emitOf(node.opType()));
 }
 
-/// Into a tensor of zeros.
+/// Scatters into a tensor of zeros.
 MaybeValues scatterNd(Translator &t, tfg::Node node, Values inputs) {
   std::optional<Places> shape = t.integers(inputs[2], 1);
   Type element = elementOf(inputs[1].value.getType());

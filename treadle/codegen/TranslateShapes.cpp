@@ -1,4 +1,4 @@
-// Shapes, and what is computed from them, in registers; the same elements in other shapes.
+// Translates shape computations, in registers, and reshapes.
 #include "treadle/codegen/Elementwise.h"
 #include "treadle/codegen/Translator.h"
 
@@ -24,7 +24,7 @@ Value compare(Translator &t, arith::CmpIPredicate predicate, Value x, Value y) {
   return arith::CmpIOp::create(t.b, t.loc, predicate, x, y);
 }
 
-/// The dimensions of a value; nothing where not even their number is known.
+/// Returns the dimensions of a value; nullopt if its rank isn't known.
 std::optional<SmallVector<Value>> sizesOf(Translator &t, Value value) {
   SmallVector<Value> sizes;
   if (!isTensor(value.getType()))
@@ -67,7 +67,7 @@ MaybeValues rank(Translator &t, tfg::Node node, Values inputs) {
   return Values{{toInteger(t, number, t.b.getI32Type()), t.outcome(node, inputs)}};
 }
 
-/// A tensor that holds one value everywhere.
+/// Fills a tensor with one value.
 MaybeValues fill(Translator &t, tfg::Node node, Values inputs) {
   Type element = t.elementType(node->getResult(0));
   Value value = inputs[1].value;
@@ -80,10 +80,10 @@ MaybeValues fill(Translator &t, tfg::Node node, Values inputs) {
   return Values{t.filled(*sizes, value, t.outcome(node, inputs))};
 }
 
-/// What a reshape gives: in registers where it can.
+/// Reshapes a value, in registers if possible.
 Typed reshaped(Translator &t, tfg::Node node, const Values &inputs, ArrayRef<Value> sizes) {
   KnownValue known = t.outcome(node, inputs);
-  // A size may be told by how many elements there are; another one is an error.
+  // The number of elements may determine a size; any other size would be an error.
   if (known.shape.hasRank() && known.shape.rank() == static_cast<int64_t>(sizes.size()))
     for (auto [size, dim] : llvm::zip(sizes, known.shape.all()))
       if (dim != Shape::unknown && !getConstantIntValue(size))
@@ -103,7 +103,7 @@ MaybeValues reshape(Translator &t, tfg::Node node, Values inputs) {
       return std::nullopt;
     return Values{{elements->front(), t.outcome(node, inputs)}};
   }
-  // A size of -1 is what is left; others that aren't constant have to be sizes.
+  // A size of -1 is inferred; other sizes that aren't constant must not be negative.
   Value rest;
   Value product = t.index(1), total = t.index(1);
   for (Value &size : *sizes) {

@@ -1,5 +1,5 @@
-// Parts of tensors: loops that read another element than they write, which fusion joins with those
-// that use them. Parts along the first dimension alone are left to kernels, which don't copy them.
+// Translates slices: loops that read a different element than they write, which are fused with
+// their users. Slices along the first dimension only are left to kernels, which don't copy them.
 #include "treadle/codegen/Elementwise.h"
 #include "treadle/codegen/Joins.h"
 #include "treadle/codegen/Rc.h"
@@ -17,7 +17,7 @@ using namespace mlir;
 namespace treadle::codegen {
 namespace {
 
-/// Arithmetic on indices that is done at once where it can be.
+/// Arithmetic on indices, folded if possible.
 struct Indices {
   OpBuilder &b;
   Location loc;
@@ -35,17 +35,17 @@ struct Indices {
   }
   Value atLeast(Value x, Value bound) { return select(isLess(x, bound), bound, x); }
   Value atMost(Value x, Value bound) { return select(isLess(bound, x), bound, x); }
-  /// Counted from the end where it is negative.
+  /// Resolves negative indices, which count from the end.
   Value fromFront(Value x, Value size) { return select(isLess(x, number(0)), add(x, size), x); }
 };
 
-/// What a slice takes of one dimension of its input.
+/// The part of one input dimension that a slice selects.
 struct Part {
-  Value begin, step, size; // no size: one element, and the dimension goes
+  Value begin, step, size; // null size: one element, and the dimension is removed
   bool isAll = false;
 };
 
-/// A strided slice, read from a node's attributes.
+/// The masks of a strided slice, read from the node's attributes.
 struct Masks {
   explicit Masks(tfg::Node node)
       : begin(of(node, "begin_mask")), end(of(node, "end_mask")),
@@ -66,7 +66,7 @@ Part partOf(Translator &t, Indices &in, const Masks &masks, size_t entry, Value 
   Value zero = in.number(0);
   if (masks.shrink & bit) {
     part.begin = in.fromFront(begin, size);
-    // Compared as unsigned, a negative one is too large.
+    // The comparison is unsigned, so that negative indices are too large.
     t.check(arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::ult, part.begin, size));
     return part;
   }
@@ -79,8 +79,8 @@ Part partOf(Translator &t, Indices &in, const Masks &masks, size_t entry, Value 
   return part;
 }
 
-/// Whether all that reads a node's result are loops over elements, which can as well read what the
-/// result is part of.
+/// Whether all users of a node's result are loops over elements, which can read from the sliced
+/// tensor directly.
 bool isReadByIndex(tfg::Node node) {
   return llvm::all_of(node->getResult(0).getUsers(), [](Operation *user) {
     StringRef op = tfg::Node(user).opType();
@@ -91,8 +91,8 @@ bool isReadByIndex(tfg::Node node) {
   });
 }
 
-/// Whether a part along the first dimension, which a kernel needn't copy, is better picked element
-/// by element: where it is so small that the call takes longer.
+/// Whether to copy a slice along the first dimension, which a kernel wouldn't copy, element by
+/// element: it is so small that the call takes longer.
 bool paysToPick(tfg::Node node, ArrayRef<Value> sizes, RankedTensorType from,
                 const KnownValue &known) {
   if (from.hasStaticShape() && isReadByIndex(node))
@@ -110,7 +110,7 @@ MaybeValues stridedSlice(Translator &t, tfg::Node node, Values inputs) {
       !steps || begins->size() != ends->size() || begins->size() != steps->size())
     return std::nullopt;
   Masks masks(node);
-  // Every entry is a dimension, but for new ones; an ellipsis is all that are left.
+  // Each entry is a dimension, except for new axes; an ellipsis stands for all remaining ones.
   auto numEntries = static_cast<int64_t>(begins->size());
   if (!masks.ellipsis)
     masks.ellipsis = int64_t(1) << numEntries++;
@@ -125,9 +125,9 @@ MaybeValues stridedSlice(Translator &t, tfg::Node node, Values inputs) {
       return std::nullopt;
 
   Indices in{t.b, t.loc};
-  SmallVector<Part> parts; // of the input's dimensions
+  SmallVector<Part> parts; // by dimension of the input
   SmallVector<Value> sizes;
-  SmallVector<int64_t> isFrom; // for each dimension of the result: the input's, or -1
+  SmallVector<int64_t> isFrom; // by dimension of the result: that of the input, or -1
   for (int64_t i = 0; i < numEntries; ++i) {
     if (masks.ellipsis >> i & 1) {
       for (int64_t k = 0; k < left; ++k) {
@@ -174,7 +174,7 @@ MaybeValues stridedSlice(Translator &t, tfg::Node node, Values inputs) {
   return Values{t.generate(sizes, type.getElementType(), std::move(known), element)};
 }
 
-/// What a strided slice of a tensor of known sizes was taken from: zeros around it.
+/// The gradient of a strided slice with known sizes: pads the slice with zeros.
 MaybeValues stridedSliceGrad(Translator &t, tfg::Node node, Values inputs) {
   std::optional<SmallVector<int64_t>> shape = t.integers(inputs[0], 1),
                                       begins = t.integers(inputs[1], 1),
@@ -199,7 +199,7 @@ MaybeValues stridedSliceGrad(Translator &t, tfg::Node node, Values inputs) {
       end = masks.end & bit ? size : inside((*ends)[i]);
     }
     if (begin < 0 || begin >= end || end > size)
-      return std::nullopt; // of nothing, or fails
+      return std::nullopt; // empty or invalid
     before.push_back(begin);
     after.push_back(size - end);
     part.push_back(end - begin);
@@ -218,7 +218,7 @@ MaybeValues stridedSliceGrad(Translator &t, tfg::Node node, Values inputs) {
   return padByIndex(t, given, t.outcome(node, inputs), before, after, none);
 }
 
-/// Equal parts along an axis that isn't the first.
+/// Splits a tensor into equal parts along an axis other than the first.
 MaybeValues split(Translator &t, tfg::Node node, Values inputs) {
   Value from = inputs[1].value;
   auto type = dyn_cast<RankedTensorType>(from.getType());
@@ -258,7 +258,7 @@ MaybeValues split(Translator &t, tfg::Node node, Values inputs) {
   return results;
 }
 
-/// A block of these sizes that begins at these places, which are inside.
+/// Returns a block with these sizes at these positions, which are in range.
 MaybeValues block(Translator &t, tfg::Node node, const Values &inputs, ArrayRef<Value> begins,
                   ArrayRef<Value> sizes) {
   auto type = cast<RankedTensorType>(inputs[0].value.getType());
@@ -278,7 +278,8 @@ MaybeValues block(Translator &t, tfg::Node node, const Values &inputs, ArrayRef<
   return Values{t.generate(sizes, type.getElementType(), std::move(known), element)};
 }
 
-/// Where a block of known sizes begins in a tensor of known sizes: moved so that it is inside.
+/// Returns the position of a block of known sizes in a tensor of known sizes, clamped to the
+/// tensor.
 std::optional<SmallVector<Value>> beginsInside(Translator &t, RankedTensorType type,
                                                ArrayRef<int64_t> sizes, const Typed &starts) {
   std::optional<SmallVector<Value>> begins = t.indices(starts);
@@ -290,7 +291,7 @@ std::optional<SmallVector<Value>> beginsInside(Translator &t, RankedTensorType t
   return begins;
 }
 
-/// A tensor whose sizes are known, and which has elements; null for others.
+/// Returns the type of a nonempty tensor with known sizes; null for others.
 RankedTensorType fixed(const Typed &typed) {
   auto type = dyn_cast<RankedTensorType>(typed.value.getType());
   return type && type.hasStaticShape() && type.getRank() && isNative(type.getElementType())
@@ -310,7 +311,7 @@ MaybeValues slice(Translator &t, tfg::Node node, Values inputs) {
     if (size == -1)
       size = all - begin;
     if (begin < 0 || size < 0 || size > all - begin)
-      return std::nullopt; // fails
+      return std::nullopt; // invalid: the kernel reports it
     at.push_back(t.index(begin));
     lengths.push_back(t.index(size));
   }
@@ -324,14 +325,14 @@ MaybeValues dynamicSlice(Translator &t, tfg::Node node, Values inputs) {
     return std::nullopt;
   for (auto [size, all] : llvm::zip(*sizes, type.getShape()))
     if (size < 0 || size > all)
-      return std::nullopt; // fails
+      return std::nullopt; // invalid: the kernel reports it
   std::optional<SmallVector<Value>> begins = beginsInside(t, type, *sizes, inputs[1]);
   if (!begins)
     return std::nullopt;
   return block(t, node, inputs, *begins, t.asIndices(*sizes));
 }
 
-/// A small tensor with another block: each element is its own or one of the block's.
+/// Replaces a block of a small tensor: each element is selected from either.
 std::optional<Typed> updateSmall(Translator &t, const Values &inputs, ArrayRef<Value> begins,
                                  KnownValue known) {
   constexpr int64_t mostChoices = 128;
@@ -362,8 +363,8 @@ std::optional<Typed> updateSmall(Translator &t, const Values &inputs, ArrayRef<V
   return t.small(elements, type.getShape(), type.getElementType(), std::move(known));
 }
 
-/// A large block, written in place: unless it is most of the tensor and at a known place. Then both
-/// are read, and what computes the block needn't be over before the first element is written.
+/// Replaces a large block in place, unless the block is most of the tensor and at a known position.
+/// In that case both are read, so that the computation of the block can be fused.
 MaybeValues updateBlock(Translator &t, const Values &inputs, ArrayRef<Value> begins,
                         KnownValue known) {
   auto type = cast<RankedTensorType>(inputs[0].value.getType());
@@ -393,7 +394,7 @@ MaybeValues dynamicUpdateSlice(Translator &t, tfg::Node node, Values inputs) {
     return std::nullopt;
   for (auto [size, all] : llvm::zip(part.getShape(), type.getShape()))
     if (size > all)
-      return std::nullopt; // fails
+      return std::nullopt; // invalid: the kernel reports it
   std::optional<SmallVector<Value>> begins = beginsInside(t, type, part.getShape(), inputs[2]);
   if (!begins)
     return std::nullopt;

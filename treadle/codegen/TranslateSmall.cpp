@@ -1,5 +1,5 @@
-// Small tensors are made element by element: each is one of an input's, or computed from a few.
-// What is moved costs nothing.
+// Translates ops on small tensors element by element: each element is one of an input's, or
+// computed from a few. Rearranging elements needs no code.
 #include "treadle/codegen/Elementwise.h"
 #include "treadle/codegen/Joins.h"
 #include "treadle/codegen/Translator.h"
@@ -16,7 +16,7 @@ namespace {
 
 using Places = SmallVector<int64_t>;
 
-/// The shape of a value that is a scalar or a small tensor; nothing for others.
+/// Returns the shape of a scalar or small tensor; nullopt for others.
 std::optional<Places> shapeOf(const Typed &typed) {
   Type type = typed.value.getType();
   if (!isTensor(type))
@@ -25,7 +25,8 @@ std::optional<Places> shapeOf(const Typed &typed) {
                        : std::nullopt;
 }
 
-/// A small tensor of this shape, each element chosen by its place; nothing where it isn't small.
+/// Builds a small tensor of this shape, selecting each element by its position. Returns nullopt if
+/// it isn't small.
 MaybeValues pick(Translator &t, tfg::Node node, const Values &inputs, ArrayRef<int64_t> shape,
                  llvm::function_ref<Value(ArrayRef<int64_t>)> elementAt) {
   Type element = t.elementType(node->getResult(0));
@@ -75,7 +76,8 @@ MaybeValues concat(Translator &t, tfg::Node node, Values inputs) {
     SmallVector<Value> elements;
     Places strides;
   };
-  SmallVector<std::pair<const Part *, int64_t>> at; // along the axis: which part, and where in it
+  SmallVector<std::pair<const Part *, int64_t>> at; // by position along the axis: the part, and the
+                                                    // position in it
   SmallVector<Part> parts;
   parts.reserve(inputs.size());
   for (const Typed &input : ArrayRef(inputs).drop_back()) {
@@ -111,7 +113,7 @@ MaybeValues padded(Translator &t, tfg::Node node, const Values &inputs, ArrayRef
   for (auto [size, low, high] : llvm::zip(shape, before, after)) {
     size += low + high;
     if (size < 0)
-      return std::nullopt; // fails
+      return std::nullopt; // invalid: the kernel reports it
   }
   if (shape.empty() || !isSmall(RankedTensorType::get(shape, outside.getType())))
     return padByIndex(t, inputs[0], t.outcome(node, inputs), before, after, outside);
@@ -146,7 +148,7 @@ MaybeValues pad(Translator &t, tfg::Node node, Values inputs) {
   return padded(t, node, inputs, before, after, outside);
 }
 
-/// With negative paddings; elements that something stands between are moved apart first.
+/// Pads, also negatively; elements with interior padding are spread first.
 MaybeValues xlaPad(Translator &t, tfg::Node node, Values inputs) {
   std::optional<Places> before = t.integers(inputs[2]), after = t.integers(inputs[3]),
                         between = t.integers(inputs[4]);
@@ -172,7 +174,7 @@ MaybeValues reverse(Translator &t, tfg::Node node, Values inputs) {
   for (int64_t said : *axes) {
     std::optional<int64_t> axis = axisOf(said, static_cast<int64_t>(shape->size()));
     if (!axis || isReversed[*axis])
-      return std::nullopt; // fails
+      return std::nullopt; // invalid: the kernel reports it
     isReversed[*axis] = true;
   }
   Places strides = computeStrides(*shape);
@@ -192,7 +194,7 @@ MaybeValues tile(Translator &t, tfg::Node node, Values inputs) {
   Places shape = *own, strides = computeStrides(*own);
   for (auto [size, count] : llvm::zip(shape, *times))
     if (count < 0 || llvm::MulOverflow(size, count, size))
-      return std::nullopt; // fails
+      return std::nullopt; // invalid: the kernel reports it
   return pick(t, node, inputs, shape, [&](ArrayRef<int64_t> at) {
     Places place(at);
     for (auto [index, size] : llvm::zip(place, *own))
@@ -201,7 +203,7 @@ MaybeValues tile(Translator &t, tfg::Node node, Values inputs) {
   });
 }
 
-/// Elements are repeated where they are read.
+/// Elements are broadcast where they are read.
 MaybeValues broadcastTo(Translator &t, tfg::Node node, Values inputs) {
   std::optional<Places> shape = t.integers(inputs[1], 1);
   Type type = inputs[0].value.getType();
@@ -213,13 +215,13 @@ MaybeValues broadcastTo(Translator &t, tfg::Node node, Values inputs) {
   for (auto [i, size] : llvm::enumerate(*shape)) {
     int64_t own = i < added ? 1 : from.getDimSize(i - added);
     if (size < 0 || (own != size && own != 1))
-      return std::nullopt; // fails
+      return std::nullopt; // invalid: the kernel reports it
   }
   SmallVector<Value> sizes;
   for (int64_t size : *shape)
     sizes.push_back(t.index(size));
   if (!maySize(sizes))
-    return std::nullopt; // fails
+    return std::nullopt; // invalid: the kernel reports it
   KnownValue known = t.outcome(node, inputs);
   if (sizes.empty())
     return Values{{inputs[0].value, std::move(known)}};
@@ -236,7 +238,7 @@ MaybeValues broadcastTo(Translator &t, tfg::Node node, Values inputs) {
       })};
 }
 
-/// Numbers one after the other, as many as constants say.
+/// Builds a range with constant bounds.
 MaybeValues range(Translator &t, tfg::Node node, Values inputs) {
   std::optional<Places> begin = t.integers(inputs[0]), end = t.integers(inputs[1]),
                         step = t.integers(inputs[2]);

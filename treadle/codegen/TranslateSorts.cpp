@@ -1,6 +1,6 @@
-// Sorts of rows that aren't long: how many elements come before one tells its place. Counting takes
-// as many comparisons as there are pairs, but several at a time, and without branches. Where only
-// the first few are wanted, the best so far are in registers.
+// Translates sorts of short rows: the rank of an element is the number of elements before it.
+// Counting needs a comparison for each pair, but is vectorized and has no branches. If only the
+// first few elements are used, the best so far are kept in registers.
 #include "treadle/codegen/Elementwise.h"
 #include "treadle/codegen/ScalarBody.h"
 #include "treadle/codegen/Translator.h"
@@ -15,11 +15,10 @@ using namespace mlir;
 namespace treadle::codegen {
 namespace {
 
-/// Rows beyond this length are faster sorted by merging.
+/// Longer rows are sorted faster by merging.
 constexpr int64_t longestRow = 256;
 
-/// Whether the comparator is known to order all elements, so that no two get one place: its keys
-/// are integers.
+/// Whether the comparator is known to be a total order: its keys are integers.
 bool ordersAll(Translator &t, tfg::Node node) {
   SmallVector<tfg::SortKey> keys = tfg::sortKeysOf(scalarFunction(t, node, "comparator"), t.find);
   return !keys.empty() && llvm::all_of(keys, [](const tfg::SortKey &key) {
@@ -27,7 +26,7 @@ bool ordersAll(Translator &t, tfg::Node node) {
   });
 }
 
-/// How many of the indices from `begin` to before `end` a condition holds for.
+/// Counts the indices in [begin, end) for which a condition holds.
 std::optional<Value> countWhere(Translator &t, Value begin, Value end,
                                 llvm::function_ref<std::optional<Value>(Value)> condition) {
   Value zero = arith::ConstantOp::create(t.b, t.loc, t.b.getI32IntegerAttr(0));
@@ -43,8 +42,8 @@ std::optional<Value> countWhere(Translator &t, Value begin, Value end,
   return holds ? std::optional(loop.getResult(0)) : std::nullopt;
 }
 
-/// Of what is sorted along an axis, as many as anybody reads: where slices do, from the first one
-/// on. Else nothing.
+/// Returns the number of leading elements along an axis that are used, if all users are slices from
+/// the start; otherwise nullopt.
 std::optional<int64_t> countRead(Translator &t, tfg::Node node, int64_t axis) {
   int64_t count = 0;
   for (Value result : node.results())
@@ -61,12 +60,11 @@ std::optional<int64_t> countRead(Translator &t, tfg::Node node, int64_t axis) {
   return count;
 }
 
-/// Whether a row, of each column an element, comes before another one: of two scalars a column, as
-/// comparators have them.
+/// Whether a row comes before another one. Takes the two elements of each column, like comparators.
 using IsBefore = llvm::function_ref<std::optional<Value>(ArrayRef<Value> pairs)>;
 
-/// The first few along an axis in an order; equal ones stay as they are. Each element is compared
-/// with the last of the best so far, and few of many are better.
+/// Selects the first `count` elements along an axis in a given order; stable. Each element is
+/// compared with the last of the best so far, which few of many elements precede.
 class Selection {
 public:
   Selection(Translator &t, ArrayRef<Typed> columns, int64_t axis, int64_t count, IsBefore isBefore)
@@ -82,7 +80,7 @@ public:
            2 * count <= type.getDimSize(axis);
   }
 
-  /// Where in the rows they are, as int32; nothing where the order is more than arithmetic.
+  /// Returns their positions in the rows, as int32; nullopt if the order isn't plain arithmetic.
   std::optional<Typed> places() {
     if (type.getRank() == 1) {
       std::optional<SmallVector<Value>> found = placesAt({});
@@ -109,7 +107,7 @@ public:
     return written ? std::optional(Typed{written, {}}) : std::nullopt;
   }
 
-  /// The elements of a column that stand at these places.
+  /// Returns the elements of a column at these positions.
   Typed taken(const Typed &column, const Typed &places) {
     return t.generate(t.asIndices(shape), elementOf(column.value.getType()),
                       KnownValue(Shape(shape)), [&](OpBuilder &b, Location loc, ValueRange at) {
@@ -128,7 +126,7 @@ private:
     return at;
   }
 
-  /// Of one row. A place of -1 is free.
+  /// For one row. A position of -1 is free.
   std::optional<SmallVector<Value>> placesAt(ValueRange row) {
     OpBuilder &b = t.b;
     SmallVector<Value> start(
@@ -168,7 +166,7 @@ private:
                   : std::nullopt;
   }
 
-  /// Whether an element comes before the one in this place of the best.
+  /// Whether an element precedes the one at this position of the best.
   std::optional<Value> comesBefore(ArrayRef<Value> own, ArrayRef<Value> best, int64_t place) {
     SmallVector<Value> pairs;
     for (auto [i, element] : llvm::enumerate(own.drop_front()))
@@ -181,7 +179,7 @@ private:
     return arith::OrIOp::create(t.b, t.loc, isFree, *before).getResult();
   }
 
-  /// The best with an element that comes before the last of them.
+  /// Inserts an element that precedes the last of the best.
   std::optional<SmallVector<Value>> inserted(ArrayRef<Value> own, ArrayRef<Value> best,
                                              Value beforeLast) {
     SmallVector<Value> comes(count, beforeLast), result(best);
@@ -208,7 +206,7 @@ private:
   SmallVector<int64_t> shape;
 };
 
-/// The largest elements of rows, and where they are.
+/// Returns the largest elements of rows, and their positions.
 MaybeValues topK(Translator &t, tfg::Node node, Values inputs) {
   auto type = dyn_cast<RankedTensorType>(inputs[0].value.getType());
   std::optional<SmallVector<int64_t>> count = t.integers(inputs[1], 0);
@@ -219,7 +217,7 @@ MaybeValues topK(Translator &t, tfg::Node node, Values inputs) {
       !isNative(type.getElementType()) || type.getElementType().isInteger(1) ||
       !Selection::serves(type, type.getRank() - 1, count->front()))
     return std::nullopt;
-  // What isn't a number comes last.
+  // NaN comes last.
   auto isBefore = [&](ArrayRef<Value> pair) -> std::optional<Value> {
     Type element = type.getElementType();
     Value first = retyped(t.b, t.loc, pair[0], computedIn(element)),
@@ -287,7 +285,7 @@ MaybeValues sort(Translator &t, tfg::Node node, Values inputs) {
       place[*axis] = index;
       return place;
     };
-    // Of equals, those that stood before stay there.
+    // Equal elements keep their order.
     std::optional<Value> before =
         countWhere(t, zero, at[*axis], [&](Value index) -> std::optional<Value> {
           std::optional<Value> overtakes = isBefore(own, other(index));

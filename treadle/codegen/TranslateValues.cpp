@@ -1,4 +1,4 @@
-// Values while a function is translated: scalars in registers, tensors, and what is known of both.
+// The values of the translation: scalars in registers, tensors, and their known properties.
 #include "treadle/analysis/shapes/NodeShapes.h"
 #include "treadle/analysis/shapes/TypeShapes.h"
 #include "treadle/codegen/Elementwise.h"
@@ -24,7 +24,7 @@ Value Translator::boxed(Value value) {
   return tensor::FromElementsOp::create(b, loc, RankedTensorType::get({}, value.getType()), value);
 }
 
-/// Scalars of native types are held in registers.
+/// Unboxes scalars of native types to registers.
 Typed Translator::unboxed(Value value, KnownValue known) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   if (type && type.getRank() == 0 && isNative(type.getElementType()))
@@ -32,7 +32,8 @@ Typed Translator::unboxed(Value value, KnownValue known) {
   return {value, std::move(known)};
 }
 
-/// The value as one of a type that says less; or says more, which is checked.
+/// Converts a value to a more general type, or to a more specific one, which is checked at run
+/// time.
 Value Translator::coerce(Value value, Type type) {
   if (value.getType() == type)
     return value;
@@ -45,7 +46,8 @@ Value Translator::coerce(Value value, Type type) {
   return tensor::CastOp::create(b, loc, type, value);
 }
 
-/// A dimension, told right after the value is made: it is there wherever the value is.
+/// Returns a dimension, read directly after the definition of the value, so that it dominates all
+/// uses.
 Value Translator::dim(Value value, int64_t index) {
   auto type = cast<RankedTensorType>(value.getType());
   Value &known = dims[{value, index}];
@@ -60,7 +62,7 @@ Value Translator::dim(Value value, int64_t index) {
   return known;
 }
 
-/// The type that says what both say.
+/// Returns the most specific type that covers both.
 Type Translator::joined(Type a, Type b) {
   if (a == b)
     return a;
@@ -100,7 +102,7 @@ Value Translator::coerce(const Typed &typed, const Form &form) {
   return tensor::CastOp::create(b, loc, form.type, typed.value);
 }
 
-/// A number of this type that lies in memory.
+/// Reads a number of this type from memory.
 static Value elementAt(OpBuilder &b, Location loc, Type type, const char *bytes) {
   auto load = [&](auto value) {
     std::memcpy(&value, bytes, sizeof value);
@@ -123,7 +125,7 @@ static Value elementAt(OpBuilder &b, Location loc, Type type, const char *bytes)
                  type);
 }
 
-/// An element of a constant of a native type.
+/// Returns an element of a constant of a native type.
 static Value elementOf(OpBuilder &b, Location loc, Type type, const Tensor &tensor, int64_t i) {
   auto size = static_cast<int64_t>(dtypeSize(tensor.dtype()));
   const char *bytes = static_cast<const char *>(tensor.raw()) + i * size;
@@ -153,13 +155,13 @@ Typed Translator::constant(const Tensor &tensor, KnownValue known) {
   return {rc::ConstantOp::create(b, loc, type, index), std::move(known)};
 }
 
-/// Nothing reads it but what is replaced by the variable's value.
+/// Only ops that are replaced by the variable's value use the handle.
 Expected<Values> Translator::handle(tfg::Node node) {
   Tensor value = options.variable(node);
   if (!value)
     return Unexpected(
-        unsupported(node, "its variable has no value, as it has in a SavedModel; 'treadle freeze "
-                          "GRAPH --setup NODE -o FILE' gives it the one that NODE assigns"));
+        unsupported(node, "its variable has no value, unlike in a SavedModel; 'treadle freeze "
+                          "GRAPH --setup NODE -o FILE' gives it the value that NODE assigns"));
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(&cluster.front());
   auto type = RankedTensorType::get({}, elementType(node->getResult(0)));
@@ -173,7 +175,7 @@ Expected<Values> Translator::handle(tfg::Node node) {
 Expected<Values> Translator::readVariable(tfg::Node node, const Typed &handle) {
   Tensor value = variables.lookup(handle.value);
   if (!value)
-    return Unexpected(unsupported(node, "which variable it reads can't be told"));
+    return Unexpected(unsupported(node, "the variable that it reads isn't known"));
   KnownValue known(tfg::shapeOf(tfg::typeOf(value, b.getContext())));
   return Values{constant(value, std::move(known))};
 }
@@ -242,7 +244,7 @@ bool isSmall(Type type) {
          tensor.getRank() <= 8 && tensor.getNumElements() <= most;
 }
 
-/// Complex numbers are two registers.
+/// Complex numbers take two registers.
 static void addParts(SmallVectorImpl<Type> &parts, Type scalar, int64_t count) {
   auto complex = dyn_cast<ComplexType>(scalar);
   parts.append(complex ? 2 * count : count, complex ? complex.getElementType() : scalar);
@@ -332,7 +334,7 @@ Value Translator::elementAt(OpBuilder &b, Location loc, const Typed &from,
     place =
         b.createOrFold<arith::AddIOp>(loc, b.createOrFold<arith::MulIOp>(loc, place, length), i);
   }
-  // A check has left already where it is outside.
+  // Indices out of range have already failed a check.
   if (std::optional<int64_t> constant = getConstantIntValue(place))
     return *constant >= 0 && *constant < std::ssize(*from.elements) ? (*from.elements)[*constant]
                                                                     : from.elements->front();
@@ -380,7 +382,7 @@ KnownValue Translator::outcome(tfg::Node node, const Values &inputs) {
   for (const Typed &input : inputs)
     known.push_back(&input.known);
   ShapeResults shapes = tfg::shapesOf(node, known);
-  // What no run can compute fails, and the interpreter tells how.
+  // A computation that can't succeed fails, and the interpreter reports the error.
   if (!shapes.conflict.empty())
     check(arith::ConstantOp::create(b, loc, b.getBoolAttr(false)));
   return shapes.values.empty() ? KnownValue() : std::move(shapes.values.front());

@@ -1,9 +1,9 @@
-// Variables of the session, as values.
+// Translates variables of the session to values.
 //
-// A cell is a variable whose handle the cluster is given. Its value comes with the handle; while
-// the code runs it is a value like others, which control flow hands on; and in the end the caller
-// gets it back. So others see what the code does to variables all at once, or, where it leaves, not
-// at all: then the interpreter does it anew.
+// A cell is a variable whose handle is an argument of the cluster. Its value is passed with the
+// handle, is an ordinary value in the code, which control flow passes along, and is returned at the
+// end. Other runs thus see the effects of the code all at once or, after a bailout, not at all; the
+// interpreter then repeats the cluster.
 #include "treadle/analysis/shapes/TypeShapes.h"
 #include "treadle/codegen/Rc.h"
 #include "treadle/codegen/Translator.h"
@@ -103,7 +103,7 @@ void Translator::addCell(Value argument, Value handle) {
   addKernel("AssignVariableOp", {made->getResult(0), argument}, {}, dtype);
 }
 
-/// A run that is stopped runs nothing more, so that variables get what they hold at this point.
+/// A run that has been stopped ends here; its variables are assigned the values of their cells.
 void Translator::checkRunning() {
   Value running = rc::RunningOp::create(b, loc, b.getI1Type());
   if (!cells.empty()) {
@@ -116,7 +116,7 @@ void Translator::checkRunning() {
       if (kernelCells.contains(i) || cells[i].value != cellsBefore[i].value)
         addKernel("AssignVariableOp", {cellHandles[i], boxed(read(i).value)}, {},
                   valueTypeOf(cellTypes[i].getElementType()).dtype);
-    check(no); // nothing is to be kept for what comes after
+    check(no); // leaves the code; nothing after this point takes effect
     b.setInsertionPointAfter(stop);
     check(same);
   }
@@ -145,17 +145,17 @@ namespace {
 
 Attribute typeAttr(Type element) { return mlir::TypeAttr::get(element); }
 
-/// The cell of a node's handle, for values of this dtype.
+/// Returns the cell of a node's handle, for values of this dtype.
 Expected<size_t> cellFor(Translator &t, tfg::Node node, const Typed &handle, Type element) {
   std::optional<size_t> cell = t.cellOf(handle);
   if (!cell)
-    return Unexpected(Translator::unsupported(node, "which variable it works on can't be told"));
+    return Unexpected(Translator::unsupported(node, "the variable that it accesses isn't known"));
   if (t.cellTypes[*cell].getElementType() != element)
-    return Unexpected(Translator::unsupported(node, "its variable is of another dtype"));
+    return Unexpected(Translator::unsupported(node, "its variable has a different dtype"));
   return *cell;
 }
 
-/// What the variable holds; nothing if it is no cell, and only read.
+/// Returns the value of the variable; nullopt unless it is a cell or read-only.
 MaybeValues valueOf(Translator &t, tfg::Node node, const Typed &handle) {
   if (!t.cellOf(handle))
     return std::nullopt;
@@ -172,8 +172,8 @@ MaybeValues read(Translator &t, tfg::Node node, Values inputs) {
   return valueOf(t, node, inputs.front());
 }
 
-/// Whether two values are of one shape, as the code will have checked; false where that can't be
-/// told beforehand.
+/// Whether two values have the same shape, by types or checks in the code. Returns false if that
+/// can't be established.
 bool haveSameShape(Translator &t, Value a, Value b) {
   if (!isTensor(a.getType()) && !isTensor(b.getType()))
     return true;
@@ -195,12 +195,12 @@ MaybeValues assign(Translator &t, tfg::Node node, Values inputs) {
   size_t cell = TREADLE_TRY(cellFor(t, node, inputs[0], elementOf(value.value.getType())));
   auto validates = node.attr<BoolAttr>("validate_shape");
   if (validates && validates.getValue() && !haveSameShape(t, t.read(cell).value, value.value))
-    return Unexpected(Translator::unsupported(node, "whether the shapes agree can't be told"));
+    return Unexpected(Translator::unsupported(node, "it isn't known whether the shapes match"));
   t.write(cell, std::move(value));
   return Values();
 }
 
-/// What the op would be called if it had the variable's value.
+/// Returns the op that has the same effect on a tensor instead of a variable.
 StringRef onTensor(tfg::Node node) { return lookupOp(node.opType())->onTensor(); }
 
 MaybeValues update(Translator &t, tfg::Node node, Values inputs) {
@@ -254,11 +254,11 @@ MaybeValues gather(Translator &t, tfg::Node node, Values inputs) {
   return std::optional(std::move(rows));
 }
 
-/// What fails, the interpreter says.
+/// The interpreter reports failing assertions.
 MaybeValues assertion(Translator &t, tfg::Node node, Values inputs) {
   Value condition = inputs[0].value;
   if (!condition.getType().isInteger(1))
-    return Unexpected(Translator::unsupported(node, "its condition may be no scalar"));
+    return Unexpected(Translator::unsupported(node, "its condition may not be a scalar"));
   t.check(condition);
   return Values();
 }

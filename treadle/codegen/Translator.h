@@ -1,5 +1,5 @@
-// A function on its way from nodes to tensor code. Private to the translation; its callers see
-// `translate` in Cluster.h.
+// The translator from nodes to tensor code. Private to the translation; its users see `translate`
+// in Cluster.h.
 #pragma once
 
 #include "treadle/analysis/shapes/NodeShapes.h"
@@ -21,17 +21,17 @@ namespace treadle::codegen {
 
 struct ElementwiseOp;
 
-/// A list of tensors that is one tensor in compiled code, its rows; or a length alone, as an index,
-/// while the rank of its elements isn't known.
+/// A list of tensors in compiled code: one tensor whose rows are the elements, or just a length (an
+/// index) while the rank of the elements isn't known.
 struct ListForm {
   mlir::Type element;
-  /// What the node that made the list says of the shape of its elements. Exact: it says what the
-  /// list's own dimensions are.
+  /// The element shape stated by the node that made the list. `isExact`: the dimensions of the list
+  /// equal it.
   Shape stated;
   bool isExact = false;
-  /// How many elements it may have; -1: any number.
+  /// Maximum number of elements; -1: unlimited.
   int64_t most = -1;
-  /// The nodes that made it, each once.
+  /// The nodes that may have made the list.
   std::vector<mlir::Operation *> makers = {};
 
   bool isSameKind(const ListForm &other) const {
@@ -40,29 +40,30 @@ struct ListForm {
   }
 };
 
-/// A value of the graph: what computes it, and what is known of it. It is a scalar of a native type
-/// or a tensor, ranked where its rank is known, or a list.
+/// A value of the graph under translation: the SSA value that holds it, and its known properties.
+/// It is a scalar of a native type, a tensor (ranked if the rank is known), or a list.
 struct Typed {
   mlir::Value value;
   KnownValue known;
-  /// The elements of a small tensor that was computed in registers, in the order of memory.
+  /// The elements, in memory order, of a small tensor that is held in registers.
   std::optional<llvm::SmallVector<mlir::Value>> elements = std::nullopt;
   std::optional<ListForm> list = std::nullopt;
-  /// The scalar that all elements of a tensor are; null where they may differ.
+  /// The scalar that all elements of a tensor equal; null if they may differ.
   mlir::Value uniform = nullptr;
 };
 
-/// Whether tensors of this type are held in registers, each element in one.
+/// Whether tensors of this type are held in registers, one per element.
 bool isSmall(mlir::Type type);
 
-/// How a value is held, when several ways of the code lead to it.
+/// The representation of a value where control flow merges.
 struct Form {
   mlir::Type type;
   std::optional<ListForm> list = std::nullopt;
 
   static Form of(const Typed &typed) { return {typed.value.getType(), typed.list}; }
 
-  /// The types of what holds it: one, or those of a small tensor's elements.
+  /// Returns the types of the SSA values that represent it: one, or one per element of a small
+  /// tensor.
   llvm::SmallVector<mlir::Type> parts() const;
 
   bool operator==(const Form &other) const {
@@ -73,12 +74,12 @@ struct Form {
 
 using Values = llvm::SmallVector<Typed, 2>;
 
-/// The values of a node; nothing where this way of translating it doesn't serve.
+/// The results of a node; nullopt if this translation doesn't apply.
 using MaybeValues = Expected<std::optional<Values>>;
 
-/// Dimensions that have to be equal are checked when the code runs; a check that doesn't hold hands
-/// the cluster back to the interpreter, so that errors, and shapes that nobody foresaw, are its
-/// business.
+/// Translates a function to tensor code. Dimensions that must be equal are checked at run time. A
+/// failing check bails out to the interpreter, which reports the error or handles the unexpected
+/// shape.
 class Translator {
 public:
   Translator(const FindFunction &find, mlir::MLIRContext &context,
@@ -100,42 +101,42 @@ public:
   Typed constant(const Tensor &tensor, KnownValue known);
   Results handle(tfg::Node node);
   Results readVariable(tfg::Node node, const Typed &handle);
-  /// What an op of these attributes gives of the inputs, for a node that stands for several ops.
+  /// Translates an op with these attributes, for a node that stands for several ops.
   Results resultOf(llvm::StringRef op, llvm::ArrayRef<mlir::NamedAttribute> attrs, Values inputs,
                    mlir::Type element, tfg::Node node);
   MaybeValues elementwise(tfg::Node node, const Values &inputs);
   MaybeValues elementwise(const ElementwiseOp &op, tfg::Node node, const Values &inputs);
-  /// Checks that no element of a tensor of integers is zero.
+  /// Checks that no element of an integer tensor is zero.
   void checkNoZeros(const Typed &tensor);
   Results kernel(tfg::Node node, const Values &inputs);
-  /// A call of a kernel that stands for no node of the graph; `near` is one that it is for.
+  /// Emits a call of a kernel that doesn't correspond to a node of the graph; `near` is the node
+  /// that it is for.
   mlir::Value kernelFor(tfg::Node near, llvm::StringRef op, AttrMap attrs,
                         llvm::ArrayRef<mlir::Value> inputs, mlir::Type result);
 
-  // Variables that others see once the code is over; see Cell.
-  /// The number of the variable whose handle this is; nothing where that isn't told.
+  // Variables that are written back at the end; see Cell. Returns the number of the cell with this
+  // handle; nullopt if it isn't known.
   std::optional<size_t> cellOf(const Typed &handle);
   Typed read(size_t cell);
   void write(size_t cell, Typed value);
-  /// Whether a node must run though nothing needs a result of it, or one in a function that it
-  /// calls.
+  /// Whether a node, or one in a function that it calls, has side effects, so that it must run even
+  /// if its results are unused.
   bool acts(tfg::Node node);
 
-  // Lists.
-  /// Whether the lists that a node makes are left to kernels.
+  // Lists. Whether the lists that a node makes are left to kernels.
   bool leavesLists(tfg::Node node) const { return kernelLists.contains(node.getOperation()); }
-  /// The list as kernels have it. It is better one from the beginning if this is for each iteration
-  /// of a loop, or not all can be told: then its makers join `wanted`.
+  /// Converts a list to a handle, as kernels use it. If this happens in each iteration of a loop,
+  /// or some properties are unknown, adds the makers of the list to `wanted`, so that the list is a
+  /// handle from the beginning.
   Typed handleOf(const Typed &list);
-  /// A list of elements of this rank that has only a length so far.
+  /// Converts a list that is just a length to one with elements of this rank.
   Typed openList(const Typed &length, mlir::Type type);
-  /// The length of a list.
+  /// Returns the length of a list.
   mlir::Value lengthOf(const Typed &list);
   /// Whether a value is computed inside of the innermost loop.
   bool isOfIteration(mlir::Value value) const;
 
-  // Values.
-  /// What the elements of a type of the graph are in the code, which has a context of its own.
+  // Values. Converts an element type of the graph to the context of the code.
   mlir::Type elementType(mlir::Type ofGraph) const;
   mlir::Type elementType(mlir::Value ofGraph) const { return elementType(ofGraph.getType()); }
   mlir::Value boxed(mlir::Value value);
@@ -143,59 +144,59 @@ public:
   mlir::Value coerce(mlir::Value value, mlir::Type type);
   mlir::Value dim(mlir::Value value, int64_t index);
   mlir::Type joined(mlir::Type a, mlir::Type b);
-  /// What both can be held as; nothing where their dtypes differ.
+  /// Returns the most specific common representation; nullopt if the dtypes differ.
   std::optional<Form> joined(const Form &a, const Form &b);
   mlir::Value coerce(const Typed &typed, const Form &form);
   mlir::Value index(int64_t value);
   llvm::SmallVector<mlir::Value> asIndices(llvm::ArrayRef<int64_t> values) {
     return llvm::map_to_vector(values, [&](int64_t value) { return index(value); });
   }
-  /// The elements of a small tensor of integers as indices: where they are constant or in
-  /// registers. Nothing of other ranks than this one; by default, scalars and vectors will do.
+  /// Returns the elements of a small integer tensor as indices if they are constant or in registers
+  /// and the tensor has this rank; by default, scalars and vectors are accepted. Otherwise nullopt.
   std::optional<llvm::SmallVector<mlir::Value>> indices(const Typed &typed,
                                                         std::optional<int64_t> rank = {});
-  /// The same where all of them are constant.
+  /// The same if all elements are constant.
   std::optional<llvm::SmallVector<int64_t>> integers(const Typed &typed,
                                                      std::optional<int64_t> rank = {});
-  /// A tensor in registers: its elements in the order of memory.
+  /// Makes a tensor in registers from its elements in memory order.
   Typed small(llvm::ArrayRef<mlir::Value> elements, llvm::ArrayRef<int64_t> shape,
               mlir::Type element, KnownValue known);
   Typed vector(llvm::ArrayRef<mlir::Value> elements, mlir::Type element, KnownValue known) {
     return small(elements, static_cast<int64_t>(elements.size()), element, std::move(known));
   }
-  /// Whether so many operations may be written out for a tensor in registers; they are counted.
-  /// Where many are, the others are left to memory and kernels: the whole would be too large.
+  /// Whether `ops` more operations may be emitted for tensors in registers; counts them. Beyond the
+  /// limit, memory and kernels are used, to bound the code size.
   bool mayUnroll(int64_t ops);
-  /// The elements of a scalar or a small tensor; nothing of others.
+  /// Returns the elements of a scalar or a small tensor; nullopt for others.
   std::optional<llvm::SmallVector<mlir::Value>> elementsOf(const Typed &typed);
-  /// What all elements are: a scalar, or null where they may differ.
+  /// Returns the scalar that all elements equal, or null.
   mlir::Value scalarOf(const Typed &typed);
-  /// A tensor of these sizes whose elements are all this scalar.
+  /// Makes a tensor with these sizes whose elements all equal this scalar.
   Typed filled(llvm::ArrayRef<mlir::Value> sizes, mlir::Value scalar, KnownValue known);
-  /// The element at these indices, which are known to be inside.
+  /// Returns the element at these indices, which are in range.
   mlir::Value elementAt(mlir::OpBuilder &b, mlir::Location loc, const Typed &from,
                         llvm::ArrayRef<mlir::Value> indices);
-  /// What holds a value in this form, and a value that is held so.
+  /// Converts between a value and its representation.
   void split(const Typed &typed, const Form &form, llvm::SmallVectorImpl<mlir::Value> &parts);
   Typed joinedFrom(const Form &form, mlir::ValueRange parts, KnownValue known);
-  /// What is known of a node's only result.
+  /// Infers the known properties of a node's only result.
   KnownValue outcome(tfg::Node node, const Values &inputs);
-  /// A tensor of these sizes whose elements are computed from their indices.
+  /// Makes a tensor with these sizes whose elements are computed from their indices.
   using ElementAt =
       llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Location, mlir::ValueRange indices)>;
   Typed generate(llvm::ArrayRef<mlir::Value> sizes, mlir::Type element, KnownValue known,
                  ElementAt elementAt);
-  /// The same elements in another shape.
+  /// Reshapes a tensor.
   Typed reshape(const Typed &from, llvm::ArrayRef<mlir::Value> sizes, KnownValue known);
-  /// Each element computed from one of each input, broadcast; nothing where a rank isn't known or
-  /// shapes don't fit.
+  /// Computes each element from one element of each input, with broadcasting. Returns nullopt if a
+  /// rank isn't known or shapes aren't compatible.
   using Compute =
       llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Location, mlir::ValueRange scalars)>;
   std::optional<Typed> map(llvm::ArrayRef<Typed> inputs, mlir::Type result, KnownValue outcome,
                            Compute compute) {
     return map(inputs, result, std::move(outcome), compute, compute);
   }
-  /// The same with another form where they are computed one by one.
+  /// The same with another implementation for elements computed one by one.
   std::optional<Typed> map(llvm::ArrayRef<Typed> inputs, mlir::Type result, KnownValue outcome,
                            Compute compute, Compute many);
   void check(mlir::Value condition);
@@ -211,30 +212,30 @@ public:
   tfg::Constants constants;
   ClusterTables tables;
   mlir::func::FuncOp cluster;
-  /// The values of variables whose handles these are, where the code will outlive them.
+  /// Values of read-only variables by handle, for code that outlives the variables.
   llvm::DenseMap<mlir::Value, Tensor> variables;
-  /// Variables that the code works on: what each holds at this point. Where it is a variable of the
-  /// code's own that holds it, the handle of that.
+  /// Current values of the variables that the code works on. For variables that kernels work on,
+  /// the handle of a private variable with the value.
   Values cells;
-  Values cellsBefore; // as the code begins
+  Values cellsBefore; // initial values
   llvm::SmallVector<mlir::Value> cellHandles;
-  llvm::SmallVector<mlir::RankedTensorType> cellTypes; // as the code begins
-  llvm::DenseMap<mlir::Value, size_t> cellNumbers;     // by the handle of the session's variable
-  /// Dimensions that were told, by tensor and index.
+  llvm::SmallVector<mlir::RankedTensorType> cellTypes; // initial types
+  llvm::DenseMap<mlir::Value, size_t> cellNumbers;     // by handle of the session's variable
+  /// Known dimensions, by tensor and index.
   llvm::DenseMap<std::pair<mlir::Value, int64_t>, mlir::Value> dims;
-  /// Nodes whose lists are left to kernels; and such that better were.
+  /// Nodes whose lists are left to kernels, and further ones for which a retry should do so.
   llvm::SetVector<mlir::Operation *> kernelLists, wanted;
-  /// Cells that kernels work on, by handle: variables of the code's own hold them. And such that
-  /// better were.
+  /// Cells that kernels access through handles, so that private variables hold their values, and
+  /// further ones for which a retry should do so.
   llvm::SetVector<size_t> kernelCells, wantedCells;
 
 private:
   llvm::DenseSet<mlir::Operation *> neededNodes(mlir::Block &body);
-  /// A kernel that does more than to give results, or sees what such do.
+  /// Adds a kernel call with side effects, or one that observes these.
   mlir::Operation *addKernel(llvm::StringRef op, llvm::ArrayRef<mlir::Value> inputs,
                              mlir::TypeRange results, DType dtype, std::string sharedName = "");
   void addCell(mlir::Value argument, mlir::Value handle);
-  /// Leaves where the run is over, or somebody else changed a variable.
+  /// Leaves if the run was stopped, or another run has changed a variable.
   void checkRunning();
   Results conditional(tfg::Node node, llvm::ArrayRef<tfg::FuncOp> branches, size_t branch,
                       mlir::Value selector, llvm::ArrayRef<Typed> inputs);
@@ -245,37 +246,37 @@ private:
                     const Values &now);
   void endIteration(mlir::scf::WhileOp made, llvm::ArrayRef<size_t> variables, const Values &given,
                     llvm::ArrayRef<Form> forms);
-  /// `now`, with what holds the variables.
+  /// Returns `now`, with the representations of the variables.
   Values withVariables(const Values &now, llvm::ArrayRef<size_t> variables,
                        llvm::ArrayRef<Form> forms, mlir::ValueRange parts);
   Values splitCells(Values values, size_t numValues);
   void erase(mlir::Operation *op);
-  /// An element for each place in a shape, in the order of memory.
+  /// Computes an element for each position in a shape, in memory order.
   llvm::SmallVector<mlir::Value>
   forEachPlace(llvm::ArrayRef<int64_t> shape,
                llvm::function_ref<mlir::Value(mlir::ValueRange)> elementAt);
-  /// Makes a loop the innermost one, for as long as the result is there.
+  /// Makes a loop the innermost one during the lifetime of the result.
   llvm::SaveAndRestore<mlir::scf::WhileOp> enter(mlir::scf::WhileOp loop) {
     return llvm::SaveAndRestore(innermost, loop);
   }
   Expected<tfg::FuncOp> functionIn(tfg::Node node, mlir::Attribute attr);
   Expected<mlir::Value> truth(tfg::Node node, const Typed &condition);
 
-  /// Where the code of a node comes from, if somebody counts what it does.
+  /// Returns the location of a node's code, for counting.
   mlir::Location placeOf(tfg::Node node);
 
   const graphdef::TypeTable types;
-  int64_t unrolled = 0; // operations that were written out
+  int64_t unrolled = 0; // operations emitted for unrolled tensors
   int depth = 0;
-  int64_t translated = 0;       // operations of functions, each as often as it is called
+  int64_t translated = 0;       // operations of functions, counted once per call
   int loopPlace = -1;           // of the innermost loop
-  mlir::scf::WhileOp innermost; // null: the code is in no loop
-  /// Nodes of no body, which stand for parts of others.
+  mlir::scf::WhileOp innermost; // null outside of loops
+  /// Nodes outside of all bodies, which stand for parts of other nodes.
   std::vector<std::unique_ptr<mlir::Block>> parts;
   llvm::DenseMap<mlir::Operation *, bool> acting; // by function
 };
 
-/// What a list of sizes says of a type: -1 in `shape` where a size is one of `dynamic`.
+/// Sizes split as in MLIR types: `shape` has -1 for each size in `dynamic`.
 struct Sizes {
   llvm::SmallVector<int64_t> shape;
   llvm::SmallVector<mlir::Value> dynamic;
@@ -283,17 +284,17 @@ struct Sizes {
   Sizes(llvm::ArrayRef<mlir::Value> sizes, const Shape &known);
 };
 
-/// Whether there may be a tensor of these sizes: no constant one is negative, and there is a number
-/// for the elements.
+/// Whether the sizes are possible: no constant one is negative, and the number of elements doesn't
+/// overflow.
 bool maySize(llvm::ArrayRef<mlir::Value> sizes);
 
-/// A dimension counted from the front; nothing where there is no such dimension.
+/// Returns a dimension counted from the front; nullopt if it is out of range.
 std::optional<int64_t> axisOf(std::optional<int64_t> said, int64_t rank);
 
-/// How an op is translated. Where it gives nothing, the op is left to its kernel.
+/// The translation of an op. If it returns nullopt, the op's kernel is called.
 using Lowering = MaybeValues (*)(Translator &translator, tfg::Node node, Values inputs);
 
-/// Ops of one topic.
+/// The translations of ops of one topic.
 using LoweringTable = llvm::ArrayRef<std::pair<llvm::StringRef, Lowering>>;
 LoweringTable shapeLowerings();
 LoweringTable sliceLowerings();
@@ -310,11 +311,10 @@ LoweringTable factorLowerings();
 LoweringTable randomLowerings();
 LoweringTable scatterLowerings();
 
-/// Whether an op is translated with lists as they are in compiled code; others have them as kernels
-/// do.
+/// Whether an op's translation accepts lists as tensors; other ops get handles.
 bool takesLists(llvm::StringRef op);
 
-/// Null for ops that have no lowering of their own.
+/// Returns null for ops without a translation of their own.
 Lowering findLowering(llvm::StringRef op);
 
 inline mlir::Type elementOf(mlir::Type type) { return mlir::getElementTypeOrSelf(type); }

@@ -1,6 +1,6 @@
-// glibc's libmvec: at most 4 units in the last place from the true value. Names are those of the
-// vector function ABI: _ZGV, the instruction set (b: SSE4, d: AVX2, e: AVX-512), N for unmasked,
-// the number of elements, a `v` for each argument, and the scalar function.
+// The vector functions of glibc's libmvec, with an error of at most 4 units in the last place.
+// Names follow the vector function ABI: _ZGV, the instruction set (b: SSE4, d: AVX2, e: AVX-512), N
+// for unmasked, the number of elements, a `v` for each argument, and the scalar function.
 #include "treadle/codegen/VectorMath.h"
 #include "treadle/runtime/InstructionSet.h"
 #include "treadle/runtime/SharedLibrary.h"
@@ -12,8 +12,8 @@ namespace treadle::codegen {
 namespace {
 
 struct MathFunction {
-  const char *name;      // for doubles; floats have an `f` more
-  const char *intrinsic; // of LLVM: null if there is none
+  const char *name;      // for doubles; the name for floats has an `f` appended
+  const char *intrinsic; // the LLVM intrinsic; null if there is none
   const char *arguments = "v";
 };
 
@@ -43,7 +43,7 @@ constexpr MathFunction functions[] = {
 struct Variant {
   const char *letter;
   InstructionSet set;
-  unsigned doubles; // elements; twice as many floats
+  unsigned doubles; // number of elements; twice as many for floats
 };
 constexpr Variant variants[] = {{"b", InstructionSet::X86_64_V2, 2},
                                 {"d", InstructionSet::X86_64_V3, 4},
@@ -66,7 +66,7 @@ struct Library {
 
 private:
   void *library;
-  std::deque<std::string> names; // stay where they are
+  std::deque<std::string> names; // a deque: addresses must be stable
 
   const std::string &keep(std::string name) { return names.emplace_back(std::move(name)); }
 

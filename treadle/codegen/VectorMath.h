@@ -1,4 +1,4 @@
-// Functions of the C library over vectors, for loops that LLVM vectorizes.
+// Vector functions of the C library, for loops that LLVM vectorizes.
 #pragma once
 
 #include "treadle/codegen/Frame.h"
@@ -10,11 +10,11 @@
 
 namespace treadle::codegen {
 
-/// Which scalar function is which vector function, for a processor of this level. Empty where the C
-/// library has none.
+/// Maps scalar functions to vector functions for a processor of this level. Empty if the C library
+/// has none.
 std::vector<llvm::VecDesc> vectorMathDescriptions(InstructionSet level);
 
-/// Where they are.
+/// Returns their addresses.
 std::vector<RuntimeFunction> vectorMathFunctions();
 
 } // namespace treadle::codegen

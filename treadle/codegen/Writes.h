@@ -1,4 +1,4 @@
-// Tensors that are written element by element while nodes are translated.
+// Writes tensors element by element during translation.
 #pragma once
 
 #include "treadle/codegen/Rc.h"
@@ -6,14 +6,14 @@
 
 namespace treadle::codegen {
 
-/// A tensor with the elements that `fill` stores; null where that gives false, or would call
-/// kernels. The translator's builder is inside of the loops meanwhile.
+/// Returns a tensor with the elements that `fill` stores; null if `fill` returns false or would
+/// call kernels. Meanwhile the translator's builder is inside the loops.
 using Fill = llvm::function_ref<bool(mlir::Value tensor, mlir::ValueRange loops)>;
 mlir::Value writeTensor(Translator &t, const Typed &tensor, llvm::ArrayRef<mlir::Value> sizes,
                         bool isParallel, Fill fill);
 
-/// Tensors of one shape whose elements are computed together, where the translator's builder is;
-/// nothing where `elementsAt` gives nothing, or calls kernels.
+/// Computes the elements of several tensors of one shape together, at the translator's builder.
+/// Returns nullopt if `elementsAt` does, or would call kernels.
 using ElementsAt = llvm::function_ref<std::optional<llvm::SmallVector<mlir::Value>>(
     llvm::ArrayRef<mlir::Value> at)>;
 std::optional<llvm::SmallVector<mlir::Value>> generateAll(Translator &t,
@@ -21,8 +21,8 @@ std::optional<llvm::SmallVector<mlir::Value>> generateAll(Translator &t,
                                                           llvm::ArrayRef<mlir::Type> elements,
                                                           ElementsAt elementsAt);
 
-/// Checks that indices are inside of a size; or of sizes, where they are vectors that lie along the
-/// last dimension. False where that can't be told.
+/// Checks that indices are in range: of one size, or of several for index vectors along the last
+/// dimension. Returns false if that can't be checked.
 bool checkBelow(Translator &t, const Typed &indices, llvm::ArrayRef<int64_t> sizes);
 
 } // namespace treadle::codegen

@@ -1,7 +1,7 @@
 // RUN: treadle-opt --split-input-file --rc-bufferize %s | FileCheck %s
 
-// An op over elements writes into an allocation that may take over what it reads; a loop carries
-// references; a scalar of a cast is checked.
+// An elementwise op writes into an allocation that may reuse the buffer of its operand; a loop
+// carries references; the cast to a scalar is checked.
 
 // CHECK-LABEL: func.func @cluster
 // CHECK-SAME: (%[[X:.*]]: !rc.ref<tensor<?xf32>>, %[[Y:.*]]: !rc.ref<tensor<*xf32>>) -> !rc.ref<tensor<?xf32>>
@@ -38,8 +38,8 @@ func.func @cluster(%x: tensor<?xf32>, %y: tensor<*xf32>) -> tensor<?xf32> {
 
 // -----
 
-// A reduction starts before the loop, with a size that only its elements tell in the loop: that the
-// size is this one is checked where the result gets its memory.
+// The result of a reduction is allocated before the loop, while its size is only known from
+// elements in the loop: the size is checked where the result is allocated.
 
 // CHECK-LABEL: func.func @cluster
 // CHECK-SAME: %[[X:.*]]: !rc.ref<tensor<2x3xf32>>, %[[SIZE:.*]]: index
@@ -76,7 +76,7 @@ func.func @cluster(%x: tensor<2x3xf32>, %size: index, %p: i1) -> tensor<?xf32> {
 
 // -----
 
-// Elements are written where nobody else sees the tensor, without a copy if nobody does.
+// Elements are written in place after the tensor is made unique; no copy is made if it is unique.
 
 // CHECK-LABEL: func.func @cluster
 // CHECK: %[[OWN:.*]], %[[OK:.*]] = rc.unique

@@ -1,6 +1,6 @@
 // RUN: treadle-opt --split-input-file --rc-elide-counts %s | FileCheck %s
 
-// A retain and a release cancel out where nothing between them looks at counts.
+// A retain and a release cancel out if nothing between them reads counts.
 
 // CHECK-LABEL: func.func @cluster
 // CHECK-NOT: rc.retain
@@ -15,7 +15,7 @@ func.func @cluster(%x: !rc.ref<tensor<?xf32>>) -> !rc.ref<tensor<*xf32>> {
 
 // -----
 
-// They stay around a kernel, which may free what it is given.
+// They are kept around a kernel, which may free its operands.
 
 // CHECK-LABEL: func.func @cluster
 // CHECK: rc.retain
@@ -31,7 +31,7 @@ func.func @cluster(%x: !rc.ref<tensor<?xf32>>) -> (!rc.ref<tensor<?xf32>>, !rc.r
 
 // -----
 
-// An allocation takes over the model that ends where the new tensor has been filled.
+// An allocation reuses the buffer of a tensor that is released once the new tensor is filled.
 
 // CHECK-LABEL: func.func @cluster
 // CHECK-SAME: (%[[X:.*]]: !rc.ref<tensor<?xf32>>)
@@ -56,7 +56,7 @@ func.func @cluster(%x: !rc.ref<tensor<?xf32>>) -> !rc.ref<tensor<?xf32>> {
 
 // -----
 
-// Not where the model lives on.
+// Not if the tensor is used later.
 
 // CHECK-LABEL: func.func @cluster
 // CHECK: rc.alloc(%{{.*}}) :
@@ -78,7 +78,7 @@ func.func @cluster(%x: !rc.ref<tensor<?xf32>>) -> (!rc.ref<tensor<?xf32>>, !rc.r
 
 // -----
 
-// Not where it lives until a later op has read both.
+// Not if a later op reads both tensors.
 
 // CHECK-LABEL: func.func @cluster
 // CHECK-SAME: (%[[X:.*]]: !rc.ref<tensor<?xf32>>)

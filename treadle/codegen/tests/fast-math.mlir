@@ -1,7 +1,7 @@
 // RUN: treadle-opt --rc-translate="function=f arguments=tensor<?x?xf32>,tensor<?xf32> fast-math" %s | FileCheck %s
 // RUN: treadle-opt --rc-translate="function=f arguments=tensor<?x?xf32>,tensor<?xf32>" %s | FileCheck %s --check-prefix=OFF
 
-// Each operation has the flag that serves it, and none that lets infinities or NaN go.
+// Each operation gets the flags that apply to it, but none that ignores infinities or NaN.
 
 // CHECK-LABEL: func.func @cluster
 // CHECK: math.exp %{{.*}} fastmath<afn> : f32

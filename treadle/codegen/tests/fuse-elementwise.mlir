@@ -1,6 +1,7 @@
 // RUN: treadle-opt --rc-fuse-elementwise %s | FileCheck %s
 
-// What an op reads becomes part of it; what two read is computed once, by one loop with both.
+// A producer is fused into its consumer; one with two consumers is computed once, in one loop with
+// both.
 
 // CHECK-LABEL: func.func @cluster
 // CHECK: %[[BOTH:.*]]:2 = linalg.generic

@@ -1,8 +1,8 @@
 // RUN: treadle-opt --rc-hoist-invariants %s | FileCheck %s
 
-// The product of what the loop doesn't change is computed once, and checked once; so is what hangs
-// on it. What needs a variable of the loop, what may be told to stop, and what is under a condition
-// stay.
+// A loop-invariant product is computed and checked once, before the loop, and so are the ops that
+// depend on it. Ops that use a loop variable, that may be told to stop, or that are under a
+// condition stay in the loop.
 
 // CHECK-LABEL: func.func @cluster
 // CHECK: %[[P:.*]] = rc.kernel "MatMul" 0(

@@ -1,6 +1,6 @@
 // RUN: treadle-opt --split-input-file --rc-insert-counts %s | FileCheck %s
 
-// A swap of loop variables: every edge hands both on, so there is nothing to count.
+// A swap of loop variables: every edge passes both on, so nothing is counted.
 
 // CHECK-LABEL: func.func @cluster
 // CHECK-NOT: rc.retain
@@ -23,7 +23,8 @@ func.func @cluster(%n: index, %x: !rc.ref<tensor<?xf32>>, %y: !rc.ref<tensor<?xf
 
 // -----
 
-// A conditional that hands back one of two: the other one is released, on the way to each branch.
+// A conditional that returns one of two values: the other one is released on the edge to each
+// branch.
 
 // CHECK-LABEL: func.func @cluster
 // CHECK-SAME: (%[[P:.*]]: i1, %[[X:.*]]: !rc.ref<tensor<?xf32>>, %[[Y:.*]]: !rc.ref<tensor<?xf32>>)
@@ -44,7 +45,7 @@ func.func @cluster(%p: i1, %x: !rc.ref<tensor<?xf32>>, %y: !rc.ref<tensor<?xf32>
 
 // -----
 
-// What is given away twice is retained once.
+// A value that is passed on twice is retained once.
 
 // CHECK-LABEL: func.func @cluster
 // CHECK-SAME: (%[[X:.*]]: !rc.ref<tensor<?xf32>>)
@@ -57,8 +58,8 @@ func.func @cluster(%x: !rc.ref<tensor<?xf32>>)
 
 // -----
 
-// A check that fails leaves: what is still held is released on the way out. What ends before the
-// check doesn't come so far.
+// A failing check leaves the function: references that are still held are released on the way out.
+// Those that end before the check aren't among them.
 
 // CHECK-LABEL: func.func @cluster
 // CHECK-SAME: (%[[X:.*]]: !rc.ref<tensor<?xf32>>, %[[Y:.*]]: !rc.ref<tensor<?xf32>>)

@@ -1,7 +1,7 @@
 // RUN: treadle-opt --rc-lower-control-flow %s | FileCheck %s
 
-// Checks that nothing but arithmetic stands between leave together: where one leaves, everything
-// that is held is released. What is always true is no check.
+// Checks with only arithmetic between them are joined into one exit, on which all held references
+// are released. A condition that is always true needs no check.
 
 // CHECK-LABEL: func.func @cluster
 // CHECK: %[[X:.*]] = arith.cmpi eq
@@ -11,7 +11,7 @@
 // CHECK-NEXT: cf.cond_br %[[BOTH]]
 // CHECK: rc.alloc
 // CHECK-NEXT: cf.cond_br
-// A tensor is looked at when it is known to be there.
+// A tensor is read only after the check that it exists.
 // CHECK: rc.dim
 // CHECK: cf.cond_br
 // CHECK-NOT: cf.cond_br

@@ -1,8 +1,8 @@
 // RUN: treadle-opt --rc-bufferize %s | FileCheck %s --check-prefix=REF
 // RUN: treadle-opt --rc-bufferize --rc-lower-control-flow --rc-insert-counts %s | FileCheck %s --check-prefix=COUNT
 
-// An element is written where nobody else sees the list. What makes sure of that takes the list
-// over: it has a reference of its own only where the list is used again.
+// An element is written in place after the list is made unique. That op consumes the list, which is
+// retained before only if it is used again.
 
 // REF-LABEL: func.func @cluster
 // REF-SAME: (%[[LIST:.*]]: !rc.ref<tensor<?x?xf32>>, %[[ROW:.*]]: !rc.ref<tensor<?xf32>>, %[[I:.*]]: index)

@@ -1,6 +1,7 @@
 // RUN: treadle-opt --rc-lower-control-flow %s | FileCheck %s
 
-// A loop becomes branches; a check in it becomes one that leaves. All checks share one exit.
+// A loop is lowered to branches, and a check in it to a conditional exit. All checks share one exit
+// block.
 
 // CHECK-LABEL: func.func @cluster
 // CHECK: cf.br ^[[HEAD:bb[0-9]+]](

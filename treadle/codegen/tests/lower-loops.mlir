@@ -1,6 +1,6 @@
 // RUN: treadle-opt --split-input-file --rc-lower-loops %s | FileCheck %s
 
-// What is read and written in the order of memory is one row, whatever its rank.
+// Elements that are accessed in memory order are a single row, whatever the rank.
 
 // CHECK-LABEL: func.func @cluster
 // CHECK-SAME: (%[[X:.*]]: !rc.ref<tensor<?x?xf32>>, %[[Y:.*]]: !rc.ref<tensor<?x?xf32>>)
@@ -26,7 +26,7 @@ func.func @cluster(%x: !rc.ref<tensor<?x?xf32>>, %y: !rc.ref<tensor<?x?xf32>>) {
 
 // -----
 
-// A row that is repeated takes a loop for each dimension.
+// A broadcast row needs a loop per dimension.
 
 // CHECK-LABEL: func.func @cluster
 // CHECK: memref.load %{{.*}}[%[[J:[^,]*]]] : memref<?xf32>
@@ -45,7 +45,7 @@ func.func @cluster(%x: !rc.ref<tensor<?xf32>>, %y: !rc.ref<tensor<?x?xf32>>) {
 
 // -----
 
-// A branch that asks for an index is decided for parts of the loop.
+// A branch on an index is resolved by splitting the loop.
 
 // CHECK-LABEL: func.func @cluster
 // CHECK: memref.store
@@ -77,7 +77,7 @@ func.func @cluster(%x: !rc.ref<tensor<99xf32>>, %y: !rc.ref<tensor<100xf32>>) {
 
 // -----
 
-// What writes a tensor is a loop nest as well.
+// An op that writes a tensor is lowered to a loop nest as well.
 
 // CHECK-LABEL: func.func @cluster
 // CHECK: cf.cond_br

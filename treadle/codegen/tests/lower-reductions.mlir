@@ -1,13 +1,13 @@
 // RUN: treadle-opt --rc-lower-loops %s | FileCheck %s
 
-// The sum of a row is in a register until the row is over; so many elements at a time that partial
-// sums stay small.
+// The sum of a row is kept in a register; the row is summed in blocks, so that partial sums stay
+// small.
 // CHECK-LABEL: func.func private @part0
 // CHECK: arith.addf %{{.*}}, %{{.*}} fastmath<reassoc>
 // CHECK: memref.store
 // CHECK: return
 
-// Along columns, sums are in memory, and the innermost loop goes along them.
+// Along columns, sums are kept in memory, and the innermost loop traverses them.
 // CHECK-LABEL: func.func private @part1
 // CHECK: memref.store %{{.*}}
 // CHECK: rc.parallel

@@ -1,6 +1,6 @@
 // RUN: treadle-opt --rc-lower-to-llvm %s | FileCheck %s
 
-// The signature that the runtime calls; references are pointers to its blocks.
+// The signature that the runtime calls; references are pointers to tensor blocks.
 
 // CHECK-LABEL: llvm.func @cluster
 // CHECK-SAME: (%[[FRAME:.*]]: !llvm.ptr, %[[IN:.*]]: !llvm.ptr, %[[OUT:.*]]: !llvm.ptr) -> i32

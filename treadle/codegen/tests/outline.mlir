@@ -1,7 +1,7 @@
 // RUN: treadle-opt --rc-outline=weight=2 %s | FileCheck %s
 
-// A number and a tensor go from one piece to the next through words; a reference moves out of its
-// word where it is used last.
+// A number and a tensor are passed from one piece to the next through slots; a reference moves out
+// of its slot at its last use.
 
 // CHECK-LABEL: func.func @cluster
 // CHECK: %[[WORDS:.*]] = memref.alloca() : memref<2xi64>

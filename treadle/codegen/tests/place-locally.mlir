@@ -1,6 +1,6 @@
 // RUN: treadle-opt --split-input-file --rc-place-locally %s | FileCheck %s
 
-// What is only read and written by index lies on the stack; what the caller gets doesn't.
+// A tensor that is only read and written by index is on the stack; one that is returned isn't.
 
 // CHECK-LABEL: func.func @cluster
 // CHECK: %[[T:.*]] = rc.local : <tensor<64xf32>>
@@ -19,7 +19,7 @@ func.func @cluster(%x: !rc.ref<tensor<64xf32>>) -> !rc.ref<tensor<64xf64>> {
 
 // -----
 
-// What another tensor may go on in stays where it can, and so does what is large.
+// A tensor whose buffer another one may reuse stays in place, and so does a large one.
 
 // CHECK-LABEL: func.func @cluster
 // CHECK-NOT: rc.local

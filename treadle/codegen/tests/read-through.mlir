@@ -1,7 +1,7 @@
 // RUN: treadle-opt --split-input-file --rc-fuse-elementwise %s | FileCheck %s
 
-// Who reads a tensor that only has elements of another one in other places reads that one, and where
-// both sides of a branch read the same tensor it is the index that is chosen.
+// An op that reads a rearranged tensor reads the original tensor instead. If both sides of a branch
+// read the same tensor, the index is selected.
 
 // CHECK-LABEL: func.func @cluster
 // CHECK-SAME: (%[[X:.*]]: tensor<8xf32>)
@@ -47,7 +47,7 @@ func.func @cluster(%x: tensor<8xf32>) -> tensor<8xf32> {
 
 // -----
 
-// What overwrites a tensor doesn't read it later than what it overwrites it with.
+// An op that overwrites a tensor doesn't read it after it has computed the new elements.
 
 // CHECK-LABEL: func.func @cluster
 // CHECK: linalg.generic
@@ -75,9 +75,9 @@ func.func @cluster(%x: tensor<8xf32>) -> tensor<8xf32> {
 
 // -----
 
-// Dimensions of size 1 that a reshape adds or takes away cost nothing: a row of a matrix is computed
-// as a vector, who reads an element of a reshaped vector reads the vector, and who repeats it
-// repeats the vector.
+// Dimensions of size 1 that a reshape adds or drops cost nothing: a row of a matrix is computed as
+// a vector, reads of elements of a reshaped vector read the vector, and broadcasts of it broadcast
+// the vector.
 
 // CHECK-LABEL: func.func @rows
 // CHECK-SAME: (%[[X:.*]]: tensor<4x8xf32>, %[[Y:.*]]: tensor<8xf32>, %[[I:.*]]: index)

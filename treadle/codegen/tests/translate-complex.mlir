@@ -1,6 +1,7 @@
 // RUN: treadle-opt --rc-translate="function=f arguments=tensor<?xcomplex<f32>>" %s | FileCheck %s
 
-// A complex number is two registers, through loops too; operations on it are those on its parts.
+// A complex number is two registers, also in loops; operations on it become operations on its
+// parts.
 
 // CHECK-LABEL: func.func @cluster
 // CHECK: %[[RE:.*]] = complex.re

@@ -1,6 +1,6 @@
 // RUN: treadle-opt --rc-translate="function=f arguments=tensor<?x?xf32>" %s | FileCheck %s
 
-// What adds up along the last axis has its sum in a register.
+// The running sum along the last axis is kept in a register.
 
 // CHECK-LABEL: func.func @cluster
 // CHECK: %[[COPY:.*]] = linalg.generic

@@ -1,7 +1,7 @@
 // RUN: treadle-opt --split-input-file --rc-translate="function=f arguments=tensor<i32>,tensor<?xf32>" %s | FileCheck %s
 
-// A list whose elements have an unknown shape is open before a loop that sets them, a tensor in it,
-// and the tensor of its elements after it.
+// A list with unknown element shape is open before a loop that sets its elements, a tensor in the
+// loop, and the tensor of its elements after it.
 
 // CHECK-LABEL: func.func @cluster
 // CHECK: %[[OPEN:.*]] = rc.list(%{{.*}}) open : tensor<?x?xf32>
@@ -32,7 +32,8 @@ tfg.func @body(%i: tensor<i32> {tfg.name = "i"}, %n: tensor<i32> {tfg.name = "n"
 
 // -----
 
-// A list that an op without a form of its own wants is a handle; its elements are the tensor's rows.
+// A list is converted to a handle for an op without a translation; its elements are the rows of the
+// tensor.
 
 // CHECK-LABEL: func.func @cluster
 // CHECK: %[[ROWS:.*]] = rc.stack

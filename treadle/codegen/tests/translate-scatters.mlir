@@ -1,6 +1,6 @@
 // RUN: treadle-opt --rc-translate="function=f arguments=tensor<?xf32>,tensor<?x?xi32>,tensor<?xf32>" %s | FileCheck %s
 
-// A scatter is a loop over its updates, which writes where the indices say, if that is inside.
+// A scatter is a loop over its updates, which writes at the given indices if they are in range.
 
 // CHECK-LABEL: func.func @cluster
 // CHECK: %[[X:.*]] = tensor.cast %{{.*}} : tensor<?xf32> to tensor<50xf32>

@@ -1,7 +1,7 @@
 // RUN: treadle-opt --rc-translate="function=f arguments=tensor<?xf32>,tensor<?x?xf32>" %s | FileCheck %s
 
-// The sizes that a function states are checked once, where the code begins. A small tensor is its
-// elements, through loops too; a part of a large one is written in place.
+// The sizes that a function declares are checked once, at the start. A small tensor is held as its
+// elements, also in loops; a slice of a large one is written in place.
 
 // CHECK-LABEL: func.func @cluster
 // CHECK-SAME: (%[[X:.*]]: tensor<?xf32>, %[[ALL:.*]]: tensor<?x?xf32>)

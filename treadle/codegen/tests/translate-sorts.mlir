@@ -1,7 +1,7 @@
 // RUN: treadle-opt --rc-translate="function=f arguments=tensor<?x?xi32>" %s | FileCheck %s
 
-// A sort of short rows by keys that order all elements, as the comparator's body says, counts how
-// many elements come before each.
+// Sorts short rows whose comparator is a total order by counting, for each element, the elements
+// before it.
 
 // CHECK-LABEL: func.func @cluster
 // CHECK-NOT: rc.kernel

@@ -1,6 +1,6 @@
 // RUN: treadle-opt --rc-translate="function=f arguments=tensor<?x?xf32>" %s | FileCheck %s
 
-// Many bools are merged as bytes, which vectors hold.
+// Arrays of bools are combined as bytes, which can be vectorized.
 
 // CHECK-LABEL: func.func @cluster
 // CHECK: linalg.generic {{.*}}iterator_types = ["reduction", "reduction"]{{.*}} ins(%{{.*}} : tensor<5x40xi8>) outs(%{{.*}} : tensor<i8>)

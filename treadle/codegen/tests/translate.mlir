@@ -2,7 +2,8 @@
 // RUN: not treadle-opt --rc-translate="function=g" %s 2>&1 | FileCheck %s --check-prefix=NONE
 // RUN: not treadle-opt --rc-translate="function=dice arguments=tensor<?xi32>" %s 2>&1 | FileCheck %s --check-prefix=DICE
 
-// A loop becomes scf, scalars are in registers, an op without a native form is a kernel's call.
+// A loop becomes scf.while, scalars are in registers, and an op without a translation is a kernel
+// call.
 
 // CHECK-LABEL: func.func @cluster
 // CHECK-SAME: (%[[N:.*]]: tensor<i32>, %[[X:.*]]: tensor<?xf32>)
@@ -14,7 +15,7 @@
 // CHECK: rc.kernel "Softmax" 0
 // CHECK-NOT: tfg.
 // NONE: there is no function 'g'
-// DICE: its op has effects
+// DICE: its op has side effects
 tfg.func @f(%n: tensor<i32> {tfg.name = "n"}, %x: tensor<*xf32> {tfg.name = "x"}) -> (tensor<*xf32> {tfg.name = "y"}) {
   %zero, %c0 = Const name("zero") {dtype = i32, value = dense<0> : tensor<i32>} : () -> (tensor<i32>)
   %w:3, %c1 = While(%zero, %n, %x) name("w") {T = [i32, i32, f32], cond = #tf_type.func<@cond, {}>, body = #tf_type.func<@body, {}>, output_shapes = [], parallel_iterations = 10 : i64} : (tensor<i32>, tensor<i32>, tensor<*xf32>) -> (tensor<i32>, tensor<i32>, tensor<*xf32>)
