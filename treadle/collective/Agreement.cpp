@@ -1,4 +1,4 @@
-// Ranks that compare what they are about to do, and in which order they wait.
+// Agreement: ranks compare the collectives that they are about to run, and their order.
 #include "treadle/collective/CommunicatorImpl.h"
 #include "treadle/collective/Digest.h"
 
@@ -11,7 +11,7 @@ using namespace collective;
 
 namespace {
 
-/// A list that ranks compare, as they send it: its digest, and the list where the others don't know
+/// A list in the form that ranks compare: its digest, plus the list itself if the others don't have
 /// it yet.
 struct SentList {
   uint64_t digest = 0;
@@ -32,7 +32,7 @@ struct SentList {
   }
 };
 
-/// What comes of agreeing in several groups: the first error, when all have ended.
+/// The outcome of agreeing in several groups: the first error, once all have ended.
 class Outcome {
 public:
   explicit Outcome(size_t awaited) : awaited(awaited) {}
@@ -64,7 +64,7 @@ std::vector<std::string> linesOf(const std::string &text) {
   return lines;
 }
 
-/// Compares every rank's lines with the first rank's.
+/// Compares each rank's lines with those of the first rank.
 Expected<void> firstDifference(const std::vector<std::string> &texts, const std::vector<int> &ranks,
                                std::string_view what) {
   std::vector<std::string> first = linesOf(texts[0]);
@@ -80,10 +80,10 @@ Expected<void> firstDifference(const std::vector<std::string> &texts, const std:
       return text;
     };
     if (i < first.size() || i < lines.size())
-      return Unexpected(failedPrecondition("ranks don't agree on ", what, ": number ", i + 1,
-                                           " is on rank ", ranks[0], " ", line(first),
-                                           ", but on rank ", ranks[rank], " ", line(lines),
-                                           "; let all ranks run the same, in the same order"));
+      return Unexpected(failedPrecondition(
+          "ranks don't agree on ", what, ": number ", i + 1, " is on rank ", ranks[0], " ",
+          line(first), ", but on rank ", ranks[rank], " ", line(lines),
+          "; all ranks must run the same collectives in the same order"));
   }
   return {};
 }
@@ -94,8 +94,7 @@ std::string Communicator::Impl::ledgerOf(const GroupAgenda &agenda) const {
   return agenda.groupSize >= transport->size() ? "a/" : str("a/", agenda.groupKey, "/");
 }
 
-/// Turns are counted for each group by itself: what ranks do in other groups meanwhile is their own
-/// affair.
+/// Turns are counted per group, so that a rank's agreements in other groups don't matter.
 std::vector<std::string> Communicator::Impl::takeTurns(const std::vector<GroupAgenda> &agendas) {
   std::vector<std::string> turns;
   std::lock_guard lock(mutex);
@@ -120,7 +119,7 @@ void Communicator::Impl::tellOrder(SaidOrder &said, const std::vector<int> &rank
   }
 }
 
-/// Whoever first sees a circle ends all ranks, with the same words.
+/// The first rank that finds a cycle ends all ranks, with the same message.
 void Communicator::Impl::learnOrder(int from, std::string_view text) {
   std::optional<std::string> circle;
   {
@@ -129,15 +128,15 @@ void Communicator::Impl::learnOrder(int from, std::string_view text) {
     if (!circle || failure)
       return;
   }
-  std::string message = str("ranks would wait for each other in a circle: ", *circle,
-                            "; give collectives the same order on all ranks");
+  std::string message =
+      str("ranks would deadlock: ", *circle, "; run collectives in the same order on all ranks");
   for (int to = 0; to < transport->size(); ++to)
     if (to != transport->rank())
       transport->send(to, std::string(circleKey), toTensor(message));
   failAll(failedPrecondition(message));
 }
 
-// A list goes as its digest, and the first time as a whole.
+// A list is sent as its digest; the first time, in full.
 void Communicator::Impl::agree(const GroupAgenda &agenda, const std::string &turn,
                                std::vector<int> members, std::string_view what, Patience patience,
                                std::function<void(Expected<void>)> then) {
@@ -203,13 +202,13 @@ Expected<void> Communicator::agree(const std::vector<GroupAgenda> &agendas, std:
   if (patience == Patience::Waits && !order.edges.empty()) {
     said->text = textOf(order, agendas, turns);
     impl->learnOrder(rank(), said->text);
-    impl->tellOrder(*said, {0}); // who hears of all
+    impl->tellOrder(*said, {0}); // rank 0, which receives all orders
   }
   auto outcome = std::make_shared<Outcome>(agendas.size());
   for (size_t i = 0; i < agendas.size(); ++i) {
     const GroupAgenda &agenda = agendas[i];
     auto then = [this, outcome, patience](const Expected<void> &result) {
-      // Nobody waits for it: what differs ends the run by another way.
+      // No rank waits for it: a difference aborts the run.
       if (!result && patience == Patience::GoesOn &&
           result.error().code == Code::FailedPrecondition)
         abort(result.error());
@@ -226,7 +225,8 @@ Expected<void> Communicator::agree(const std::vector<GroupAgenda> &agendas, std:
                      then](Expected<std::vector<int>> members) {
                       if (!members)
                         return then(Unexpected(std::move(members.error())));
-                      // Before the list: who has all lists then knows their orders.
+                      // Sent before the list, so that ranks that have all lists know the orders of
+                      // the others.
                       impl->tellOrder(*said, *members);
                       impl->agree(agenda, turn, std::move(*members), what, patience, then);
                     });

@@ -1,5 +1,4 @@
-// Collectives under way on a rank: which messages each kind sends, and what it makes of those that
-// come.
+// The collectives of a rank: the messages that each kind sends, and the results that it computes.
 #include "treadle/collective/CommunicatorImpl.h"
 
 #include <algorithm>
@@ -22,7 +21,7 @@ bool areAlike(const Tensor &a, const Tensor &b) {
   return a.dtype() == b.dtype() && std::ranges::equal(a.dims(), b.dims());
 }
 
-/// Values one behind the other along dimension 0.
+/// Concatenates values along dimension 0.
 Expected<Tensor> joined(const std::vector<Tensor> &parts) {
   const Tensor &first = parts.front();
   std::vector<int64_t> dims(first.dims().begin(), first.dims().end());
@@ -48,7 +47,7 @@ Expected<Tensor> zerosLike(const Tensor &value) {
   return zeros;
 }
 
-/// Part `i` of `n`, of elements (`flat`) or rows; it shares memory with the whole.
+/// Returns part `i` of `n`, of elements (`flat`) or rows; a view of the whole.
 Tensor partOf(const Tensor &whole, size_t i, size_t n, bool isFlat) {
   auto place = static_cast<int64_t>(i), parts = static_cast<int64_t>(n);
   if (isFlat) {
@@ -61,14 +60,13 @@ Tensor partOf(const Tensor &whole, size_t i, size_t n, bool isFlat) {
   return whole.view(countOf(dims) * place, dims);
 }
 
-/// The reduction of all in their order, in memory of its own.
+/// Reduces all values in rank order, into new memory.
 Expected<Tensor> reduced(const std::vector<Tensor> &values, const Collective &call) {
   for (const Tensor &value : values)
     if (!areAlike(value, values.front()))
-      return Unexpected(invalidArgument(kindNames[call.kind], " '", call.name, "': one rank gives ",
-                                        tensorTypeText(values.front()), ", another ",
-                                        tensorTypeText(value),
-                                        "; all must give the same dtype and shape"));
+      return Unexpected(invalidArgument(
+          kindNames[call.kind], " '", call.name, "': one rank has ", tensorTypeText(values.front()),
+          ", another ", tensorTypeText(value), "; all ranks must have the same dtype and shape"));
   Expected<Tensor> sum = values.front().clone();
   for (size_t i = 1; sum && i < values.size(); ++i)
     TREADLE_TRY(reduceInto(*sum, values[i], call.reduction));
@@ -79,7 +77,7 @@ Expected<Tensor> reduced(const std::vector<Tensor> &values, const Collective &ca
 
 } // namespace
 
-/// A collective under way on this rank.
+/// A collective in progress on this rank.
 struct Communicator::Impl::Running : std::enable_shared_from_this<Running> {
   Running(Impl &world, Collective call, std::vector<int> members, std::string key, Done done)
       : world(world), call(std::move(call)), members(std::move(members)), key(std::move(key)),
@@ -109,10 +107,11 @@ private:
   const std::vector<int> members;
   const std::string key;
   const Done done;
-  const size_t place; // of this rank among the members
+  const size_t place; // index of this rank among the members
 };
 
-/// Sends each other member its part, and goes on with what comes from all; `own` is this rank's.
+/// Sends each other member its part, and continues when all parts have arrived; `own` is the part
+/// of this rank.
 void Communicator::Impl::Running::exchange(std::string_view round,
                                            const std::function<Tensor(size_t)> &partFor, Tensor own,
                                            Then then) {
@@ -143,7 +142,7 @@ void Communicator::Impl::Running::reduceAtOnce() {
       });
 }
 
-// Each member reduces its part, then all get all parts.
+// A reduce-scatter followed by an all-gather.
 void Communicator::Impl::Running::reduceInParts() {
   size_t n = members.size();
   auto part = [&](size_t i) { return partOf(call.input, i, n, true); };
@@ -166,7 +165,7 @@ bool Communicator::Impl::Running::hasRowsForAll() {
   if (input.rank() > 0 && input.dim(0) % n == 0)
     return true;
   done(Unexpected(invalidArgument(kindNames[call.kind], " '", call.name, "': its input is ",
-                                  tensorTypeText(input), ", but dimension 0 must be cut into ", n,
+                                  tensorTypeText(input), ", but dimension 0 must split into ", n,
                                   " equal parts")));
   return false;
 }
@@ -189,8 +188,8 @@ void Communicator::Impl::Running::gather() {
               (value.rank() > 1 &&
                !std::ranges::equal(value.dims().subspan(1), values[0].dims().subspan(1))))
             return self->done(Unexpected(invalidArgument(
-                "all-gather '", self->call.name, "': one rank gives ", tensorTypeText(values[0]),
-                ", another ", tensorTypeText(value), "; they may differ in dimension 0 alone")));
+                "all-gather '", self->call.name, "': one rank has ", tensorTypeText(values[0]),
+                ", another ", tensorTypeText(value), "; only dimension 0 may differ")));
         self->done(joined(values));
       });
 }
@@ -203,8 +202,8 @@ void Communicator::Impl::Running::allToAll() {
     for (const Tensor &value : values)
       if (!areAlike(value, values[0]))
         return self->done(Unexpected(invalidArgument(
-            "all-to-all '", self->call.name, "': one rank gives ", tensorTypeText(values[0]),
-            " to each, another ", tensorTypeText(value), "; all must give the same shape")));
+            "all-to-all '", self->call.name, "': one rank has ", tensorTypeText(values[0]),
+            " to each, another ", tensorTypeText(value), "; all ranks must have the same shape")));
     self->done(joined(values));
   });
 }
@@ -227,7 +226,7 @@ void Communicator::Impl::Running::broadcastReceive() {
   world.expect(awaited, {{anyRank, "b/" + key, 0}});
 }
 
-// Who is in no pair sends nothing, or waits for nothing and gets zeros.
+// A rank without a source receives zeros; one without a target sends nothing.
 void Communicator::Impl::Running::permute() {
   int self = static_cast<int>(place), from = -1;
   for (auto [source, target] : call.pairs) {
@@ -296,7 +295,7 @@ std::optional<Error> collective::errorIn(const Collective &call) {
 Expected<Tensor> collective::alone(const Collective &call) {
   if (call.kind == Collective::BroadcastReceive)
     return Unexpected(invalidArgument("broadcast '", call.name,
-                                      "': it receives in a group of 1, in which nobody sends"));
+                                      "': it receives in a group of 1, in which no rank sends"));
   if (call.kind == Collective::Permute && call.pairs.empty())
     return zerosLike(call.input);
   if (call.kind == Collective::AllGather)

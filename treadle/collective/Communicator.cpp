@@ -51,7 +51,7 @@ static std::vector<int> chosen(const std::vector<int> &members, const std::vecto
 void Communicator::start(const Collective &call, Done done) {
   if (call.groupSize < 1 || call.groupSize > size())
     return done(Unexpected(invalidArgument(
-        kindNames[call.kind], " '", call.name, "': its group is of ", call.groupSize,
+        kindNames[call.kind], " '", call.name, "': its group has ", call.groupSize,
         call.groupSize == 1 ? " rank" : " ranks", ", but there ", size() == 1 ? "is " : "are ",
         size(),
         call.groupSize > 1 ? str("; start as many processes: mpirun -n ", call.groupSize)
@@ -60,16 +60,17 @@ void Communicator::start(const Collective &call, Done done) {
     return done(Unexpected(std::move(*error)));
   if (call.groupSize == 1 || call.places.size() == 1)
     return done(alone(call));
-  // What one message of MPI can hold.
+  // The maximum size of an MPI message.
   if (call.input && call.input.bytes() > size_t{1} << 30)
     return done(
         Unexpected(unimplemented(kindNames[call.kind], " '", call.name, "' of ", call.input.bytes(),
                                  " bytes; values of up to 1 GiB can be sent")));
   std::string key = str("c/", call.groupKey, "/", call.instance, "/", call.instanceName);
   if (!call.places.empty())
-    key += str("@", call.places.front()); // lists of places share none
+    key += str("@", call.places.front()); // lists of places are disjoint, so the first one
+                                          // identifies the list
   {
-    // The same name again is the next of its kind, on all ranks.
+    // A repeated name denotes the next collective of its kind, on all ranks.
     std::lock_guard lock(impl->mutex);
     int64_t use = impl->uses[key]++;
     key += str("/", use);
@@ -94,7 +95,7 @@ void Communicator::send(int to, const std::string &key, Tensor value) {
   impl->hand(to, "p/" + key, std::move(value));
 }
 
-/// One value that is awaited.
+/// Creates an exchange that waits for one value.
 ExchangePtr Communicator::Impl::makeReception(std::string what, double timeout, Done done) const {
   Collective call;
   call.timeout = timeout;
@@ -119,7 +120,7 @@ void Communicator::deposit(const std::string &key, Tensor value) {
 
 void Communicator::collect(const std::string &key, Done done) {
   ExchangePtr exchange = impl->makeReception(
-      str("receiving '", key, "', which some rank has to send"), 0, std::move(done));
+      str("receiving '", key, "', which another rank has to send"), 0, std::move(done));
   exchange->isByHost = true;
   impl->hand(0, str(collectPrefix, key), toTensor(""));
   impl->expect(exchange, {{0, "p/" + key, 0}});

@@ -1,13 +1,13 @@
-// Collectives among the ranks of a run on several processes.
+// Collectives among the ranks of a distributed run.
 //
-// A collective is one exchange of messages or two, each rank with all others of its group. Values
-// are combined in the order of ranks by whoever gathers them, so that all ranks get the same bits,
-// and the same in each run. Nothing here waits: what has come is counted, and the last message of
-// an exchange calls what comes next.
+// A collective takes one or two exchanges of messages, each between a rank and all others of its
+// group. The gathering rank combines values in rank order, so that all ranks get the same bits, in
+// every run. Nothing here blocks: arrived values are counted, and the last message of an exchange
+// triggers the next step.
 //
-// All-reduce is a reduce-scatter of n parts and an all-gather of these, each rank sending and
-// receiving 2(n - 1)/n of the value (R. Thakur, R. Rabenseifner and W. Gropp, Optimization of
-// Collective Communication Operations in MPICH, 2005); a small value goes to all at once.
+// All-reduce is a reduce-scatter of n parts followed by an all-gather, in which each rank sends and
+// receives 2(n - 1)/n of the value (R. Thakur, R. Rabenseifner and W. Gropp, Optimization of
+// Collective Communication Operations in MPICH, 2005). Small values are sent to all ranks at once.
 #pragma once
 
 #include "treadle/collective/Transport.h"
@@ -22,56 +22,55 @@
 
 namespace treadle {
 
-/// How values of several ranks become one.
+/// The function that combines the values of several ranks.
 enum class Reduction : uint8_t { Add, Mul, Min, Max };
 
-/// A rank's part in a collective.
+/// A rank's participation in a collective.
 struct Collective {
   enum Kind : uint8_t {
-    AllReduce,     // the values' reduction; shapes are equal
-    AllGather,     // the values one behind the other; they may differ in dimension 0 alone
-    ReduceScatter, // of the reduction this rank's part, cut along dimension 0
-    BroadcastSend, // the value, as it was given
+    AllReduce,     // the reduction of all values, which have equal shapes
+    AllGather,     // all values concatenated along dimension 0, in which their sizes may differ
+    ReduceScatter, // this rank's part of the reduction, split along dimension 0
+    BroadcastSend, // the value of the sender
     BroadcastReceive,
-    AllToAll, // of each rank's value, cut along dimension 0, this rank's part, one behind the other
-    Permute,  // the value of the rank that `pairs` names for this one; zeros where there is none
+    AllToAll, // every value is split along dimension 0; the parts for this rank, concatenated
+    Permute,  // the value of this rank's source in `pairs`; zeros if it has none
   };
   Kind kind = AllReduce;
   Reduction reduction = Reduction::Add;
-  bool isMean = false; // divide by the group's size
-  /// How many ranks take part, and a number that is the same on them alone. A group as large as the
-  /// world is the world.
+  bool isMean = false; // divide by the size of the group
+  /// The number of participating ranks, and a key that identifies the group among its ranks. A
+  /// group as large as the world is the world.
   int groupSize = 1;
   int groupKey = 0;
-  /// This rank's place among the group's; -1: by the number of the rank in the world.
+  /// Position of this rank in the group; -1: in order of rank numbers.
   int place = -1;
-  /// Which places among the group's ranks take part; empty: all, in the order of ranks. This rank
-  /// is among them.
+  /// Positions of the participating ranks in the group; empty: all. Includes this rank.
   std::vector<int> places;
-  std::vector<std::pair<int, int>> pairs; // Permute: from and to, by place in the group
-  /// What tells apart the collectives of a group, a number or a name; how often it was used counts
-  /// as well.
+  std::vector<std::pair<int, int>> pairs; // for Permute: source and target, as positions in the
+                                          // group
+  /// Distinguishes the collectives of a group, by number or name; repetitions are counted as well.
   int64_t instance = 0;
   std::string instanceName;
-  Tensor input;       // none: BroadcastReceive
-  double timeout = 0; // seconds; 0: the communicator's
-  std::string name;   // for messages
+  Tensor input;       // empty for BroadcastReceive
+  double timeout = 0; // in seconds; 0: that of the communicator
+  std::string name;   // for error messages
 };
 
-/// What a rank's run comes to in one group: lines that are the same on all of its ranks, up to a
-/// tab; what follows is shown beside it.
+/// The collectives of a rank's run in one group, as lines. The text of a line before a tab must be
+/// the same on all ranks of the group; the rest is only shown in messages.
 struct GroupAgenda {
   int groupSize = 1;
-  int groupKey = 0;   // of a group as large as the world: any
+  int groupKey = 0;   // ignored for a group as large as the world
   int place = -1;     // as in Collective
-  double timeout = 0; // seconds; 0: the communicator's
+  double timeout = 0; // in seconds; 0: that of the communicator
   std::vector<std::string> lines;
 };
 
-/// What a rank's run is sure to wait for: points that have edges from those that must have ended
-/// on this rank before they begin. A point is a collective, told by its agenda and the line there,
-/// which all ranks of the group come to and which none leaves before; or (agenda -1) the end of
-/// several others. Edges are sorted by their ends, and begin at points before these.
+/// The dependencies of a rank's collectives. A point is a collective, identified by an agenda and a
+/// line, which no rank of the group can leave before all have reached it, or (agenda -1) the end of
+/// several other points. An edge leads from a point that must end on this rank to one that starts
+/// after it. Edges are sorted by their target, and their source precedes it.
 struct CollectiveOrder {
   struct Point {
     int agenda = -1, line = 0;
@@ -80,8 +79,8 @@ struct CollectiveOrder {
   std::vector<std::pair<size_t, size_t>> edges;
 };
 
-/// One rank of a world. Thread-safe. Once a rank has failed, everything that waits and everything
-/// that is started later fails on all ranks.
+/// One rank of a world. Thread-safe. After one rank has failed, all pending and future operations
+/// fail on all ranks.
 class Communicator {
 public:
   using Done = std::function<void(Expected<Tensor>)>;
@@ -94,46 +93,46 @@ public:
 
   int rank() const;
   int size() const;
-  /// Seconds after which a collective fails that says nothing else.
+  /// The default timeout of collectives, in seconds.
   double timeout() const;
 
-  /// Calls `done` once, on any thread and maybe before it returns: with the value, or
-  /// InvalidArgument where the ranks' values don't go together, DeadlineExceeded, with the ranks
-  /// that didn't come, Unavailable where one of them has left, or Aborted with the error of another
-  /// rank.
+  /// Starts a collective. Calls `done` once, on any thread and possibly before it returns: with the
+  /// value; InvalidArgument if the values of the ranks don't match; DeadlineExceeded, naming the
+  /// missing ranks; Unavailable if one of them has left; or Aborted with the error of another rank.
   void start(const Collective &collective, Done done);
 
-  /// Hands a value to another rank, or to this one.
+  /// Sends a value to another rank, or to this one.
   void send(int to, const std::string &key, Tensor value);
-  /// The next value that `from` sends under the key.
+  /// Receives the next value that `from` sends under the key.
   void receive(int from, const std::string &key, double timeout, Done done);
 
-  /// Hands a value to the host, which is rank 0: whoever first collects under the key gets it. All
-  /// ranks fail with ResourceExhausted where nobody collects thousands of them.
+  /// Deposits a value on the host, which is rank 0; the first rank that collects the key gets it.
+  /// All ranks fail with ResourceExhausted if thousands of values aren't collected.
   void deposit(const std::string &key, Tensor value);
-  /// The value that was deposited first under the key. Waits for one, and even then, until the time
-  /// is over, where ranks have left.
+  /// Collects the oldest value deposited under the key. Waits for one until the timeout, even if
+  /// ranks have left.
   void collect(const std::string &key, Done done);
-  /// Returns when all other ranks have left, or one has failed. Who is the host stays so long.
+  /// Returns when all other ranks have left, or one has failed. The host stays until then.
   void waitForOthersToLeave();
 
   enum class Patience : uint8_t { Waits, GoesOn };
-  /// Compares each list with those that the group's other ranks give for the same turn: the first,
-  /// second, ... time that they agree on something in that group. FailedPrecondition, with the
-  /// first line that differs and whose it is, on all ranks; or an error as `start` gives it. Who
-  /// has agreed on the same lists before needn't wait for the others: what differs then ends
-  /// whatever waits, as soon as it is known. One at a time for each group.
+  /// Compares each list with those of the group's other ranks for the same turn: the first, second,
+  /// ... agreement in that group. Returns FailedPrecondition on all ranks, with the first line that
+  /// differs and its rank, or an error as for `start`. A rank that has agreed on the same lists
+  /// before doesn't wait: a difference aborts pending operations as soon as it is known. Only one
+  /// call at a time is allowed for each group.
   ///
-  /// Who waits also says in which `order`. Where several ranks' orders make a circle, all ranks
-  /// fail with FailedPrecondition, which tells it: before `agree` returns, where the circle's ranks
-  /// share groups or are in one with rank 0; else as soon as rank 0 has heard of it.
+  /// Ranks that wait also send their `order`. If the orders of several ranks form a cycle, all
+  /// ranks fail with FailedPrecondition and a description of it: before `agree` returns if the
+  /// ranks of the cycle share groups or are in a group with rank 0; otherwise as soon as rank 0 has
+  /// received the orders.
   Expected<void> agree(const std::vector<GroupAgenda> &agendas, std::string_view what,
                        Patience patience = Patience::Waits, const CollectiveOrder &order = {});
 
-  /// Tells all other ranks that this one has failed, once.
+  /// Tells all other ranks that this one has failed; only the first call has an effect.
   void abort(const Error &error);
-  /// Tells all other ranks that nothing more will come from this one: who waits for it fails with
-  /// Unavailable. What was sent before still comes. Called by the destructor, too.
+  /// Tells all other ranks that this one sends nothing more: ranks that wait for it fail with
+  /// Unavailable. Earlier messages still arrive. Also called by the destructor.
   void leave();
 
 private:
@@ -141,7 +140,7 @@ private:
   const std::unique_ptr<Impl> impl;
 };
 
-/// A session's communicator, among its resources.
+/// The communicator of a session, among its resources.
 class CommunicatorResource final : public Resource {
 public:
   static constexpr std::string_view kindName = "communicator";
@@ -151,31 +150,33 @@ public:
   const std::shared_ptr<Communicator> communicator;
 };
 
-/// The session's communicator; the one rank of a world of its own where it has none.
+/// Returns the session's communicator; without one, a communicator of a world with one rank.
 std::shared_ptr<Communicator> communicatorOf(ResourceManager &resources);
 
-/// A world of ranks in this process, for tests and for measuring: messages arrive late, as over
-/// links. Each rank has one link to the others, on which its messages go one after the other.
+/// A simulated world of ranks in this process, for tests and measurements. Messages arrive with a
+/// delay, as over links. Each rank has one outgoing link, which transmits its messages one after
+/// the other.
 struct Link {
-  double latency = 0;        // seconds that each message takes on top
-  double bytesPerSecond = 0; // 0: no time for bytes
+  double latency = 0;        // additional seconds per message
+  double bytesPerSecond = 0; // 0: unlimited
 };
 std::vector<std::unique_ptr<Transport>> simulatedWorld(int size, Link link = {});
 
-/// How a link is measured: repetitions with a message of one byte, and of many.
+/// Parameters of a link measurement: repetitions with messages of one byte, and of many.
 struct LinkMeasurement {
   int64_t bytes = int64_t{4} << 20;
   int smallRepeats = 200, largeRepeats = 20;
 };
-/// Measures what messages take, on all ranks at once: each sends to the next while it gets one. All
-/// ranks call it, and get the same: the slowest link's latency, of the medians, and bandwidth.
-/// FailedPrecondition in a world of one; errors as Communicator::start gives them.
+/// Measures the link between ranks in a ring in which each sends to the next one. Must be called on
+/// all ranks, which get the same result: the latency of the slowest link (a median), and its
+/// bandwidth. Returns FailedPrecondition in a world with one rank; errors as for
+/// Communicator::start.
 Expected<Link> measureLink(Communicator &world, LinkMeasurement how = {});
 
-/// The reduction of a value with another of equal dtype and count, into the first, which is unique.
-/// Unimplemented for dtypes that aren't numbers.
+/// Reduces a value with another of equal dtype and element count, in place; `value` must be the
+/// only reference. Returns Unimplemented for dtypes that aren't numeric.
 Expected<void> reduceInto(Tensor &value, const Tensor &other, Reduction reduction);
-/// Divides in place, towards zero where the dtype is integral.
+/// Divides in place; rounds towards zero for integral dtypes.
 Expected<void> divideBy(Tensor &value, int64_t divisor);
 
 } // namespace treadle

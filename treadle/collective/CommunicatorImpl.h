@@ -1,5 +1,5 @@
-// Internal to the folder: a communicator's state, and what its parts (messages, groups,
-// collectives, agreement) share.
+// Internal to the folder: the state of a communicator, shared by messages, groups, collectives and
+// agreement.
 #pragma once
 
 #include "treadle/collective/Communicator.h"
@@ -25,11 +25,11 @@ inline constexpr std::string_view orderKey = ">";
 inline constexpr std::string_view circleKey = "o";
 inline constexpr std::string_view depositPrefix = "h/";
 inline constexpr std::string_view collectPrefix = "t/";
-inline constexpr double forever = 1e8; // seconds: years, which clocks still can count
-// Smaller values go to all at once: two messages take longer than the bytes.
+inline constexpr double forever = 1e8; // seconds: years, and still representable by clocks
+// Values below this size are sent to all ranks at once: two messages would take longer.
 inline constexpr size_t smallBytes = 8192;
 
-/// What comes from a rank isn't what this version of treadle sends.
+/// The error of a message that this version of treadle doesn't send.
 inline Error unknownMessage(int from, std::string_view found, std::string_view expected) {
   return dataLoss("rank ", from, " sent ", found, ", expected ", expected,
                   "; run the same version of treadle on all ranks");
@@ -44,67 +44,67 @@ inline std::string toText(const Tensor &value) {
   return {static_cast<const char *>(value.raw()), value.bytes()};
 }
 
-/// `ranks 0, 1 and 2`.
+/// Formats ranks like `ranks 0, 1 and 2`.
 std::string rankList(const std::vector<int> &ranks);
 
 inline constexpr std::string_view kindNames[] = {"all-reduce", "all-gather", "reduce-scatter",
                                                  "broadcast",  "broadcast",  "all-to-all",
                                                  "permutation"};
 
-/// The collective, as messages call it.
+/// Names the collective in messages.
 std::string whatOf(const Collective &call);
 
-/// A value that several others are awaited for.
+/// An exchange: a value that requires the values of several other ranks.
 struct Exchange {
   using Then = std::function<void(Expected<std::vector<Tensor>>)>;
   std::string what;
-  std::vector<Tensor> values; // by place
-  std::vector<int> missing;   // ranks
-  std::string come;           // where nobody knows which ranks are missing: those that aren't
+  std::vector<Tensor> values; // by position
+  std::vector<int> missing;   // ranks whose values are missing
+  std::string come;           // ranks that have arrived, if the missing ones aren't known
   Clock::time_point deadline;
   double timeout = 0;
   Then then;
-  bool isByHost = false; // what comes is on its way through rank 0, whoever has left
+  bool isByHost = false; // the value comes through rank 0, even if the sender has left
 };
 using ExchangePtr = std::shared_ptr<Exchange>;
 
-/// Where a value of an exchange comes from, and its place.
+/// The source of a value of an exchange, and its position.
 struct Source {
   int from;
   std::string key;
   size_t place;
 };
 
-/// What a rank says of a group when it first uses its key.
+/// The announcement of a rank that uses a group's key for the first time.
 struct Announcement {
-  int32_t size;  // how many ranks make it
-  int32_t place; // of this one; -1: by its number
+  int32_t size;  // number of ranks in the group
+  int32_t place; // of the announcing rank; -1: in order of rank numbers
 };
 
 struct Group {
   using Then = std::function<void(Expected<std::vector<int>>)>;
   std::map<int, Announcement> announced; // by rank
   bool isComplete = false;
-  ExchangePtr awaited; // the others' announcements; null: this rank hasn't asked, or all are there
+  ExchangePtr awaited; // pending announcements; null: not requested, or complete
   std::deque<Then> waiting;
 };
 
-/// What the host holds under a key. One of the two is empty.
+/// The values deposited under a key, and the ranks waiting for them. One of the two is empty.
 struct Box {
   std::deque<Tensor> values;
-  std::deque<int> collectors; // ranks that wait
+  std::deque<int> collectors; // waiting ranks
 };
 
-/// What a rank says of the order in which it waits, to each other rank once.
+/// The wait order that a rank sends to each other rank once.
 struct SaidOrder {
-  std::string text; // empty: nothing
+  std::string text; // empty: none
   std::set<int> told;
 };
 
-/// What a group of one rank gives.
+/// Returns the result of a collective in a group of one rank.
 Expected<Tensor> alone(const Collective &call);
 
-/// InvalidArgument unless each rank sends once at most, and gets one value at most.
+/// Returns InvalidArgument unless each rank sends and receives at most one value.
 std::optional<Error> errorIn(const Collective &call);
 
 } // namespace treadle::collective
@@ -117,7 +117,7 @@ struct Communicator::Impl {
   struct Running;
 
   void listen();
-  /// Starts this rank's part among these members.
+  /// Starts this rank's part of a collective among these members.
   void run(const Collective &call, std::vector<int> members, std::string key, Done done);
   void take(Message message);
   void hand(int to, std::string key, Tensor value);
@@ -159,7 +159,7 @@ struct Communicator::Impl {
   const std::unique_ptr<Transport> transport;
   const double timeout;
 
-  std::mutex mutex; // guards what follows
+  std::mutex mutex; // guards the following members
   std::condition_variable changed;
   std::map<std::pair<int, std::string>, std::deque<Tensor>> arrived;
   std::map<std::pair<int, std::string>, std::deque<std::pair<collective::ExchangePtr, size_t>>>
@@ -168,9 +168,11 @@ struct Communicator::Impl {
   std::map<int, collective::Group> groups;
   std::map<std::string, int64_t> uses;
   std::set<int> gone; // ranks that have left
-  std::map<std::pair<std::string, int>, std::map<uint64_t, std::string>> knownLists; // of a ledger
-  std::map<std::string, collective::Box> boxes;                                      // on rank 0
-  std::deque<std::pair<int, Message>> beingDelivered; // from boxes, by whom they go to
+  // lists by digest, for each ledger
+  std::map<std::pair<std::string, int>, std::map<uint64_t, std::string>> knownLists;
+  // on rank 0 only
+  std::map<std::string, collective::Box> boxes;
+  std::deque<std::pair<int, Message>> beingDelivered; // from boxes, with their target ranks
   bool isDelivering = false;
   WaitGraph waits;
   std::optional<Error> failure;

@@ -1,4 +1,4 @@
-// Collectives among ranks in this process, each on a thread of its own.
+// Collectives among ranks in this process, each on its own thread.
 #include "treadle/collective/Communicator.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ struct World {
       ranks.push_back(std::make_unique<Communicator>(std::move(transport), timeout));
   }
 
-  /// What each rank's call gives; the call is made by the rank's number.
+  /// Returns the result of each rank's call, given a function from rank to call.
   std::vector<Expected<Tensor>> run(const std::function<Collective(int)> &call) {
     std::vector<std::future<Expected<Tensor>>> results;
     for (size_t i = 0; i < ranks.size(); ++i) {
@@ -136,7 +136,7 @@ TEST(Communicator, GroupsAreThoseWhoSaySo) {
     EXPECT_EQ(valuesOf(results[static_cast<size_t>(rank)]), (Values{rank % 2 ? 4.0F : 2.0F}));
 }
 
-// Instances are told apart, whatever the order in which ranks come to them.
+// Instances are distinguished regardless of the order in which ranks start them.
 TEST(Communicator, OrderDoesNotMatter) {
   World world(2, {0.002, 0});
   std::vector<std::future<Values>> results;
@@ -164,7 +164,7 @@ TEST(Communicator, ALateRankIsAnErrorThatNamesIt) {
                         [&](Expected<Tensor> value) { error.set_value(value.error()); });
   Error found = error.get_future().get();
   EXPECT_EQ(found.code, Code::DeadlineExceeded);
-  EXPECT_NE(found.message.find("all-reduce 'c' (group 0, instance 0): nothing came from ranks 1 "
+  EXPECT_NE(found.message.find("all-reduce 'c' (group 0, instance 0): nothing arrived from ranks 1 "
                                "and 2 within"),
             std::string::npos)
       << found.message;
@@ -177,8 +177,8 @@ TEST(Communicator, ShapesThatDifferAreAnError) {
        })) {
     ASSERT_FALSE(value);
     EXPECT_EQ(value.error().message,
-              "all-reduce 'c': one rank gives float32[1], another float32[2]; all must give the "
-              "same dtype and shape");
+              "all-reduce 'c': one rank has float32[1], another float32[2]; all ranks must "
+              "have the same dtype and shape");
   }
 }
 
@@ -198,7 +198,7 @@ TEST(Communicator, AFailedRankFailsAll) {
 TEST(Communicator, ALargerGroupThanTheWorldIsAnError) {
   World world(2);
   auto results = world.run([](int) { return collective(Collective::AllReduce, 3, vectorOf({1})); });
-  EXPECT_EQ(results[0].error().message, "all-reduce 'c': its group is of 3 ranks, but there are 2; "
+  EXPECT_EQ(results[0].error().message, "all-reduce 'c': its group has 3 ranks, but there are 2; "
                                         "start as many processes: mpirun -n 3");
 }
 
@@ -235,7 +235,7 @@ TEST(Host, WhoCollectsWaits) {
   EXPECT_EQ(a + b, 3);
 }
 
-// Many at once, from all sides: each value is got once, and by one rank in order.
+// Many values at once from all ranks: each is received once, and in order per sender.
 TEST(Host, EachValueIsGotOnce) {
   constexpr int count = 500;
   World world(3);
@@ -286,7 +286,8 @@ TEST(Host, WhatNobodyCollectsIsAnErrorOnAllRanks) {
     world.ranks[1]->deposit("k", vectorOf({1}));
   Expected<Tensor> result = waiting.get();
   ASSERT_FALSE(result);
-  EXPECT_EQ(result.error().message, "nobody receives what is sent over k: 4096 values are waiting");
+  EXPECT_EQ(result.error().message,
+            "no rank collects what is sent over k: 4096 values are waiting");
 }
 
 TEST(Host, ACollectionEndsInTime) {
@@ -294,7 +295,7 @@ TEST(Host, ACollectionEndsInTime) {
   Expected<Tensor> result = collected(*world.ranks[1], "k").get();
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code, Code::DeadlineExceeded);
-  EXPECT_NE(result.error().message.find("receiving 'k', which some rank has to send"),
+  EXPECT_NE(result.error().message.find("receiving 'k', which another rank has to send"),
             std::string::npos);
 }
 
@@ -304,7 +305,7 @@ GroupAgenda agendaOf(int size, int key, std::vector<std::string> lines, double t
 
 using Agendas = std::vector<GroupAgenda>;
 
-/// What each of the first ranks learns of its own lists, on a thread of its own.
+/// Returns each rank's result of agreeing on its own lists, on separate threads.
 std::vector<Expected<void>> agree(World &world, const std::vector<Agendas> &agendas,
                                   Communicator::Patience patience = Communicator::Patience::Waits) {
   std::vector<Expected<void>> results(agendas.size());
@@ -355,11 +356,11 @@ TEST(Agreement, WhereListsDifferIsSaid) {
     ASSERT_FALSE(result);
     EXPECT_EQ(result.error().message,
               "ranks don't agree on the order of collectives: number 2 is on rank 0 b, but on rank "
-              "2 nothing more; let all ranks run the same, in the same order");
+              "2 nothing more; all ranks must run the same collectives in the same order");
   }
 }
 
-// Each rank knows its own groups only, in an order of its own.
+// Each rank only knows its own groups, in its own order.
 TEST(Agreement, AListWithoutDigestIsAnError) {
   auto transports = simulatedWorld(2, {});
   Communicator rank(std::move(transports[0]), 20);
@@ -388,8 +389,8 @@ TEST(Agreement, OfAGroupThatDiffersItsRanksAreNamed) {
     ASSERT_FALSE(results[rank]);
     EXPECT_EQ(results[rank].error().message,
               "ranks don't agree on the order of collectives of group 7 (ranks 1 and 3): number 2 "
-              "is on rank 1 b (x), but on rank 3 d (y); let all ranks run the same, in the same "
-              "order");
+              "is on rank 1 b (x), but on rank 3 d (y); all ranks must run the same "
+              "collectives in the same order");
   }
 }
 
@@ -397,7 +398,7 @@ TEST(Agreement, AGroupThatDoesNotComeTogetherIsAnErrorInTime) {
   World world(4);
   expectMessage(agree(world, {{agendaOf(3, 7, {"a"}, 0.05)}})[0], Code::DeadlineExceeded,
                 "agreeing on the order of collectives of group 7: 3 ranks make this group: "
-                "nothing came from the others within 0.05 s (so far rank 0 came)");
+                "nothing arrived from the others within 0.05 s (so far rank 0 arrived)");
 }
 
 TEST(Agreement, ALateMemberIsNamed) {
@@ -405,15 +406,15 @@ TEST(Agreement, ALateMemberIsNamed) {
   Agendas first = {agendaOf(2, 7, {"a"})}, second = {agendaOf(2, 7, {"b"}, 0.05)};
   agree(world, {first, first});
   expectMessage(agree(world, {second})[0], Code::DeadlineExceeded,
-                "of group 7 (ranks 0 and 1): nothing came from rank 1 within 0.05 s");
+                "of group 7 (ranks 0 and 1): nothing arrived from rank 1 within 0.05 s");
 }
 
 TEST(Agreement, SizesThatContradictAreAnError) {
   World world(4);
   bool isSaid = false;
   for (auto &result : agree(world, {{agendaOf(2, 7, {"a"}, 5)}, {agendaOf(3, 7, {"a"}, 5)}}))
-    isSaid |= !result && result.error().message.starts_with(
-                             "group 7 is of 2 ranks on rank 0, but of 3 on rank 1");
+    isSaid |= !result &&
+              result.error().message.starts_with("group 7 has 2 ranks on rank 0, but 3 on rank 1");
   EXPECT_TRUE(isSaid);
 }
 
@@ -422,18 +423,18 @@ TEST(Agreement, MoreRanksThanAGroupHasAreAnError) {
   Agendas agendas = {agendaOf(2, 7, {"a"}, 5)};
   bool isSaid = false;
   for (auto &result : agree(world, {agendas, agendas, agendas}))
-    isSaid |= !result && result.error().message.find("group 7 is of 2 ranks, but ranks 0, 1 and 2 "
-                                                     "use it") != std::string::npos;
+    isSaid |= !result && result.error().message.find("group 7 has 2 ranks, but ranks 0, 1 and 2 "
+                                                     "use its key") != std::string::npos;
   EXPECT_TRUE(isSaid);
 }
 
-// Turns are those of each group: what a rank does alone, or in others, makes no difference.
+// Turns are counted per group: agreements of a rank alone, or in other groups, don't matter.
 TEST(Agreement, WhoHasAgreedBeforeNeedNotWait) {
   World world(2);
   Agendas step = {agendaOf(2, 0, {"a"})};
   for (auto &result : agree(world, {step, step}))
     EXPECT_TRUE(result);
-  // Rank 0 is three steps ahead; rank 1 then waits for none of them.
+  // Rank 0 is three turns ahead; rank 1 doesn't wait for any of them.
   for (int i = 0; i < 3; ++i)
     EXPECT_TRUE(world.ranks[0]->agree(step, "order", Communicator::Patience::GoesOn));
   for (int i = 0; i < 3; ++i)
@@ -450,11 +451,11 @@ TEST(Agreement, WhatDiffersLaterEndsWhoeverWaits) {
                         [&](Expected<Tensor> value) { error.set_value(value.error()); });
   EXPECT_FALSE(world.ranks[1]->agree(second, "the order"));
   EXPECT_NE(error.get_future().get().message.find(
-                "ranks don't agree on the order: number 1 is on rank 0 a, but on rank 1 b"),
+                "ranks disagree on the order: number 1 is on rank 0 a, but on rank 1 b"),
             std::string::npos);
 }
 
-/// A rank's lists, and the collectives (agenda, line) that come one after the other on it.
+/// A rank's lists, and its collectives (agenda, line) in execution order.
 struct Plan {
   Agendas agendas;
   std::vector<std::pair<int, int>> chain;
@@ -490,12 +491,12 @@ TEST(Agreement, RanksThatWouldWaitForEachOtherAreToldSo) {
       agreeInOrder(world, {{both, {{0, 0}, {1, 0}}}, {both, {{1, 0}, {0, 0}}}, {one, {}}});
   for (size_t rank : {0, 1})
     expectMessage(results[rank], Code::FailedPrecondition,
-                  "ranks would wait for each other in a circle: on rank 0 b waits for a ('n'), on "
+                  "ranks would deadlock: on rank 0 b waits for a ('n'), on "
                   "rank 1 a ('n') waits for b");
-  std::promise<Error> error; // rank 2 may have agreed, but its first collective won't end
+  std::promise<Error> error; // rank 2 may have agreed, but its first collective can't complete
   world.ranks[2]->start(collective(Collective::AllReduce, 3, vectorOf({1})),
                         [&](Expected<Tensor> value) { error.set_value(value.error()); });
-  EXPECT_NE(error.get_future().get().message.find("in a circle"), std::string::npos);
+  EXPECT_NE(error.get_future().get().message.find("would deadlock"), std::string::npos);
 }
 
 TEST(Agreement, CirclesWithinAGroupAreFound) {
@@ -505,7 +506,7 @@ TEST(Agreement, CirclesWithinAGroupAreFound) {
     expectMessage(result, Code::FailedPrecondition, "on rank 1 a waits for b, on rank 0 b waits");
 }
 
-// No two ranks of the ring see all of it, but rank 0 does, which is in no group.
+// No two ranks of the ring know all of it, but rank 0 does, which is in none of the groups.
 TEST(Agreement, CirclesThroughManyGroupsAreFound) {
   World world(5, {}, 600);
   auto group = [](int key) { return agendaOf(2, key, {str("c", key)}); };
@@ -542,13 +543,13 @@ TEST(Communicator, ARankThatHasLeftIsNotWaitedFor) {
   world.ranks[2]->leave();
   Error error = early.get_future().get();
   EXPECT_EQ(error.code, Code::Unavailable);
-  EXPECT_NE(error.message.find("rank 2 has ended and will not come"), std::string::npos);
+  EXPECT_NE(error.message.find("rank 2 has ended and can't take part"), std::string::npos);
   world.ranks[0]->start(collective(Collective::AllReduce, 3, vectorOf({1})),
                         [&](Expected<Tensor> value) { late.set_value(value.error()); });
   EXPECT_EQ(late.get_future().get().code, Code::Unavailable);
 }
 
-// What it sent before it left still counts.
+// Messages sent before leaving still count.
 TEST(Communicator, WhatWasSentBeforeLeavingComes) {
   World world(2, {0.01, 0});
   world.ranks[1]->send(0, "k", vectorOf({5}));
@@ -568,7 +569,7 @@ TEST(Communicator, AGroupThatCanNotComeTogetherIsAnErrorAtOnce) {
   world.ranks[2]->leave();
   Error found = error.get_future().get();
   EXPECT_EQ(found.code, Code::Unavailable);
-  EXPECT_NE(found.message.find("so far rank 0 came, and ranks 1 and 2 have ended"),
+  EXPECT_NE(found.message.find("so far rank 0 arrived, and ranks 1 and 2 have ended"),
             std::string::npos)
       << found.message;
 }
@@ -605,7 +606,7 @@ TEST(Communicator, MeasuresLinks) {
       return measureLink(*rank, {.bytes = 20'000, .smallRepeats = 5, .largeRepeats = 3});
     }));
   Link first = *results[0].get();
-  // On a busy machine single rounds may find their message waiting.
+  // On a busy machine, the message of a single round may already have arrived.
   EXPECT_GT(first.latency, 0);
   EXPECT_GT(first.bytesPerSecond, 0);
   for (size_t i : {1, 2}) {
@@ -617,7 +618,7 @@ TEST(Communicator, MeasuresLinks) {
   EXPECT_EQ(measureLink(*alone.ranks[0]).error().code, Code::FailedPrecondition);
 }
 
-// Places turn the order of ranks around, and choose some of them.
+// Places reorder ranks and select a subset.
 TEST(Communicator, PlacesOrderAndChooseRanks) {
   World world(4);
   auto gather = [&](std::vector<std::vector<int>> rows) {

@@ -1,4 +1,4 @@
-// Internal to the collective folder: what ranks compare instead of long texts.
+// Internal to the collective folder: digests that ranks compare instead of long texts.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// When a session's exchanges with other ranks were under way, for traces.
+// Records the exchanges of a session with other ranks, for traces.
 #pragma once
 
 #include "treadle/runtime/ResourceManager.h"
@@ -10,20 +10,20 @@
 
 namespace treadle {
 
-/// An exchange from its start on this rank to when its result was there.
+/// An exchange, from its start on this rank to the arrival of its result.
 struct LoggedExchange {
   using Clock = std::chrono::steady_clock;
   std::string name, op; // of the node
   Clock::time_point begin, end;
 };
 
-/// The exchanges of a session's traced runs, among its resources. Thread-safe.
+/// The exchanges of a session's traced runs, as a resource of the session. Thread-safe.
 class ExchangeLog final : public Resource {
 public:
   static constexpr std::string_view kindName = "exchange log";
   std::string_view kind() const override { return kindName; }
 
-  /// As many as a trace has slices at most.
+  /// The same limit as for the slices of a trace.
   static constexpr size_t maxExchanges = 1'000'000;
 
   void add(LoggedExchange exchange) {
@@ -36,7 +36,7 @@ public:
     return list;
   }
 
-  /// The session's, made at the first call.
+  /// Returns the log of a session, created at the first call.
   static Ref<ExchangeLog> of(ResourceManager &resources) {
     return resources.lookupOrCreate<ExchangeLog>("", "", [] { return makeRef<ExchangeLog>(); });
   }

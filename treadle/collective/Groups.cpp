@@ -1,4 +1,4 @@
-// Groups of ranks: who is in one, told by those who use its key.
+// Groups of ranks: their members are the ranks that use the same key.
 #include "treadle/collective/CommunicatorImpl.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@ using namespace collective;
 
 namespace {
 
-/// Ranks in the order of their places.
+/// Returns the ranks in the order of their positions.
 std::vector<int> membersOf(const Group &group) {
   std::vector<std::pair<int32_t, int>> order;
   order.reserve(group.announced.size());
@@ -32,17 +32,18 @@ std::vector<int> ranksOf(const Group &group) {
   return ranks;
 }
 
-/// Why ranks that use one key are no group; nothing where more may come, or all are there.
+/// Returns an error if the ranks that use the key can't form a group; nullopt if more may arrive,
+/// or all have.
 std::optional<Error> contradictionIn(const Group &group, int key) {
   auto [first, said] = *group.announced.begin();
   for (auto [rank, announcement] : group.announced)
     if (announcement.size != said.size)
-      return invalidArgument("group ", key, " is of ", said.size, " ranks on rank ", first,
-                             ", but of ", announcement.size, " on rank ", rank,
+      return invalidArgument("group ", key, " has ", said.size, " ranks on rank ", first, ", but ",
+                             announcement.size, " on rank ", rank,
                              "; give it the same size on all of its ranks");
   if (group.announced.size() > static_cast<size_t>(said.size))
-    return invalidArgument("group ", key, " is of ", said.size, " ranks, but ",
-                           rankList(ranksOf(group)), " use it; give each group a key of its own");
+    return invalidArgument("group ", key, " has ", said.size, " ranks, but ",
+                           rankList(ranksOf(group)), " use its key; give each group its own key");
   return std::nullopt;
 }
 
@@ -55,7 +56,8 @@ std::string collective::rankList(const std::vector<int> &ranks) {
   return text;
 }
 
-// A group of some ranks is those that said so: each tells all when it first uses the group's key.
+// A group smaller than the world consists of the ranks that announced it: each sends its
+// announcement to all ranks when it first uses the group's key.
 void Communicator::Impl::withGroup(const Collective &call, const std::string &what,
                                    Group::Then then) {
   int size = transport->size(), key = call.groupKey;
@@ -98,7 +100,7 @@ void Communicator::Impl::withGroup(const Collective &call, const std::string &wh
   endHopelessGroups();
 }
 
-/// Whether ranks that have left are missing from the group.
+/// Whether members are missing that have left, so that the group can't be completed.
 bool Communicator::Impl::isHopeless(const Group &group) const {
   int possible = 0;
   for (int rank = 0; rank < transport->size(); ++rank)
@@ -133,14 +135,14 @@ void Communicator::Impl::failGroup(int key, const Error &error) {
     next(Unexpected(error));
 }
 
-/// Goes on with what waits for the group, if all of its ranks have come or never will.
+/// Continues the collectives that wait for the group if it is complete or can't be completed.
 void Communicator::Impl::completeGroup(int key, std::unique_lock<std::mutex> &lock) {
   Group &group = groups[key];
   std::optional<Error> error = contradictionIn(group, key);
   if (!error &&
       group.announced.size() < static_cast<size_t>(group.announced.begin()->second.size)) {
     if (group.awaited)
-      group.awaited->come = str("so far ", rankList(ranksOf(group)), " came");
+      group.awaited->come = str("so far ", rankList(ranksOf(group)), " arrived");
     return;
   }
   group.isComplete = !error;
@@ -161,7 +163,7 @@ void Communicator::Impl::announced(int key, int from, Announcement announcement)
   group.announced.try_emplace(from, announcement);
   if (!group.waiting.empty())
     return completeGroup(key, lock);
-  // Ranks may have come together differently on each: nobody's group is right then.
+  // Ranks may have seen different members, so the error applies to all.
   std::optional<Error> error = contradictionIn(group, key);
   bool isMember = group.announced.contains(transport->rank());
   lock.unlock();

@@ -1,4 +1,4 @@
-// What messages between ranks take: rings of them, in which each rank sends to the next.
+// Measures message times between ranks: in a ring, each rank sends to the next one.
 #include "treadle/collective/Communicator.h"
 
 #include <algorithm>
@@ -15,7 +15,8 @@ Expected<Tensor> wait(Communicator &world, const Collective &call) {
   return result.get_future().get();
 }
 
-/// Seconds in which each rank has sent so many bytes to the next and got as many: the median.
+/// Returns the median time in seconds in which each rank sends `bytes` bytes to the next one and
+/// receives as many.
 Expected<double> ringSeconds(Communicator &world, int64_t bytes, int repeats) {
   Tensor value = TREADLE_TRY(Tensor::make(DType::UInt8, std::array{bytes}));
   Collective call;
@@ -30,7 +31,7 @@ Expected<double> ringSeconds(Communicator &world, int64_t bytes, int repeats) {
     auto begin = std::chrono::steady_clock::now();
     if (Expected<Tensor> got = wait(world, call); !got)
       return Unexpected(std::move(got.error()));
-    if (i > 0) // the first one finds who is late
+    if (i > 0) // the first round absorbs late starts
       times.push_back(
           std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
   }
@@ -39,7 +40,7 @@ Expected<double> ringSeconds(Communicator &world, int64_t bytes, int repeats) {
   return *middle;
 }
 
-/// The largest that any rank gives.
+/// Returns the largest value over all ranks.
 Expected<double> largest(Communicator &world, double value) {
   Collective call;
   call.kind = Collective::AllReduce;
@@ -55,7 +56,7 @@ Expected<double> largest(Communicator &world, double value) {
 Expected<Link> measureLink(Communicator &world, LinkMeasurement how) {
   if (world.size() == 1)
     return Unexpected(failedPrecondition(
-        "there is one process, which has no link to measure; start more: mpirun -n 2"));
+        "there is only one process, so there is no link to measure; start more: mpirun -n 2"));
   auto slowest = [&](int64_t bytes, int repeats) {
     return ringSeconds(world, bytes, repeats).and_then([&](double seconds) {
       return largest(world, seconds);
@@ -63,7 +64,7 @@ Expected<Link> measureLink(Communicator &world, LinkMeasurement how) {
   };
   return slowest(1, how.smallRepeats).and_then([&](double latency) {
     return slowest(how.bytes, how.largeRepeats).map([&](double seconds) {
-      // Of noise a large message may seem no slower than a small one.
+      // With noise, a large message may seem as fast as a small one.
       double forBytes = std::max(seconds - latency, seconds / 10);
       return Link{latency, static_cast<double>(how.bytes) / forBytes};
     });

@@ -1,4 +1,4 @@
-// Messages as bytes, for transports that carry no tensors.
+// Serializes messages, for transports that carry bytes.
 #pragma once
 
 #include "treadle/collective/Transport.h"
@@ -8,11 +8,12 @@
 
 namespace treadle {
 
-/// The key, the value's dtype and dimensions, and the value. For processes of one machine type.
+/// Serializes the key, dtype, dimensions and elements. Sender and receiver must have the same byte
+/// order and layout.
 std::string messageBytes(const std::string &key, const Tensor &value);
 
-/// The message that the bytes are; nothing where they are none of ours. No memory is taken but what
-/// the bytes fill.
+/// Parses a message; returns nullopt if the bytes are invalid. Allocates no more memory than the
+/// bytes fill.
 std::optional<Message> messageOf(int from, std::string_view bytes);
 
 } // namespace treadle

@@ -1,4 +1,4 @@
-// Messages: what has come, who waits for what, and who waits no longer.
+// Message handling: arrived values, waiting exchanges, and timeouts.
 #include "treadle/collective/CommunicatorImpl.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@ namespace treadle {
 
 using namespace collective;
 
-/// The group that a rank says it is of; nothing where the message is none of ours.
+/// Returns the key of the group that a message announces; nullopt if the message is invalid.
 static std::optional<int> groupKeyOf(const Message &message) {
   int key = 0;
   const char *end = message.key.data() + message.key.size();
@@ -45,7 +45,7 @@ void Communicator::Impl::take(Message message) {
     if (waiting == expected.end())
       waiting = expected.find({anyRank, message.key});
     if (waiting == expected.end()) {
-      // What anyone may send is looked for under its key alone.
+      // Messages that any rank may send are matched by key alone.
       int from = message.key.starts_with("b/") ? anyRank : message.from;
       arrived[{from, std::move(message.key)}].push_back(std::move(message.value));
       return;
@@ -65,14 +65,14 @@ void Communicator::Impl::take(Message message) {
   complete->then(std::move(complete->values));
 }
 
-/// Hands a message to a rank, which may be this one.
+/// Delivers a message to a rank, which may be this one.
 void Communicator::Impl::hand(int to, std::string key, Tensor value) {
   if (to == (transport ? transport->rank() : 0))
     return take({to, std::move(key), std::move(value)});
   transport->send(to, std::move(key), std::move(value));
 }
 
-/// On rank 0: a value for whoever collects it first, or a rank that collects one.
+/// On rank 0: handles a deposited value, or a request to collect one.
 void Communicator::Impl::serve(Message message) {
   constexpr size_t mostKept = 4096;
   std::string key = message.key.substr(depositPrefix.size());
@@ -84,7 +84,7 @@ void Communicator::Impl::serve(Message message) {
     box.collectors.push_back(message.from);
   if (box.values.size() > mostKept) {
     lock.unlock();
-    Error error = resourceExhausted("nobody receives what is sent over ", key, ": ", mostKept,
+    Error error = resourceExhausted("no rank collects what is sent over ", key, ": ", mostKept,
                                     " values are waiting");
     return transport ? abort(error) : failAll(error);
   }
@@ -94,7 +94,7 @@ void Communicator::Impl::serve(Message message) {
       {box.collectors.front(), {0, "p/" + key, std::move(box.values.front())}});
   box.values.pop_front();
   box.collectors.pop_front();
-  // Whoever is at it delivers this as well: what goes to one rank keeps its order.
+  // The thread that is delivering takes over, which preserves the order per target.
   if (std::exchange(isDelivering, true))
     return;
   while (!beingDelivered.empty()) {
@@ -142,24 +142,25 @@ void Communicator::Impl::expect(const ExchangePtr &exchange, const std::vector<S
     exchange->then(std::move(exchange->values));
 }
 
-/// With the lock: why there is no thread that looks at deadlines.
+/// Requires the lock. Returns an error if the deadline thread can't be started.
 std::optional<Error> Communicator::Impl::startWatcher() {
   try {
     if (!watcher.joinable())
       watcher = std::thread([this] { watch(); });
     return std::nullopt;
   } catch (const std::system_error &error) {
-    return resourceExhausted("the system gives no thread for exchanges: ", error.what());
+    return resourceExhausted("can't start a thread for exchanges: ", error.what());
   }
 }
 
-/// With the lock and a watcher: from now on the exchange can end, by what comes or by its deadline.
+/// Requires the lock and the watcher. From now on the exchange can end, by arrival of its values or
+/// by its deadline.
 void Communicator::Impl::await(const ExchangePtr &exchange) {
   awaited.insert(exchange);
   changed.notify_all();
 }
 
-/// With the lock: nothing that comes is for this exchange any more.
+/// Requires the lock. Stops matching messages to the exchange.
 void Communicator::Impl::forget(const ExchangePtr &exchange) {
   awaited.erase(exchange);
   for (auto it = expected.begin(); it != expected.end();) {
@@ -168,18 +169,18 @@ void Communicator::Impl::forget(const ExchangePtr &exchange) {
   }
 }
 
-/// With the lock: why what the exchange waits for will never come.
+/// Requires the lock. Returns an error if the exchange can no longer complete.
 std::optional<Error> Communicator::Impl::unreachable(const Exchange &exchange) const {
   if (exchange.isByHost)
     return std::nullopt;
   for (int rank : exchange.missing)
     if (gone.contains(rank))
       return unavailable(exchange.what, ": rank ", rank,
-                         " has ended and will not come; let all ranks run the same");
+                         " has ended and can't take part; all ranks must run the same graph");
   bool isAnyoneLeft = gone.size() + 1 < static_cast<size_t>(transport ? transport->size() : 1);
   bool waitsForAny = std::ranges::find(exchange.missing, anyRank) != exchange.missing.end();
   if (!isAnyoneLeft && waitsForAny && exchange.come.empty())
-    return unavailable(exchange.what, ": all other ranks have ended");
+    return unavailable(exchange.what, ": all other ranks have exited");
   return std::nullopt;
 }
 
@@ -200,7 +201,7 @@ void Communicator::Impl::left(int rank) {
   endHopelessGroups();
 }
 
-/// Ends exchanges whose time is over.
+/// Ends exchanges whose deadline has passed.
 void Communicator::Impl::watch() {
   std::unique_lock lock(mutex);
   while (!isClosed) {
@@ -219,13 +220,13 @@ void Communicator::Impl::watch() {
     std::ranges::sort(missing);
     std::erase(missing, anyRank);
     Error error =
-        deadlineExceeded(exchange->what, ": nothing came from ",
+        deadlineExceeded(exchange->what, ": nothing arrived from ",
                          !missing.empty()         ? rankList(missing)
                          : exchange->come.empty() ? std::string("any rank")
                                                   : "the others",
                          " within ", exchange->timeout, " s",
                          exchange->come.empty() ? std::string() : str(" (", exchange->come, ")"),
-                         "; it has ended, waits for something else, or is slow");
+                         "; it has exited, waits for something else, or is slow");
     lock.unlock();
     exchange->then(Unexpected(std::move(error)));
     exchange.reset();

@@ -1,5 +1,5 @@
-/* What libtreadle_mpi.so gives: bytes between the processes that mpirun started. It knows nothing
- * of tensors, and is loaded by name: whoever runs alone needs neither it nor OpenMPI. */
+/* The interface of libtreadle_mpi.so, which transfers bytes between the processes that mpirun
+ * started. It is loaded by name, so that single processes need neither it nor OpenMPI. */
 #ifndef TREADLE_COLLECTIVE_MPILIBRARY_H
 #define TREADLE_COLLECTIVE_MPILIBRARY_H
 
@@ -9,25 +9,26 @@
 extern "C" {
 #endif
 
-/* The other end's bytes are freed when the call returns. */
+/* Receives a message. `bytes` are only valid during the call. */
 typedef void (*treadle_mpi_take)(void *receiver, int from, const void *bytes, size_t size);
 
 enum { treadle_mpi_late = -1 };
 
 typedef struct {
-  /* Joins the world, which takes until all of its processes have come; 0, an error's number, or
-   * treadle_mpi_late where that took longer than `seconds`. May be called again then. */
+  /* Joins the world and waits for all its processes. Returns 0, an MPI error code, or
+   * treadle_mpi_late after `seconds`; it may then be called again. */
   int (*open)(int *rank, int *size, double seconds);
-  /* Calls `take` for each message from now on, on one thread. */
+  /* Calls `take` for each message from now on, always on the same thread. */
   void (*listen)(treadle_mpi_take take, void *receiver);
-  /* Takes a copy, and returns at once. */
+  /* Sends a copy of the bytes. Doesn't block. */
   void (*send)(int to, const void *bytes, size_t size);
-  /* Sends what is left, for `seconds` at most, and leaves the world with all others; if `hasFailed`
-   * isn't 0, it waits for them until then and no longer, since they may never come. */
+  /* Sends pending messages, for at most `seconds`, and leaves the world together with the other
+   * processes. If `hasFailed` isn't 0, it waits for these for at most `seconds` as well, since they
+   * may never leave. */
   void (*close)(int hasFailed, double seconds);
 } treadle_mpi_functions;
 
-/* The library's one symbol. */
+/* The only exported symbol. Returns the functions, which live as long as the library. */
 const treadle_mpi_functions *treadle_mpi(void);
 
 #ifdef __cplusplus

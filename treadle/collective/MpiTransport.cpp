@@ -1,4 +1,5 @@
-// libtreadle_mpi.so: one thread makes all calls of MPI, so that any build of OpenMPI will do.
+// libtreadle_mpi.so: the MPI transport. One thread makes all MPI calls, so that any build of
+// OpenMPI works.
 #include "treadle/collective/MpiLibrary.h"
 
 #include <mpi.h>
@@ -26,7 +27,7 @@ struct Outgoing {
 class World {
 public:
   static World &get() {
-    static auto *world = new World; // outlives what is destroyed at exit
+    static auto *world = new World; // never destroyed: needed at exit
     return *world;
   }
 
@@ -34,7 +35,7 @@ public:
     if (!thread.joinable())
       thread = std::thread([this] { run(); });
     std::unique_lock lock(mutex);
-    constexpr double forever = 1e8; // which clocks still can count
+    constexpr double forever = 1e8; // seconds, still representable by clocks
     std::chrono::duration<double> patience(std::min(seconds, forever));
     if (!changed.wait_for(lock, patience, [&] { return isOpen; }))
       return treadle_mpi_late;
@@ -65,7 +66,7 @@ public:
     }
     std::unique_lock lock(mutex);
     if (failed && !changed.wait_until(lock, end, [&] { return hasLeft; }))
-      return thread.detach(); // another rank never comes: mpirun ends it when this process ends
+      return thread.detach(); // another rank is missing: mpirun ends it when this process ends
     lock.unlock();
     thread.join();
   }
@@ -90,7 +91,7 @@ private:
       serve();
   }
 
-  // MPI has no way to sleep until something comes: the longer nothing did, the longer this sleeps.
+  // MPI can't block until a message arrives, so this polls with increasing sleeps.
   void serve() {
     constexpr auto shortest = std::chrono::microseconds(5),
                    longest = std::chrono::microseconds(200);
@@ -105,8 +106,8 @@ private:
       if (!isBusy)
         std::this_thread::sleep_for(pause);
     }
-    // Also after a failure: mpirun 4.1 at times waits for ever in its own end where a process has
-    // just broken off its connection.
+    // Also after a failure: mpirun 4.1 sometimes hangs when a process has just closed its
+    // connection.
     if (sending.empty())
       MPI_Finalize();
     std::lock_guard lock(mutex);
@@ -148,7 +149,7 @@ private:
     return any;
   }
 
-  // Others may be faster: what comes before anybody listens waits in MPI.
+  // Messages that arrive before `listen` is called stay in MPI.
   bool receive() {
     treadle_mpi_take handler;
     void *object;

@@ -1,4 +1,4 @@
-// What is done to the elements: one template, chosen by dtype and reduction.
+// Elementwise reductions: one template, instantiated by dtype and reduction.
 #include "treadle/collective/Communicator.h"
 
 #include <Eigen/Core>
@@ -35,7 +35,7 @@ template <typename T> void divideAll(Tensor &value, int64_t divisor) {
 using Combine = void (*)(Tensor &, const Tensor &);
 struct Row {
   DType dtype;
-  Combine combine[4]; // by Reduction
+  Combine combine[4]; // indexed by Reduction
   void (*divide)(Tensor &, int64_t);
 };
 template <typename T> constexpr Row row(DType dtype) {

@@ -1,4 +1,4 @@
-// Ranks in one process: messages wait until a link would have brought them.
+// A world of ranks in one process: messages are delayed as by links.
 #include "treadle/collective/Communicator.h"
 
 #include <chrono>
@@ -12,7 +12,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// What has been sent to one rank, by when it arrives.
+/// Messages to one rank, ordered by arrival time.
 class Inbox {
 public:
   void put(Clock::time_point when, Message message) {
@@ -58,7 +58,7 @@ private:
 
   std::mutex mutex;
   std::condition_variable changed;
-  std::multimap<Clock::time_point, Message> messages; // of one time: as they were sent
+  std::multimap<Clock::time_point, Message> messages; // equal times: in sending order
   bool isClosed = false;
   std::thread thread;
 };
@@ -101,7 +101,7 @@ private:
   const int number;
   const Link link;
   std::mutex mutex;
-  Clock::time_point freeAt; // when the link has sent all so far
+  Clock::time_point freeAt; // when the link has transmitted everything so far
 };
 
 } // namespace

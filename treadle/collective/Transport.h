@@ -1,4 +1,4 @@
-// How ranks of a run on several processes reach each other.
+// The transport interface between the ranks of a distributed run.
 #pragma once
 
 #include "treadle/tensor/Tensor.h"
@@ -8,15 +8,15 @@
 
 namespace treadle {
 
-/// A value on its way from one rank to another; the key says what it is for.
+/// A value sent from one rank to another; the key identifies its purpose.
 struct Message {
   int from = 0;
   std::string key;
   Tensor value;
 };
 
-/// Carries messages between the ranks of one world, which are numbered from 0. What one rank sends
-/// another comes in that order, once; nothing is known of when. Thread-safe.
+/// Carries messages between the ranks of one world, numbered from 0. Messages between two ranks are
+/// delivered once and in order, with no bound on the delay. Thread-safe.
 class Transport {
 public:
   using Take = std::function<void(Message)>;
@@ -24,13 +24,13 @@ public:
   virtual ~Transport() = default;
   virtual int rank() const = 0;
   virtual int size() const = 0;
-  /// Hands over a value of a plain dtype, which nobody changes any more, and returns at once. `to`
-  /// is another rank.
+  /// Sends a value of a plain dtype, which must not change afterwards. Doesn't block. `to` is
+  /// another rank.
   virtual void send(int to, std::string key, Tensor value) = 0;
-  /// `take` is called for each message that comes, one at a time, on a thread of the transport's.
-  /// Called once.
+  /// Registers `take`, which is called for each message, one at a time, on a thread of the
+  /// transport. Must be called once.
   virtual void listen(Take take) = 0;
-  /// After it returns `take` isn't called any more. What was sent before still goes out.
+  /// After it returns, `take` isn't called any more. Messages sent before are still delivered.
   virtual void close() = 0;
 };
 

@@ -9,7 +9,7 @@
 namespace treadle {
 namespace {
 
-// What is old is forgotten: its circles end by the timeout.
+// Older edges are dropped; cycles through them end by the timeout.
 constexpr size_t mostEdges = 1 << 20;
 
 std::string_view cut(std::string_view &text, char end) {
@@ -25,7 +25,7 @@ std::optional<size_t> indexIn(std::string_view text, size_t size) {
   return error == std::errc() && number < size ? std::optional(number) : std::nullopt;
 }
 
-/// Several things together have the same name on all ranks, made of theirs.
+/// Several points together have the same name on all ranks, derived from their names.
 std::string jointName(std::vector<std::string> parts) {
   std::ranges::sort(parts);
   std::string all;
@@ -46,7 +46,7 @@ std::string textOf(const CollectiveOrder &order, const std::vector<GroupAgenda> 
   std::vector<std::vector<std::string>> parts(order.points.size());
   std::vector<std::string> names;
   std::string text;
-  auto edge = order.edges.begin(); // in the order of their ends
+  auto edge = order.edges.begin(); // sorted by target
   for (size_t i = 0; i < order.points.size(); ++i) {
     auto [agenda, line] = order.points[i];
     for (; edge != order.edges.end() && edge->second == i; ++edge)
@@ -88,7 +88,7 @@ std::optional<std::string> WaitGraph::add(int rank, std::string_view text) {
                           to = indexIn(line, own.size());
     if (!from || !to)
       continue;
-    // All ranks of a program say the same.
+    // All ranks of a program send the same edge.
     if (!edges.emplace(own[*from], own[*to]).second)
       continue;
     points[own[*from]].next.push_back({own[*to], rank});
@@ -97,7 +97,7 @@ std::optional<std::string> WaitGraph::add(int rank, std::string_view text) {
   return circleFrom(changed);
 }
 
-// Depth first, without recursion: the path is on a stack.
+// An iterative depth-first search; the path is on a stack.
 std::optional<std::string> WaitGraph::circleFrom(const std::vector<size_t> &starts) const {
   enum State : uint8_t { New, OnPath, Done };
   std::vector<State> states(points.size(), New);
@@ -132,9 +132,9 @@ std::optional<std::string> WaitGraph::circleFrom(const std::vector<size_t> &star
 }
 
 std::string WaitGraph::inWords(std::vector<Edge> circle) const {
-  // Of several things together the one that closes the circle is meant.
+  // A point that combines several others is replaced by the one that closes the cycle.
   std::erase_if(circle, [&](const Edge &edge) { return points[edge.to].label.empty(); });
-  // The same words on whichever rank finds it.
+  // The description is the same on all ranks.
   auto first = std::ranges::min_element(
       circle, {}, [&](const Edge &edge) -> const std::string & { return points[edge.to].name; });
   std::ranges::rotate(circle, first);

@@ -1,4 +1,4 @@
-// Internal to the collective folder: circles in which ranks would wait for each other.
+// Internal to the collective folder: detects cycles in which ranks would wait for each other.
 #pragma once
 
 #include "treadle/collective/Communicator.h"
@@ -13,28 +13,28 @@
 
 namespace treadle {
 
-/// An order as ranks send it: a line for each point, with a name that means the same on all ranks
-/// and a text for messages, and one for each edge. `turns` names the turn that each agenda has in
-/// its group.
+/// Serializes an order: a line for each point, with a name that is the same on all ranks and a
+/// label for messages, and a line for each edge. `turns` identifies each agenda's turn in its
+/// group.
 std::string textOf(const CollectiveOrder &order, const std::vector<GroupAgenda> &agendas,
                    const std::vector<std::string> &turns);
 
-/// What ranks said of what waits for what. A collective ends when all of its ranks have come
-/// to it; so a circle of what waits, though each edge is of another rank, never ends. Not
-/// thread-safe.
+/// The dependencies between collectives that all ranks have sent. A collective ends only when all
+/// its ranks have reached it, so a cycle is a deadlock, even if each edge is from a different rank.
+/// Not thread-safe.
 class WaitGraph {
 public:
-  /// What a rank says (`textOf`); text that isn't of that form counts for nothing. The circle that
-  /// it closes, in words, if there is one.
+  /// Adds the order of a rank (see `textOf`); ignores malformed text. Returns a description of the
+  /// cycle that it closes, if any.
   std::optional<std::string> add(int rank, std::string_view text);
 
 private:
   struct Edge {
     size_t to;
-    int rank; // that says so
+    int rank; // that sent the edge
   };
   struct Point {
-    std::string name, label; // no label: several things together
+    std::string name, label; // no label: several points together
     std::vector<Edge> next;
   };
 

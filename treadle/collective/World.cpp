@@ -45,10 +45,10 @@ private:
   Take take;
 };
 
-/// Folders that the library may be in: of this program or module, `lib` beside it, and above that
-/// for a Python package.
+/// Returns the folders that may contain the library: that of this program or module, `lib` beside
+/// it, and one level above for a Python package.
 std::vector<std::string> candidates() {
-  // Of a program the loader knows no more than what it was called.
+  // For a program, the loader only knows the name by which it was called.
   std::vector<std::string> paths, files = {"/proc/self/exe"};
   Dl_info here;
   if (dladdr(reinterpret_cast<const void *>(&isStartedByMpi), &here) && here.dli_fname)
@@ -66,7 +66,7 @@ std::vector<std::string> candidates() {
 Expected<const treadle_mpi_functions *> load() {
   std::string why;
   for (const std::string &path : candidates()) {
-    // OpenMPI's own plugins look for its symbols among those of all libraries.
+    // OpenMPI's plugins look up its symbols globally.
     void *library = openSharedLibrary(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
     if (!library) {
       const char *error = dlerror();
@@ -78,12 +78,12 @@ Expected<const treadle_mpi_functions *> load() {
       return entry();
     why = dlerror();
   }
-  return Unexpected(notFound("mpirun has started this process, but '", libraryName,
+  return Unexpected(notFound("this process was started by mpirun, but '", libraryName,
                              "' can't be loaded: ", why,
                              "; build it where libopenmpi-dev is installed"));
 }
 
-/// Made once; never destroyed, since runs may still look at it while the process ends.
+/// Created once; never destroyed, since runs may use it while the process exits.
 struct Joined {
   std::mutex mutex;
   const treadle_mpi_functions *mpi = nullptr;
@@ -114,10 +114,10 @@ Expected<std::shared_ptr<Communicator>> joinWorld(double timeout) {
   int rank = 0, size = 1;
   int status = (*mpi)->open(&rank, &size, timeout);
   if (status == treadle_mpi_late)
-    return Unexpected(deadlineExceeded("joining the others: not all ",
-                                       std::getenv("OMPI_COMM_WORLD_SIZE"),
-                                       " processes that mpirun started have come within ", timeout,
-                                       " s; one has ended, is slow, or isn't of Treadle"));
+    return Unexpected(
+        deadlineExceeded("joining the others: not all ", std::getenv("OMPI_COMM_WORLD_SIZE"),
+                         " processes that mpirun started have joined within ", timeout,
+                         " s; one has ended, is slow, or doesn't run Treadle"));
   if (status != 0)
     return Unexpected(unavailable("MPI can't be initialized: error ", status));
   world.mpi = *mpi;

@@ -1,4 +1,4 @@
-// The world that this process is part of.
+// The world of this process.
 #pragma once
 
 #include "treadle/collective/Communicator.h"
@@ -10,14 +10,14 @@ namespace treadle {
 /// Whether mpirun has started this process as one of several.
 bool isStartedByMpi();
 
-/// The communicator of the world that mpirun made, joined at the first call; the one rank of a
-/// world of its own where there was no mpirun. NotFound where libtreadle_mpi.so, beside this
-/// program or in its `lib` folder, can't be loaded; Unavailable where MPI fails; DeadlineExceeded
-/// where the other processes don't come within `timeout` seconds. Thread-safe.
+/// Returns the communicator of the world that mpirun created, joined at the first call; without
+/// mpirun, that of a world with one rank. Returns NotFound if libtreadle_mpi.so can't be loaded
+/// from the program's folder or its `lib` folder, Unavailable if MPI fails, and DeadlineExceeded if
+/// the other processes don't join within `timeout` seconds. Thread-safe.
 Expected<std::shared_ptr<Communicator>> joinWorld(double timeout = Communicator::defaultTimeout);
 
-/// To be called before the process ends: sends what is left, and leaves the world in order. Once a
-/// run has failed the others are left to themselves: mpirun ends them.
+/// Must be called before the process ends: sends pending messages and leaves the world. After a
+/// failed run it doesn't wait for the other ranks, which mpirun terminates.
 void leaveWorld(bool hasFailed);
 
 } // namespace treadle
