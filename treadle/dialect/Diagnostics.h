@@ -1,4 +1,4 @@
-// What is said in a context that several threads may use.
+// Diagnostic handlers for contexts that several threads use.
 #pragma once
 
 #include "mlir/IR/Diagnostics.h"
@@ -8,8 +8,8 @@
 
 namespace treadle {
 
-/// Takes the diagnostics that this thread emits, for as long as it lives. Those of other threads go
-/// on to their own handlers.
+/// Handles the diagnostics that this thread emits while it is alive. Diagnostics of other threads
+/// go to their own handlers.
 class OwnDiagnostics {
 public:
   template <typename Take>
@@ -25,7 +25,7 @@ private:
   mlir::ScopedDiagnosticHandler handler;
 };
 
-/// Keeps the first error that this thread emits.
+/// Records the first error that this thread emits.
 class FirstError {
 public:
   explicit FirstError(mlir::MLIRContext *context)
@@ -34,7 +34,7 @@ public:
             message = diagnostic.str();
         }) {}
 
-  std::string message; // empty: there was none
+  std::string message; // empty if there was none
 
 private:
   OwnDiagnostics handler;

@@ -1,4 +1,4 @@
-// The functions of a module, and where attributes and nodes name them.
+// The functions of a module, and the attributes and nodes that refer to them.
 #pragma once
 
 #include "treadle/dialect/Tfg.h"
@@ -9,8 +9,8 @@
 
 namespace treadle::tfg {
 
-/// The functions of a module by name. MLIR's SymbolTable would do, but makes an attribute of each
-/// name that is looked up, and most names of ops are no functions'.
+/// The functions of a module by name. MLIR's SymbolTable creates an attribute for each lookup,
+/// which is slow because most op names aren't function names.
 using FunctionMap = llvm::StringMap<FuncOp>;
 
 inline FunctionMap functionsOf(mlir::ModuleOp module) {
@@ -21,8 +21,7 @@ inline FunctionMap functionsOf(mlir::ModuleOp module) {
 }
 
 /// Visits each function reference in an attribute, at any depth, inner ones first. Attribute::walk
-/// would do, but keeps a table of all that it has seen, which is most of the time that many passes
-/// take.
+/// would track all visited attributes, which takes most of the time of many passes.
 inline void forEachFunctionIn(mlir::Attribute attr,
                               llvm::function_ref<void(tf_type::FuncAttr)> visit) {
   if (auto function = mlir::dyn_cast_or_null<tf_type::FuncAttr>(attr)) {
@@ -37,7 +36,7 @@ inline void forEachFunctionIn(mlir::Attribute attr,
   }
 }
 
-/// The names of all functions that the attribute mentions, at any depth.
+/// Visits the names of all functions that the attribute refers to, at any depth.
 inline void forEachFunctionName(mlir::Attribute attr,
                                 llvm::function_ref<void(llvm::StringRef)> visit) {
   forEachFunctionIn(attr, [&](tf_type::FuncAttr function) {
@@ -45,21 +44,22 @@ inline void forEachFunctionName(mlir::Attribute attr,
   });
 }
 
-/// The names of all functions that the attributes of a node mention.
+/// Visits the names of all functions that the attributes of a node refer to.
 inline void forEachFunctionName(Node node, llvm::function_ref<void(llvm::StringRef)> visit) {
   for (mlir::NamedAttribute attr : node.attrs())
     forEachFunctionName(attr.getValue(), visit);
 }
 
-/// The names of all functions that a node may call: its op's, which is one where a function is
-/// called by its name, and those in its attributes. Some are no functions' of the module.
+/// Visits the names of all functions that a node may call: its op name, which is a function name if
+/// the node calls the function directly, and those in its attributes. Some aren't functions of the
+/// module.
 inline void forEachCallee(Node node, llvm::function_ref<void(llvm::StringRef)> visit) {
   visit(node.opType());
   forEachFunctionName(node, visit);
 }
 
-/// How often nodes of a module name each function. One that a gradient is declared for counts as
-/// named by others as well.
+/// Counts the references of a module's nodes to each function. A function with a declared gradient
+/// has an additional reference.
 inline llvm::StringMap<unsigned> countFunctionNames(mlir::ModuleOp module) {
   llvm::StringMap<unsigned> uses;
   module.walk([&](mlir::Operation *op) {

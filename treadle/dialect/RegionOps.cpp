@@ -1,4 +1,4 @@
-// Control flow with regions: what is checked, and where control goes.
+// Region control flow ops: verification and control flow interfaces.
 #include "treadle/dialect/RegionSyntax.h"
 
 #include "mlir/IR/Builders.h"
@@ -56,14 +56,15 @@ static bool isTensorOf(Type type, unsigned bits) {
 
 namespace {
 
-/// Checks one operation with regions.
+/// Verifies one op with regions.
 class RegionVerifier {
 public:
   explicit RegionVerifier(Operation *op) : op(op), node(op) {}
 
   InFlightDiagnostic emit() { return emitNodeError(node); }
 
-  /// Values before tokens; one token among the results. verifyNodes says so too, but later.
+  /// Checks that values precede tokens and that one result is a token. verifyNodes checks this too,
+  /// but later.
   bool isNode() const {
     return node.controlResult() && node.numResults() + 1 == op->getNumResults() &&
            llvm::none_of(node.data(), isControl);
@@ -76,7 +77,7 @@ public:
     return emit() << what << " is of type " << type << ", expected a tensor of i" << bits;
   }
 
-  /// A terminator of one kind, whose values fit `expected`.
+  /// Checks for a terminator of this kind whose values match `expected`.
   template <typename Terminator> LogicalResult verifyEnd(Region &region, TypeRange expected) {
     auto end = dyn_cast<Terminator>(region.front().back());
     if (!end)
@@ -84,9 +85,9 @@ public:
                     << ", expected " << Terminator::getOperationName();
     OperandRange values = end.getForwarded();
     if (llvm::any_of(values, isControl))
-      return success(); // the terminator says so itself
+      return success(); // the terminator's verifier reports this
     if (values.size() != expected.size())
-      return emit() << nameOf(region) << " gives " << values.size() << " values, expected "
+      return emit() << nameOf(region) << " yields " << values.size() << " values, expected "
                     << expected.size();
     return verifyTypes(values.getTypes(), expected, region, "value");
   }
@@ -102,11 +103,11 @@ public:
   LogicalResult verifyBranch(Region &region) {
     if (region.getNumArguments() != 0)
       return emit() << nameOf(region) << " has " << region.getNumArguments()
-                    << " arguments, expected none: a branch uses the values around it";
+                    << " arguments, expected none: a branch uses values from outside directly";
     return verifyEnd<YieldOp>(region, node.results().getTypes());
   }
 
-  /// Values of the types `expected`, then a token for each.
+  /// Checks for values of the types `expected`, followed by a token for each.
   LogicalResult verifyArguments(Region &region, ArrayRef<Type> expected) {
     if (region.getNumArguments() != 2 * expected.size())
       return emit() << nameOf(region) << " has " << region.getNumArguments()
@@ -123,19 +124,20 @@ public:
     return verifyTypes(types, expected, region, "argument");
   }
 
-  /// Inits and results of a loop.
+  /// Checks that the initial values match the results of a loop.
   LogicalResult verifyLoop(TypeRange init) {
     if (init.size() != node.numResults())
       return emit() << "a loop of " << init.size() << " values has " << node.numResults()
                     << " results, expected one for each";
     for (auto [index, from, to] : llvm::enumerate(init, node.results().getTypes()))
       if (!tf_type::areCompatible(from, to))
-        return emit() << "result " << index << " is of type " << to << ", but the loop begins with "
-                      << from;
+        return emit() << "result " << index << " is of type " << to
+                      << ", but its initial value is of type " << from;
     return success();
   }
 
-  /// `attrs` may be null. A condition has one result, whatever it forwards.
+  /// `attrs` may be null. A condition region has one result; the values that it forwards don't
+  /// count.
   LogicalResult verifyAttrs(Region &region, RegionAttrsAttr attrs) {
     if (!attrs)
       return success();
@@ -176,11 +178,11 @@ private:
 LogicalResult regions::verifyIf(Operation *op) {
   RegionVerifier verifier(op);
   if (!verifier.isNode())
-    return success(); // the graph around says what is wrong
+    return success(); // the verifier of the parent graph reports this
   if (Node(op).numData() != 1)
     return verifier.emit() << "has " << Node(op).numData()
-                           << " data operands, expected the predicate "
-                              "alone: branches use the values around them";
+                           << " data operands, expected only the predicate"
+                              ": branches use values from outside directly";
   auto attrsOf = [&](StringRef key) { return op->getAttrOfType<RegionAttrsAttr>(key); };
   Region &thenRegion = op->getRegion(0), &elseRegion = op->getRegion(1);
   return success(succeeded(verifier.verifyOperand(0, 1, "the predicate")) &&
@@ -196,11 +198,11 @@ LogicalResult regions::verifyCase(Operation *op) {
     return success();
   if (Node(op).numData() != 1)
     return verifier.emit() << "has " << Node(op).numData()
-                           << " data operands, expected the number of the branch alone: branches "
-                              "use the values around them";
+                           << " data operands, expected only the branch index: branches "
+                              "use values from outside directly";
   if (op->getNumRegions() == 0)
     return verifier.emit() << "has no branches, expected at least one";
-  if (failed(verifier.verifyOperand(0, 32, "the number of the branch")))
+  if (failed(verifier.verifyOperand(0, 32, "the branch index")))
     return failure();
   for (StringRef key : {"branch_attrs", "region_attrs"})
     if (auto list = op->getAttrOfType<ArrayAttr>(key); list && list.size() != op->getNumRegions())
@@ -259,13 +261,13 @@ LogicalResult regions::verifyFor(Operation *op) {
 
 static LogicalResult verifyTerminator(Operation *op) {
   if (!regionFormOf(op->getParentOp()))
-    return op->emitOpError() << "stands in " << op->getParentOp()->getName()
+    return op->emitOpError() << "is in " << op->getParentOp()->getName()
                              << ", expected a region of a conditional or a loop";
   for (auto [index, value] : llvm::enumerate(Node(op).data()))
     if (isControl(value))
       return op->emitOpError() << "operand " << index
                                << " is a control token, but a value follows it; control operands "
-                                  "stand last";
+                                  "come last";
   return success();
 }
 
@@ -307,7 +309,7 @@ MutableOperandRange ConditionOp::getMutableSuccessorOperands(RegionSuccessor) {
   return MutableOperandRange(*this, 1, Node(*this).numData() - 1);
 }
 
-// --- where control goes -------------------------------------------------------------------------
+// --- control flow interfaces --------------------------------------------------------------------
 
 static Region *sourceOf(RegionBranchPoint point) {
   return point.isParent() ? nullptr : point.getTerminatorPredecessorOrNull()->getParentRegion();
@@ -328,7 +330,7 @@ void regions::successorsOfWhile(Operation *op, RegionBranchPoint point, Successo
   out.emplace_back(op, Node(op).results());
 }
 
-// There may be no iteration at all.
+// The loop may have no iterations.
 void regions::successorsOfFor(Operation *op, RegionBranchPoint, Successors &out) {
   Region &body = op->getRegion(0);
   out.emplace_back(&body, dataArguments(body).drop_front());

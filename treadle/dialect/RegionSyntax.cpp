@@ -1,5 +1,5 @@
-// The text form of control flow with regions, which is that of TensorFlow's tfg: operands, tokens
-// in brackets, the regions, one dictionary for all attributes, and a type.
+// The syntax of region control flow, equal to that of TensorFlow's tfg: operands, tokens in
+// brackets, the regions, one dictionary for all attributes, and a type.
 #include "treadle/dialect/RegionSyntax.h"
 
 #include "mlir/IR/Builders.h"
@@ -12,7 +12,7 @@ namespace {
 
 using Operands = SmallVector<OpAsmParser::UnresolvedOperand>;
 
-/// What is read before the types are known.
+/// The parts that are parsed before the types are known.
 struct Parts {
   Operands data, control;
   SmallVector<Type> dataTypes;
@@ -26,7 +26,7 @@ ParseResult parseBody(OpAsmParser &parser, OperationState &state) {
   return parser.parseRegion(*state.addRegion());
 }
 
-/// Resolves operands and adds the token among the results.
+/// Resolves operands and adds the token to the results.
 ParseResult finish(OpAsmParser &parser, OperationState &state, SMLoc loc, const Parts &parts,
                    ArrayRef<Type> results) {
   if (parts.data.size() != parts.dataTypes.size())
@@ -54,7 +54,7 @@ void printBody(OpAsmPrinter &printer, Region &region) {
 
 // --- conditionals -------------------------------------------------------------------------------
 
-// The end of both: {attributes} : (tensor<i1>) -> (results)
+// The end of both ops: {attributes} : (tensor<i1>) -> (results)
 static ParseResult parseChoiceEnd(OpAsmParser &parser, OperationState &state, Parts &parts) {
   SMLoc loc;
   FunctionType type;
@@ -120,7 +120,7 @@ ParseResult regions::parseWhile(OpAsmParser &parser, OperationState &state) {
       parseBody(parser, state) || parser.parseOptionalAttrDict(state.attributes) ||
       parser.getCurrentLocation(&loc) || parser.parseOptionalColonTypeList(types))
     return failure();
-  // Without an arrow the types stand for the results as well.
+  // Without an arrow, the operand types are the result types too.
   SmallVector<Type> results = types;
   parts.dataTypes = types;
   if (types.size() == 1 && isa<FunctionType>(types.front())) {
@@ -146,7 +146,7 @@ void regions::printWhile(Operation *op, OpAsmPrinter &printer) {
   printer.printFunctionalType(node.data().getTypes(), node.results().getTypes());
 }
 
-/// (i32, i32, i32, types) -> (types), or the types of the loop's values alone.
+/// (i32, i32, i32, types) -> (types), or only the types of the loop-carried values.
 static ParseResult parseForTypes(OpAsmParser &parser, Parts &parts, SmallVector<Type> &results) {
   auto parseInto = [&](SmallVectorImpl<Type> &types) {
     return parser.parseCommaSeparatedList([&] { return parser.parseType(types.emplace_back()); });
@@ -245,7 +245,7 @@ ParseResult ConditionOp::parse(OpAsmParser &parser, OperationState &state) {
 }
 
 void ConditionOp::print(OpAsmPrinter &printer) {
-  // A malformed one is printed too, while passes are debugged.
+  // Malformed ops must print too, for debugging passes.
   if (getNumOperands() == 0)
     return;
   printer << ' ' << getPredicate() << " : " << getPredicate().getType();

@@ -1,4 +1,4 @@
-// What operations with regions share, by kind: text form, verification, where control goes.
+// Shared by the ops with regions: syntax, verification, control flow interfaces.
 #pragma once
 
 #include "treadle/dialect/Regions.h"
@@ -7,10 +7,10 @@
 
 namespace treadle::tfg {
 
-/// An error that begins with the node's name, since most graphs were never text.
+/// Emits an error that begins with the node's name, because most graphs weren't parsed from text.
 mlir::InFlightDiagnostic emitNodeError(Node node);
 
-/// Checks the nodes of one body as of a graph: tokens, keywords, names, types.
+/// Verifies the nodes of one body as for a graph: tokens, keywords, names, types.
 llvm::LogicalResult verifyNodes(mlir::Block &block, bool generic);
 
 namespace regions {

@@ -1,4 +1,4 @@
-// Control flow with regions in C++: the operations, and one view of all of them.
+// Region control flow in C++: the ops, and a common view of them.
 #pragma once
 
 #include "treadle/dialect/NodeAttributes.h"
@@ -12,11 +12,11 @@ namespace treadle::tfg {
 
 enum class RegionForm { If, Case, While, For };
 
-/// Nothing if `op` is no control flow with regions.
+/// Returns nullopt if `op` isn't a region control flow op.
 std::optional<RegionForm> regionFormOf(mlir::Operation *op);
 inline bool hasRegions(Node node) { return node->getNumRegions() != 0; }
 
-/// The arguments of a loop's region that are values; as many tokens follow them. None in a branch.
+/// The data arguments of a loop region; they are followed by as many tokens. Empty for a branch.
 inline mlir::Block::BlockArgListType dataArguments(mlir::Region &region) {
   return region.getArguments().take_front(region.getNumArguments() / 2);
 }
@@ -24,11 +24,12 @@ inline mlir::Value tokenOf(mlir::Region &region, unsigned index) {
   return region.getArgument(region.getNumArguments() / 2 + index);
 }
 
-/// What the regions of `op`, at any depth, use of values and tokens from outside of it, in the
+/// Returns the values and tokens from outside that the regions of `op` use at any depth, in the
 /// order of their first uses.
 llvm::SmallVector<mlir::Value> capturesOf(mlir::Operation *op);
 
-/// Whether an attribute is what a region keeps of a function's, or a list of such.
+/// Whether an attribute holds the function attributes that a region preserves, or is a list of
+/// such.
 inline bool hasRegionAttrs(mlir::Attribute attr) {
   auto list = mlir::dyn_cast<mlir::ArrayAttr>(attr);
   return mlir::isa<RegionAttrsAttr>(attr) ||

@@ -1,4 +1,4 @@
-// Stacks in locations, made and taken apart.
+// Builds and reads call stacks in locations.
 #include "treadle/dialect/SourceLocation.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
@@ -17,7 +17,7 @@ Location definedAt(StringAttr key, ArrayRef<Location> frames) {
   return CallSiteLoc::get(NameLoc::get(key), frames);
 }
 
-/// Whether there is no place in a file in it.
+/// Whether it contains no file location.
 static bool isNameAlone(Location location) {
   if (auto name = dyn_cast<NameLoc>(location))
     return isa<UnknownLoc>(name.getChildLoc());
@@ -28,7 +28,7 @@ static bool isNameAlone(Location location) {
 
 StringRef definitionKey(Location location) {
   auto call = dyn_cast<CallSiteLoc>(location);
-  // What is inlined is called from somewhere.
+  // The location of an inlined node is the callee of its call's location.
   if (call && isa<CallSiteLoc>(call.getCallee()))
     return definitionKey(call.getCallee());
   auto name = call ? dyn_cast<NameLoc>(call.getCallee()) : NameLoc();
@@ -37,7 +37,7 @@ StringRef definitionKey(Location location) {
 
 std::optional<Location> stackOf(Location location) {
   if (auto call = dyn_cast<CallSiteLoc>(location)) {
-    // A stack of one frame may be a place alone.
+    // A stack of one frame may be a bare file location.
     if (isNameAlone(call.getCallee()))
       return isa<FileLineColLoc>(call.getCaller()) ? call.getCaller() : stackOf(call.getCaller());
     return location;
@@ -58,7 +58,7 @@ static bool isOfLibrary(StringRef file) {
   return llvm::any_of(parts, [&](StringRef part) { return file.contains(part); });
 }
 
-/// The places of a stack, innermost first.
+/// Appends the file locations of a stack, innermost first.
 static void addPlaces(Location location, SmallVectorImpl<FileLineColLoc> &places) {
   if (auto place = dyn_cast<FileLineColLoc>(location)) {
     places.push_back(place);

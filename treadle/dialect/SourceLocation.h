@@ -1,4 +1,4 @@
-// Where the program that made a graph defined its nodes, as MLIR locations:
+// The source locations at which a program defined the graph's nodes, as MLIR locations:
 // callsite("node@function" at callsite("inner"("model.py":3:0) at "outer"("model.py":6:0))).
 #pragma once
 
@@ -9,21 +9,22 @@
 
 namespace treadle {
 
-/// One frame of a stack: the function `name` (may be empty) at a place in a file.
+/// Returns one stack frame: the function `name` (may be empty) at a file location.
 mlir::Location stackFrame(mlir::FileLineColLoc place, mlir::StringAttr function);
 
-/// A node's location. `key` is `node@function`, what debug info knows it by; frames are innermost
+/// Returns a node's location. `key` is `node@function`, its key in debug info; frames are innermost
 /// first, at least one.
 mlir::Location definedAt(mlir::StringAttr key, llvm::ArrayRef<mlir::Location> frames);
 
-/// The key in a location that definedAt made, empty in others.
+/// Returns the key of a location that definedAt built; empty for others.
 llvm::StringRef definitionKey(mlir::Location location);
 
-/// The stack in a location without the names of nodes; nothing if it has none.
+/// Returns the stack of a location without node names; nullopt if it has none.
 std::optional<mlir::Location> stackOf(mlir::Location location);
 
-/// `model.py:31`: the innermost frame that isn't in a library's file, or the innermost of all.
-/// Empty if the location has no stack: locations in MLIR text alone are none.
+/// Returns `model.py:31`: the innermost frame outside of library files, or the innermost frame if
+/// there is none. Empty if the location has no stack; the location of parsed MLIR text doesn't
+/// count.
 std::string sourceLine(mlir::Location location);
 
 } // namespace treadle

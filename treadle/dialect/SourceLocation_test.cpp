@@ -1,4 +1,4 @@
-// Stacks made, taken apart, and told in a line.
+// Tests building and reading stacks and their one-line form.
 #include "treadle/dialect/SourceLocation.h"
 
 #include "mlir/IR/BuiltinAttributes.h"

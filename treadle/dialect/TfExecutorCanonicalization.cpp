@@ -1,5 +1,5 @@
-// What goes when tf_executor is canonicalized: graphs and islands that do nothing, triggers that
-// nothing pulls, control inputs that stand twice.
+// Canonicalization of tf_executor: removes empty graphs and islands, unused triggers, and duplicate
+// control inputs.
 #include "treadle/dialect/TfExecutor.h"
 
 #include "llvm/ADT/SmallPtrSet.h"
@@ -11,7 +11,7 @@ namespace {
 
 bool isEmpty(IslandOp island) { return island.getEntry().without_terminator().empty(); }
 
-/// Removes `op`, which nothing has to wait for.
+/// Erases `op` and replaces its token by `control`.
 void eraseWithToken(Operation *op, Value control, PatternRewriter &rewriter) {
   for (OpOperand &use : llvm::make_early_inc_range(control.getUses()))
     rewriter.modifyOpInPlace(use.getOwner(),
@@ -57,7 +57,7 @@ struct HoistOnlyIsland : OpRewritePattern<GraphOp> {
   }
 };
 
-/// An island of nothing that waits for nothing and gives nothing: who waits for it needn't.
+/// Removes an empty island without inputs and results; users of its token don't need to wait.
 struct DropEmptyIsland : OpRewritePattern<IslandOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -69,7 +69,7 @@ struct DropEmptyIsland : OpRewritePattern<IslandOp> {
   }
 };
 
-/// island { yield %x }  ->  %x, where nobody waits for the island.
+/// island { yield %x }  ->  %x, if the island's token is unused.
 struct ForwardThroughIsland : OpRewritePattern<IslandOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -126,7 +126,7 @@ void ControlTriggerOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
   patterns.add<DropEmptyControlTrigger, DropRepeatedControl<ControlTriggerOp>>(context);
 }
 
-/// An empty island that waits for one thing: its token is that one's.
+/// Folds an empty island with one control input: its token becomes that input.
 LogicalResult IslandOp::fold(FoldAdaptor, SmallVectorImpl<OpFoldResult> &results) {
   if (getNumOperands() != 1 || getNumResults() != 1 || !isEmpty(*this))
     return failure();

@@ -1,4 +1,4 @@
-// The tf and tf_executor dialects: registration, and the rules of their operations.
+// The tf and tf_executor dialects: registration and verifiers.
 #include "treadle/dialect/TfExecutor.h"
 
 #include "mlir/IR/Builders.h"
@@ -52,7 +52,7 @@ bool tf_executor::isControlAfterData(OperandRange operands) {
 FetchOp GraphOp::getFetch() { return cast<FetchOp>(getEntry().getTerminator()); }
 YieldOp IslandOp::getYield() { return cast<YieldOp>(getEntry().getTerminator()); }
 
-/// Whether a terminator's data operands are the results of what it ends.
+/// Checks that a terminator's data operands match the results of its parent op.
 static LogicalResult verifyResults(Operation *terminator, ValueRange data, TypeRange results) {
   InFlightDiagnostic error = terminator->emitOpError();
   if (data.size() != results.size())
@@ -60,7 +60,7 @@ static LogicalResult verifyResults(Operation *terminator, ValueRange data, TypeR
                  << terminator->getParentOp()->getName() << " has " << results.size() << " results";
   for (auto [index, value, type] : llvm::enumerate(data, results))
     if (value.getType() != type)
-      return error << "gives " << value.getType() << " as operand " << index << ", but result "
+      return error << "yields " << value.getType() << " as operand " << index << ", but result "
                    << index << " of " << terminator->getParentOp()->getName() << " is " << type;
   error.abandon();
   return success();
@@ -69,10 +69,10 @@ static LogicalResult verifyResults(Operation *terminator, ValueRange data, TypeR
 LogicalResult GraphOp::verifyRegions() {
   for (Operation &op : getEntry()) {
     if (op.getName().getDialectNamespace() != TfExecutorDialect::getDialectNamespace())
-      return op.emitOpError("stands directly in a tf_executor.graph, expected operations of "
-                            "tf_executor alone; wrap it in a tf_executor.island");
+      return op.emitOpError("is directly in a tf_executor.graph, expected only operations of "
+                            "tf_executor; wrap it in a tf_executor.island");
     if (isa<GraphOp>(op))
-      return op.emitOpError("stands directly in another tf_executor.graph; wrap it in a "
+      return op.emitOpError("is directly in another tf_executor.graph; wrap it in a "
                             "tf_executor.island");
   }
   FetchOp fetch = getFetch();
@@ -94,18 +94,18 @@ bool IslandOp::wrapsSingleOp() {
 
 static bool isReference(TensorType type) { return tf_type::isReference(type.getElementType()); }
 
-/// Whether `op` may hand `input` on as `output`: tensors that don't contradict each other, and a
-/// reference only where the input is one.
+/// Checks that `op` may forward `input` as `output`: compatible tensors, and the output is a
+/// reference only if the input is.
 static LogicalResult verifyForwards(Operation *op, Type input, Type output) {
   auto from = dyn_cast<TensorType>(input), to = dyn_cast<TensorType>(output);
   if (!from || !to)
-    return op->emitOpError("hands ") << input << " on as " << output << ", expected tensors";
+    return op->emitOpError("forwards ") << input << " as " << output << ", expected tensors";
   if (!tf_type::areCompatible(from, to))
-    return op->emitOpError("hands ")
-           << from << " on as " << to << ", expected one element type and shapes that fit";
+    return op->emitOpError("forwards ")
+           << from << " as " << to << ", expected equal element types and compatible shapes";
   if (isReference(to) && !isReference(from))
-    return op->emitOpError("hands ")
-           << from << " on as " << to << ", but only a reference can be handed on as a reference";
+    return op->emitOpError("forwards ")
+           << from << " as " << to << ", but only a reference can be forwarded as a reference";
   return success();
 }
 
@@ -175,7 +175,7 @@ LogicalResult NextIterationSinkOp::verify() {
     return emitOpError("has a token that isn't the result of a tf_executor.NextIteration.Source");
   if (!tf_type::areCompatible(source.getOutput().getType(), getInput().getType()))
     return emitOpError("takes ") << getInput().getType()
-                                 << ", but its tf_executor.NextIteration.Source gives "
+                                 << ", but its tf_executor.NextIteration.Source yields "
                                  << source.getOutput().getType();
   return success();
 }

@@ -1,4 +1,4 @@
-// The text form of tf_executor, as TensorFlow prints it.
+// The syntax of tf_executor, equal to TensorFlow's.
 #include "treadle/dialect/TfExecutor.h"
 
 #include "mlir/IR/Builders.h"
@@ -14,7 +14,7 @@ using Operands = SmallVector<OpAsmParser::UnresolvedOperand>;
 
 // --- names of results ---------------------------------------------------------------------------
 
-/// The first of the data results and the token; the second data result where it has its own.
+/// Names the first data result and the token, and the second data result if `op` has a name for it.
 static void nameResults(Operation *op, OpAsmSetValueNameFn setName, StringRef first,
                         StringRef second = {}) {
   if (op->getNumResults() > 1)
@@ -40,14 +40,14 @@ void ExitOp::getAsmResultNames(OpAsmSetValueNameFn set) { nameResults(*this, set
 void ControlTriggerOp::getAsmResultNames(OpAsmSetValueNameFn set) { nameResults(*this, set, {}); }
 void LoopCondOp::getAsmResultNames(OpAsmSetValueNameFn set) { nameResults(*this, set, "output"); }
 
-// --- what several forms share -------------------------------------------------------------------
+// --- shared by several ops ----------------------------------------------------------------------
 
 static Type controlType(AsmParser &parser) {
   return parser.getChecked<ControlType>(parser.getContext());
 }
 
-/// The types after the colon: `(operands) -> (results)` in full, or one that `shorten` makes the
-/// types of the data operands and the data results of. Control tokens complete both.
+/// Parses the types after the colon: `(operands) -> (results)`, or one type that `shorten` expands
+/// to the types of data operands and data results. Control tokens are added to both.
 using ExpandType = llvm::function_ref<void(Type, SmallVectorImpl<Type> &, SmallVectorImpl<Type> &)>;
 
 static ParseResult parseTypes(OpAsmParser &parser, OperationState &result, const Operands &operands,
@@ -98,14 +98,14 @@ static void printAttrs(OpAsmPrinter &printer, Operation *op, ArrayRef<StringRef>
   printer.printOptionalAttrDict(op->getAttrs(), elided);
 }
 
-/// One data operand, one data result of its type.
+/// One data operand, and one data result of the same type.
 static void expandForwarded(Type type, SmallVectorImpl<Type> &operands,
                             SmallVectorImpl<Type> &results) {
   operands.push_back(type);
   results.push_back(type);
 }
 
-/// Whether the one type says it all.
+/// Whether one type determines all operands and results.
 static bool isUnary(Operation *op) {
   return op->getOperand(0).getType() == op->getResult(0).getType();
 }
@@ -133,7 +133,7 @@ void GraphOp::print(OpAsmPrinter &printer) {
   printAttrs(printer, *this);
 }
 
-/// fetch and yield: nothing, or values and their types.
+/// fetch and yield: no operands, or values and their types.
 static ParseResult parseTerminator(OpAsmParser &parser, OperationState &result) {
   SMLoc loc = parser.getCurrentLocation();
   Operands operands;
@@ -160,13 +160,13 @@ ParseResult YieldOp::parse(OpAsmParser &parser, OperationState &result) {
 }
 void YieldOp::print(OpAsmPrinter &printer) { printTerminator(printer, *this); }
 
-/// `wraps "op"...`: the operation's results are yielded, and its location is the island's.
+/// `wraps "op"...`: yields the op's results and shares its location with the island.
 static ParseResult parseWrapped(OpAsmParser &parser, OperationState &result, Region &body) {
   Block &block = body.emplaceBlock();
   Operation *wrapped = parser.parseGenericOperation(&block, block.begin());
   if (!wrapped)
     return failure();
-  // The region has no parent yet that could tell the context.
+  // The region has no parent yet, so the context comes from the parser.
   OpBuilder builder(parser.getContext());
   builder.setInsertionPointToEnd(&block);
   YieldOp::create(builder, wrapped->getLoc(), wrapped->getResults());
@@ -196,7 +196,7 @@ ParseResult IslandOp::parse(OpAsmParser &parser, OperationState &result) {
 void IslandOp::print(OpAsmPrinter &printer) {
   if (!getControlInputs().empty())
     printer << '(' << getControlInputs() << ')';
-  // The short form has one location for the three.
+  // The short form prints one location for the three ops.
   Operation *wrapped = wrapsSingleOp() ? &getEntry().front() : nullptr;
   if (wrapped && (*this)->getAttrs().empty() && wrapped->getLoc() == getLoc() &&
       getYield().getLoc() == getLoc() && getYield()->getAttrs().empty()) {
@@ -361,7 +361,7 @@ ParseResult ControlTriggerOp::parse(OpAsmParser &parser, OperationState &result)
   return parser.parseOptionalAttrDict(result.attributes);
 }
 
-// Without operands and attributes it would read the result of the next operation as an operand.
+// Without operands and attributes, the parser would take the next op's result for an operand.
 void ControlTriggerOp::print(OpAsmPrinter &printer) {
   if (getNumOperands() != 0)
     printer << ' ' << getOperands();

@@ -1,4 +1,4 @@
-// The tf_type dialect: registration, text forms, and the relations between element types.
+// The tf_type dialect: registration, syntax, and relations between element types.
 #include "treadle/dialect/TfType.h"
 
 #include "mlir/IR/Builders.h"
@@ -35,7 +35,7 @@ void TfTypeDialect::initialize() {
 
 namespace {
 
-/// One row: a reference type and what it refers to.
+/// One entry: a reference type and its referenced type.
 struct Reference {
   TypeID reference;
   TypeID target;
@@ -110,7 +110,7 @@ ArrayRef<Reference> references() {
   return table;
 }
 
-/// The element type that compatibility looks at: without reference and subtypes.
+/// Returns the element type that decides compatibility: without reference and subtypes.
 Type plainElementType(Type type) {
   type = dereference(type);
   if (isa<ResourceType>(type))
@@ -165,7 +165,7 @@ bool treadle::tf_type::areCompatible(Type a, Type b) {
 
 // --- handles ------------------------------------------------------------------------------------
 
-// The brackets are left out where there are no subtypes, and may not be empty.
+// Brackets are omitted without subtypes; empty brackets are an error.
 template <typename Handle> static Type parseHandle(AsmParser &parser) {
   if (failed(parser.parseOptionalLess()))
     return Handle::get(parser.getContext());
@@ -176,7 +176,7 @@ template <typename Handle> static Type parseHandle(AsmParser &parser) {
     if (parser.parseType(subtype))
       return failure();
     if (!isElementType(subtype.getElementType()))
-      return parser.emitError(loc) << "subtype " << subtype << " is not of a TensorFlow dtype";
+      return parser.emitError(loc) << "subtype " << subtype << " is not a TensorFlow dtype";
     subtypes.push_back(subtype);
     return success();
   };
@@ -279,7 +279,7 @@ void ShapeAttr::print(AsmPrinter &printer) const {
 
 // --- FuncAttr, PlaceholderAttr ------------------------------------------------------------------
 
-// A symbol reference can't be written with an empty name.
+// The syntax of symbol references doesn't allow an empty name.
 static ParseResult parseFunctionName(AsmParser &parser, SymbolRefAttr &name) {
   SMLoc loc = parser.getCurrentLocation();
   std::string text;
@@ -459,7 +459,7 @@ static ParseResult parseBytes(AsmParser &parser, std::string &bytes) {
   StringRef hex(text);
   if (!hex.consume_front("0x"))
     return parser.emitError(loc) << "found \"" << text << "\", expected \"0x\" and hex digits";
-  // An odd number would read as if a zero stood in front.
+  // tryGetFromHex would accept an odd number of digits as if a zero preceded them.
   if (hex.size() % 2 != 0 || !llvm::tryGetFromHex(hex, bytes))
     return parser.emitError(loc) << "found \"" << text
                                  << "\", expected two hex digits for every byte";

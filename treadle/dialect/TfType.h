@@ -1,4 +1,4 @@
-// The tf_type dialect in C++: types, attributes, and what follows from an element type alone.
+// The tf_type dialect in C++: types, attributes, and properties of element types.
 #pragma once
 
 #include "mlir/IR/Attributes.h"
@@ -9,7 +9,7 @@
 #include "mlir/IR/Types.h"
 
 namespace treadle::tf_type {
-/// Marks the types that stand for a reference to a variable's tensor.
+/// Marks types that are references to a variable's tensor.
 template <typename ConcreteType>
 class IsReference : public mlir::TypeTrait::TraitBase<ConcreteType, IsReference> {};
 } // namespace treadle::tf_type
@@ -27,21 +27,21 @@ namespace treadle::tf_type {
 /// Whether `type` is a reference (an element type, not a tensor).
 bool isReference(mlir::Type type);
 
-/// The reference type to `elementType`, null if there is none.
+/// Returns the reference type to `elementType`; null if there is none.
 mlir::Type referenceTo(mlir::Type elementType);
 
-/// What the reference `type` refers to; any other type is given back as it is.
+/// Returns the type that the reference `type` refers to; other types are returned unchanged.
 mlir::Type dereference(mlir::Type type);
 
-/// Whether tensors of a TensorFlow dtype can have this element type.
+/// Whether the type is an element type of a TensorFlow dtype.
 bool isElementType(mlir::Type type);
 
-/// Whether a value of one type may stand where the other is expected: equal dtypes (a reference
-/// counts as what it refers to, subtypes of handles don't count), shapes without contradiction. An
-/// opaque tensor and an unknown element type fit everything but a control token.
+/// Whether a value of one type may be used where the other is expected: equal dtypes (ignoring
+/// references and the subtypes of handles) and compatible shapes. An opaque tensor or unknown
+/// element type is compatible with everything except a control token.
 bool areCompatible(mlir::Type a, mlir::Type b);
 
-/// The name of a full type id without TFT_, in lower case; empty if it has none.
+/// Returns the name of a full type id in lower case without TFT_; empty if it has none.
 llvm::StringRef fullTypeName(int32_t id);
 
 } // namespace treadle::tf_type

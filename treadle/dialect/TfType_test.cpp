@@ -1,4 +1,4 @@
-// Relations between element types, and attributes as C++ sees them.
+// Tests relations between element types, and attributes in C++.
 #include "treadle/dialect/TfType.h"
 
 #include "mlir/AsmParser/AsmParser.h"
@@ -28,7 +28,7 @@ protected:
   MLIRContext context;
 };
 
-// Builtin spelling (or ours), and the reference to it.
+// Builtin type (or ours), and the reference type to it.
 constexpr std::pair<const char *, const char *> references[] = {
     {"f32", "f32ref"},
     {"f64", "f64ref"},

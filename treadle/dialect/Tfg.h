@@ -1,4 +1,4 @@
-// The tfg dialect in C++: its operations, and the view of a node that everything else works with.
+// The tfg dialect in C++: its operations, and Node, the view of a graph node that most code uses.
 #pragma once
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
@@ -30,9 +30,9 @@ inline bool isControl(mlir::Value value) {
   return mlir::isa<tf_type::ControlType>(value.getType());
 }
 
-/// An operation of the tfg dialect seen as a node of a graph. It is a pointer: copy it freely. It
-/// takes the order of operands and results (data, then control) as given; the verifier of the
-/// enclosing graph or function checks it.
+/// A view of an operation of the tfg dialect as a node of a graph. It is a pointer-sized value
+/// type. It assumes that data operands and results precede control ones, which the verifier of the
+/// parent graph or function checks.
 class Node {
 public:
   Node(mlir::Operation *op = nullptr) : op(op) {}
@@ -42,7 +42,7 @@ public:
   mlir::Operation *operator->() const { return op; }
   mlir::Operation *getOperation() const { return op; }
 
-  /// Whether `op` is a node: of the tfg dialect, and none of its containers and helpers
+  /// Whether `op` is a node: an op of the tfg dialect other than its containers and helpers
   /// (tfg.graph, tfg.func, tfg.return, tfg.get_result).
   static bool isNode(mlir::Operation *op);
   static bool classof(mlir::Operation *op) { return isNode(op); }
@@ -53,7 +53,7 @@ public:
     return name.consume_front("tfg.") ? name : op->getName().stripDialect();
   }
 
-  /// Empty or null where the node has none.
+  /// Returns an empty string or null if the node has none.
   llvm::StringRef name() const { return valueOf(nameAttr()); }
   llvm::StringRef device() const { return valueOf(deviceAttr()); }
   llvm::StringRef assignedDevice() const { return valueOf(assignedDeviceAttr()); }
@@ -62,29 +62,29 @@ public:
   mlir::StringAttr assignedDeviceAttr() const {
     return attr<mlir::StringAttr>(dialect().assignedDeviceKey);
   }
-  /// The full type of the node's results as one product, null if it states none.
+  /// Returns the full type of the node's results as one product; null if it has none.
   tf_type::FullTypeAttr fullType() const {
     return attr<tf_type::FullTypeAttr>(dialect().fullTypeKey);
   }
-  /// An empty string removes the attribute.
+  /// Setting an empty string removes the attribute.
   void setName(llvm::StringRef name) { set(dialect().nameKey, name); }
   void setDevice(llvm::StringRef device) { set(dialect().deviceKey, device); }
   void setAssignedDevice(llvm::StringRef device) { set(dialect().assignedDeviceKey, device); }
 
-  /// All attributes, the name and the devices among them, sorted by name. Prefer this to
+  /// All attributes, including the name and the devices, sorted by name. Prefer this to
   /// Operation::getAttrs, which builds a new dictionary at each call.
   llvm::ArrayRef<mlir::NamedAttribute> attrs() const {
     return op->getDiscardableAttrDictionary().getValue();
   }
-  /// Null if the node has no such attribute, or one of another kind.
+  /// Returns null if the node has no such attribute, or one of another kind.
   template <typename Attr = mlir::Attribute> Attr attr(llvm::StringRef key) const {
     return mlir::dyn_cast_or_null<Attr>(op->getDiscardableAttr(key));
   }
   template <typename Attr = mlir::Attribute> Attr attr(mlir::StringAttr key) const {
     return mlir::dyn_cast_or_null<Attr>(op->getDiscardableAttr(key));
   }
-  /// Whether `key` is one of the attributes that stand for fields of the node, not for its own
-  /// attributes (the name, the devices and the full type).
+  /// Whether `key` is one of the attributes that represent fields of the node (the name, the
+  /// devices and the full type) rather than its own attributes.
   bool isKeyword(mlir::StringAttr key) const {
     const TfgDialect &tfg = dialect();
     return key == tfg.nameKey || key == tfg.deviceKey || key == tfg.assignedDeviceKey ||
@@ -98,7 +98,7 @@ public:
 
   unsigned numResults() const { return firstControl(op->getResults()); }
   mlir::ResultRange results() const { return op->getResults().take_front(numResults()); }
-  /// Null if the operation has none (it is no node, or it is malformed).
+  /// Returns null if the operation has none (it isn't a node, or it is malformed).
   mlir::Value controlResult() const {
     if (op->getNumResults() == 0 || !isControl(op->getResults().back()))
       return {};
@@ -113,7 +113,8 @@ private:
   }
   void set(mlir::StringAttr key, llvm::StringRef value);
 
-  /// Where the trailing control tokens begin; scanned from the end, since they are few.
+  /// Returns the index of the first trailing control token; scans from the end, since there are
+  /// few.
   template <typename Range> static unsigned firstControl(Range values) {
     unsigned end = values.size();
     while (end > 0 && isControl(values[end - 1]))
@@ -124,14 +125,14 @@ private:
   mlir::Operation *op;
 };
 
-/// The node that gives `value`, null for arguments of functions. In a generic function it looks
-/// through tfg.get_result.
+/// Returns the node that defines `value`; null for function arguments. In a generic function it
+/// looks through tfg.get_result.
 Node definingNode(mlir::Value value);
 
-/// The control token to wait on for `value` to be there: its node's, or its argument's.
+/// Returns the control token that is available when `value` is: its node's or its argument's.
 mlir::Value controlTokenOf(mlir::Value value);
 
-/// Whether an op of this name prints and parses in the custom form (else it takes the generic one).
+/// Whether an op of this name has the custom form; otherwise the generic form is used.
 bool isBareOpName(llvm::StringRef opType);
 
 } // namespace treadle::tfg

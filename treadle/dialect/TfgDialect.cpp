@@ -1,5 +1,4 @@
-// The tfg dialect: registration, what it answers for operations that aren't registered, and their
-// text form.
+// The tfg dialect: registration, interfaces of unregistered operations, and their syntax.
 #include "treadle/dialect/NodeSyntax.h"
 #include "treadle/dialect/Regions.h"
 
@@ -17,7 +16,7 @@ using tf_type::OpaqueTensorType;
 
 namespace {
 
-/// Names results in print: the first after the op, the token "ctl".
+/// Names results in printed IR: the first after the op, the token "ctl".
 struct ResultNames : OpAsmOpInterface::FallbackModel<ResultNames> {
   void getAsmResultNames(Operation *op, OpAsmSetValueNameFn setName) const {
     if (op->getNumResults() == 0 || !isControl(op->getResults().back()))
@@ -31,8 +30,8 @@ struct ResultNames : OpAsmOpInterface::FallbackModel<ResultNames> {
   static StringRef getDefaultDialect() { return {}; }
 };
 
-/// Any node may read and write anything: whether it may go, or run once for two, isn't for passes
-/// to say that don't know its op.
+/// Any node may read and write anything: passes that don't know the op must neither remove nor
+/// deduplicate the node.
 struct WorldEffects : MemoryEffectOpInterface::FallbackModel<WorldEffects> {
   void getEffects(Operation *, SmallVectorImpl<MemoryEffects::EffectInstance> &effects) const {
     effects.emplace_back(MemoryEffects::Read::get());
@@ -49,7 +48,7 @@ struct TfgDialect::Fallbacks {
 
 #include "treadle/dialect/TfgDialect.cpp.inc"
 
-// Whether `#tfg.problem` is of what is valid, but not supported.
+// Parses whether `#tfg.problem` describes valid but unsupported input.
 static ParseResult parseUnimplemented(AsmParser &parser, bool &isUnimplemented) {
   isUnimplemented = succeeded(parser.parseOptionalKeyword("unimplemented"));
   return success();
@@ -158,11 +157,11 @@ ParseResult tfg::parseKeywords(OpAsmParser &parser, NamedAttrList &attrs) {
     if (parser.parseLParen() || parser.parseString(&value) || parser.parseRParen())
       return failure();
     if (attrs.get(key))
-      return parser.emitError(loc) << "'" << keywordOf(key) << "' stands twice";
+      return parser.emitError(loc) << "'" << keywordOf(key) << "' is given twice";
     attrs.append(key, StringAttr::get(parser.getContext(), value));
     return success();
   };
-  // Any order is read, one is printed.
+  // Keywords may be in any order; the printer uses one.
   for (bool found = true; found;) {
     found = false;
     for (StringAttr key : keys) {
@@ -191,8 +190,8 @@ void tfg::printKeywords(OpAsmPrinter &printer, Operation *op, ArrayRef<NamedAttr
   printer.printOptionalAttrDict(attrs, elided);
 }
 
-/// The types after the colon, completed with control tokens. A node of a generic function may leave
-/// them out: all are !tf_type.tensor then.
+/// Parses the types after the colon and adds control tokens. A node of a generic function may omit
+/// them: then all are !tf_type.tensor.
 static ParseResult parseSignature(OpAsmParser &parser, size_t numData, size_t numControl,
                                   SmallVectorImpl<Type> &operandTypes,
                                   SmallVectorImpl<Type> &resultTypes) {
@@ -237,7 +236,7 @@ std::optional<Dialect::ParseOpHook> TfgDialect::getParseOperationHook(StringRef)
   return ParseOpHook(parseNode);
 }
 
-/// Whether the custom form says all there is to say, and reads back as the same operation.
+/// Whether the custom form is lossless: it parses back to the same operation.
 static bool hasCustomForm(Operation *op) {
   if (op->getNumRegions() != 0 || op->getNumSuccessors() != 0 || op->getNumResults() == 0)
     return false;

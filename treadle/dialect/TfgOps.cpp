@@ -1,4 +1,4 @@
-// Operations of the tfg dialect: builders, text forms, verifiers.
+// Operations of the tfg dialect: builders, syntax, verifiers.
 #include "treadle/dialect/NodeSyntax.h"
 #include "treadle/dialect/RegionSyntax.h"
 
@@ -25,7 +25,7 @@ using tf_type::OpaqueTensorType;
 // --- node ---------------------------------------------------------------------------------------
 
 bool Node::isNode(Operation *op) {
-  // Most nodes are of ops that the dialect has no class for.
+  // Most nodes have ops that the dialect doesn't register.
   return isa_and_nonnull<TfgDialect>(op->getDialect()) &&
          (!op->isRegistered() ||
           !isa<GraphOp, FuncOp, ReturnOp, GetResultOp, YieldOp, ConditionOp>(op));
@@ -50,7 +50,7 @@ Value tfg::controlTokenOf(Value value) {
   if (isControl(value))
     return value;
   if (auto argument = dyn_cast<BlockArgument>(value)) {
-    // A function has pairs of a value and a token, a region values first.
+    // A function's arguments are pairs of value and token; a region's are values, then tokens.
     if (isa<FuncOp>(argument.getOwner()->getParentOp()))
       return FuncOp::getControlTokenOf(argument);
     return tokenOf(*argument.getOwner()->getParent(), argument.getArgNumber());
@@ -69,15 +69,15 @@ InFlightDiagnostic tfg::emitNodeError(Node node) {
 
 namespace {
 
-/// Checks the nodes of one graph, function or region in one pass.
+/// Verifies the nodes of one graph, function or region in one pass.
 class NodeVerifier {
 public:
   explicit NodeVerifier(bool generic) : generic(generic) {}
 
   LogicalResult verify(Operation &op) {
     if (auto getResult = dyn_cast<GetResultOp>(op); getResult && !generic)
-      return getResult.emitOpError("stands outside a generic function, expected the node's own "
-                                   "results to be used");
+      return getResult.emitOpError("is outside a generic function, expected uses of the node's own "
+                                   "results");
     if (!Node::isNode(&op))
       return success();
     Node node(&op);
@@ -92,7 +92,7 @@ private:
       if (isControl(operand))
         return emitNodeError(node) << "operand " << index
                                    << " is a control token, but a data operand follows it; control "
-                                      "operands stand last";
+                                      "operands come last";
     if (!node.controlResult())
       return emitNodeError(node) << "found no control token among " << node->getNumResults()
                                  << " results, expected one as the last";
@@ -104,7 +104,7 @@ private:
         return emitNodeError(node)
                << "result " << index
                << " is a control token, but a data result follows it; the control "
-                  "token stands last";
+                  "token comes last";
     return success();
   }
 
@@ -136,7 +136,7 @@ private:
     auto [it, inserted] = nodes.try_emplace(name, node.getOperation());
     if (inserted)
       return success();
-    InFlightDiagnostic diag = emitNodeError(node) << "its name is taken by another node";
+    InFlightDiagnostic diag = emitNodeError(node) << "its name is used by another node";
     diag.attachNote(it->second->getLoc()) << "the other node (" << Node(it->second).opType() << ")";
     return diag;
   }
@@ -149,7 +149,7 @@ private:
     if (node.numResults() > 1)
       return emitNodeError(node) << "found " << node.numResults()
                                  << " data results in a generic function, expected one; "
-                                    "tfg.get_result takes it apart";
+                                    "tfg.get_result selects one of its outputs";
     auto isOpaque = [](Type type) { return isa<OpaqueTensorType>(type); };
     return success(succeeded(verifyTensors(node, node.data().getTypes(), "operand", isOpaque,
                                            "!tf_type.tensor in a generic function")) &&
@@ -215,7 +215,7 @@ StringRef FuncOp::getDataArgumentName(unsigned index) {
   return name ? name.getValue() : StringRef();
 }
 
-/// What the printer makes of a name, so that the token's name can follow it.
+/// Sanitizes a name as the printer would, so that the token's name can be derived from it.
 static std::string bareName(StringRef name) {
   std::string result;
   if (!name.empty() && llvm::isDigit(name.front()))
@@ -231,10 +231,10 @@ static std::string bareName(StringRef name) {
   return result;
 }
 
-// A function's text declares %x alone, and its token is called %x.ctl: names must be made unique
-// here, in pairs, before the printer would do so one by one.
+// A function's text declares only %x, and its token is named %x.ctl: names must be made unique here
+// in pairs, before the printer makes each unique by itself.
 void FuncOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setName) {
-  // Malformed functions are printed too, while passes are debugged.
+  // Malformed functions must print too, for debugging passes.
   if (region.empty() || region.front().getNumArguments() % 2 != 0)
     return;
   Block &entry = region.front();
@@ -258,12 +258,12 @@ void FuncOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setNam
 
 namespace {
 
-/// The parts of a function's signature as they are read.
+/// The parsed parts of a function's signature.
 struct Signature {
   SmallVector<OpAsmParser::Argument> arguments;
   SmallVector<Attribute> argAttrs, resultAttrs;
   SmallVector<Type> resultTypes;
-  /// Names of tokens, which the arguments refer to: a deque doesn't move them.
+  /// Names of tokens, which the arguments point to: a deque keeps them in place.
   std::deque<std::string> tokenNames;
 };
 
@@ -328,7 +328,7 @@ ParseResult FuncOp::parse(OpAsmParser &parser, OperationState &state) {
 
   SMLoc loc = parser.getCurrentLocation();
   Region *body = state.addRegion();
-  // Functions don't nest.
+  // Functions can't be nested.
   SmallVector<Type> &resultTypes =
       parser.getContext()->getLoadedDialect<TfgDialect>()->resultTypesOfFunction;
   resultTypes.assign(signature.resultTypes.begin(), signature.resultTypes.end());
@@ -340,7 +340,7 @@ ParseResult FuncOp::parse(OpAsmParser &parser, OperationState &state) {
   return success();
 }
 
-/// Type and attributes, each entry but the first on a line of its own.
+/// Prints the type and attributes; each entry except the first starts a line.
 static void printEntry(OpAsmPrinter &printer, Type type, ArrayAttr attrs, unsigned index) {
   printer.printType(type);
   if (attrs && index < attrs.size())
@@ -444,7 +444,7 @@ LogicalResult FuncOp::verifyBody() {
   return success();
 }
 
-// Here the operations of the body have been verified, each on its own.
+// The operations of the body are verified by now, each by itself.
 LogicalResult FuncOp::verifyRegions() {
   auto returnOp = dyn_cast<ReturnOp>(getEntry().back());
   if (!returnOp)
@@ -473,7 +473,7 @@ void ReturnOp::build(OpBuilder &, OperationState &state, ValueRange data, ValueR
 OperandRange ReturnOp::getData() { return Node(*this).data(); }
 OperandRange ReturnOp::getControl() { return Node(*this).control(); }
 
-// The form of a node, but for attributes after control operands: [%ctl {tfg.name = "done"}]
+// The syntax of a node, except for attributes after control operands: [%ctl {tfg.name = "done"}]
 ParseResult ReturnOp::parse(OpAsmParser &parser, OperationState &state) {
   MLIRContext *context = parser.getContext();
   SmallVector<OpAsmParser::UnresolvedOperand> operands;
@@ -493,7 +493,7 @@ ParseResult ReturnOp::parse(OpAsmParser &parser, OperationState &state) {
   if (parser.parseCommaSeparatedList(AsmParser::Delimiter::OptionalSquare, parseToken) ||
       parseKeywords(parser, state.attributes) || parser.parseOptionalColonTypeList(types))
     return failure();
-  // `: () -> ()` is how a return without values is printed by some.
+  // Some printers write `: () -> ()` for a return without values.
   if (types.size() == 1 && isa<FunctionType>(types.front())) {
     auto type = cast<FunctionType>(types.front());
     types.assign(type.getInputs().begin(), type.getInputs().end());
@@ -532,7 +532,7 @@ LogicalResult ReturnOp::verify() {
   for (auto [index, value] : llvm::enumerate(getData()))
     if (isControl(value))
       return emitOpError() << "operand " << index
-                           << " is a control token, but a value follows it; control operands stand "
+                           << " is a control token, but a value follows it; control operands come "
                               "last";
   if (getControlRetAttrs().size() != getControl().size())
     return emitOpError() << "has attributes for " << getControlRetAttrs().size()
@@ -542,7 +542,7 @@ LogicalResult ReturnOp::verify() {
 
 // --- GetResultOp --------------------------------------------------------------------------------
 
-// get_result(%node) "output" : 0, also read without parentheses
+// get_result(%node) "output" : 0, parentheses optional
 ParseResult GetResultOp::parse(OpAsmParser &parser, OperationState &state) {
   OpAsmParser::UnresolvedOperand value;
   std::string name;
@@ -569,10 +569,10 @@ void GetResultOp::print(OpAsmPrinter &printer) {
 
 LogicalResult GetResultOp::verify() {
   if (static_cast<int32_t>(getNumber()) < 0)
-    return emitOpError() << "asks for output " << static_cast<int32_t>(getNumber()) << " of \""
+    return emitOpError() << "selects output " << static_cast<int32_t>(getNumber()) << " of \""
                          << getName() << "\", expected at least 0";
   if (!getValue().getDefiningOp())
-    return emitOpError() << "takes an argument of the function apart, expected the result of a "
+    return emitOpError() << "selects an output of a function argument, expected the result of a "
                             "node";
   return success();
 }

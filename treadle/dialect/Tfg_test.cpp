@@ -1,4 +1,5 @@
-// The view of a node, building graphs and functions from C++, and what passes learn about nodes.
+// Tests the view of a node, building graphs and functions in C++, and what passes can query about
+// nodes.
 #include "treadle/dialect/Tfg.h"
 
 #include "mlir/IR/Builders.h"
@@ -20,7 +21,7 @@ class TfgTest : public testing::Test {
 protected:
   TfgTest() { context.loadDialect<TfgDialect>(); }
 
-  /// The first operation of the module's text, with its nodes by name.
+  /// Parses the first operation of the module's text, and its nodes by name.
   void parse(StringRef text) {
     module = parseSourceString<ModuleOp>(text, &context);
     ASSERT_TRUE(module);

@@ -13,7 +13,7 @@ using namespace treadle::sdy;
 #define GET_OP_CLASSES
 #include "treadle/dialect/SdyOps.cpp.inc"
 
-// Ops that aren't declared are for the reader to name.
+// Undeclared ops are allowed here, so that the importer can report them by name.
 void SdyDialect::initialize() {
   allowUnknownOperations();
   addOperations<
@@ -30,7 +30,7 @@ Attribute SdyDialect::parseAttribute(DialectAsmParser &parser, Type) const {
   return sdy::parseAttribute(parser);
 }
 
-/// The body takes as many values as there are operands, and gives as many as there are results.
+/// Checks that the body has as many arguments as there are operands, and as many results as the op.
 static LogicalResult verifyComputation(Operation *op) {
   Block &block = op->getRegion(0).front();
   if (block.getNumArguments() == op->getNumOperands() &&
@@ -38,7 +38,7 @@ static LogicalResult verifyComputation(Operation *op) {
     return success();
   return op->emitOpError("has ") << op->getNumOperands() << " operands and " << op->getNumResults()
                                  << " results, but its body takes " << block.getNumArguments()
-                                 << " and gives " << block.back().getNumOperands();
+                                 << " and yields " << block.back().getNumOperands();
 }
 
 LogicalResult ManualComputationOp::verifyRegions() { return verifyComputation(*this); }

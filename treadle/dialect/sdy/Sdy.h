@@ -1,4 +1,4 @@
-// The dialect sdy (Shardy): how values are spread over devices.
+// The sdy (Shardy) dialect: how values are sharded over devices.
 #pragma once
 
 #include "treadle/dialect/stablehlo/Attributes.h"

@@ -9,7 +9,7 @@ using Delimiter = AsmParser::Delimiter;
 
 namespace {
 
-/// Reads attributes; each function emits an error where it gives none.
+/// Parses attributes; each function emits an error if it fails.
 class Reader {
 public:
   explicit Reader(AsmParser &parser) : parser(parser), builder(parser.getBuilder()) {}
@@ -66,7 +66,7 @@ FailureOr<Attribute> Reader::mesh() {
                                  field("device_ids", builder.getDenseI64ArrayAttr(devices))}));
 }
 
-/// An axis, or a part of it; `?` tells that a partitioner may add others.
+/// An axis or sub-axis; `?` lets a partitioner add others.
 ParseResult Reader::axis(SmallVectorImpl<Attribute> &axes) {
   if (succeeded(parser.parseOptionalQuestion()))
     return success();
@@ -93,7 +93,7 @@ FailureOr<Attribute> Reader::axes() {
   return Attribute(builder.getArrayAttr(axes));
 }
 
-/// The axes of a dimension, and when a partitioner is to look at it: `p1`.
+/// The axes of a dimension, and its priority for a partitioner: `p1`.
 ParseResult Reader::dimension(Attribute &list) {
   FailureOr<Attribute> found = axes();
   StringRef priority;
@@ -104,7 +104,7 @@ ParseResult Reader::dimension(Attribute &list) {
   return success();
 }
 
-/// `, replicated={"z"}`, which says what is so anyway, and `, unreduced={"w"}`.
+/// `, replicated={"z"}`, which is redundant here, and `, unreduced={"w"}`.
 ParseResult Reader::rest(SmallVectorImpl<NamedAttribute> &fields) {
   while (succeeded(parser.parseOptionalComma())) {
     StringRef key;
@@ -159,7 +159,7 @@ FailureOr<Attribute> Reader::shardings() {
   return Attribute(builder.getArrayAttr(list));
 }
 
-/// Reads brackets of all kinds up to the end of what is in them.
+/// Skips brackets of all kinds up to the matching closing one.
 static ParseResult skipPast(AsmParser &parser, llvm::function_ref<ParseResult()> close) {
   while (failed(close())) {
     StringAttr symbol;
@@ -186,7 +186,7 @@ static ParseResult skipPast(AsmParser &parser, llvm::function_ref<ParseResult()>
                failed(parser.parseOptionalArrow()) && failed(parser.parseOptionalString(&text)) &&
                failed(parser.parseOptionalSymbolName(symbol)) &&
                failed(parser.parseOptionalKeyword(&word))) {
-      return parser.emitError(parser.getCurrentLocation(), "found no end of a sharding");
+      return parser.emitError(parser.getCurrentLocation(), "the sharding has no closing delimiter");
     }
   }
   return success();
@@ -208,7 +208,7 @@ Attribute sdy::parseAttribute(DialectAsmParser &parser) {
         parser.parseLess() ? FailureOr<Attribute>(failure()) : reader.shardings();
     return failed(list) || parser.parseGreater() ? Attribute() : *list;
   }
-  // How a partitioner treats an op.
+  // The sharding rule of the op, for partitioners.
   if (succeeded(parser.parseOptionalLess()) &&
       failed(skipPast(parser, [&] { return parser.parseOptionalGreater(); })))
     return {};
@@ -256,7 +256,7 @@ static ParseResult parseReturn(OpAsmParser &parser, OperationState &state) {
 }
 
 /// `(%x) in_shardings=[...] out_shardings=[...] manual_axes={...} (%y: type) {...} : (type) ->
-/// type`; of a named computation `<"name">(%x) ...`, where shardings need not be there.
+/// type`; for a named computation `<"name">(%x) ...`, where shardings are optional.
 static ParseResult parseComputation(OpAsmParser &parser, OperationState &state) {
   SmallVector<OpAsmParser::UnresolvedOperand> operands;
   SmallVector<OpAsmParser::Argument> arguments;

@@ -1,4 +1,4 @@
-// Internal to the dialect: how its text is read.
+// Internal to the dialect: its parser.
 #pragma once
 
 #include "mlir/IR/DialectImplementation.h"
@@ -8,8 +8,8 @@ namespace treadle::sdy {
 
 mlir::ParseResult parseOp(mlir::OpAsmParser &parser, mlir::OperationState &state);
 
-/// `#sdy.mesh<...>`, `#sdy.sharding<...>`, `#sdy.sharding_per_value<...>` and
-/// `#sdy<manual_axes{...}>` as SdyOps.td describes them; others as text.
+/// Parses `#sdy.mesh<...>`, `#sdy.sharding<...>`, `#sdy.sharding_per_value<...>` and
+/// `#sdy<manual_axes{...}>` as described in SdyOps.td; others become strings.
 mlir::Attribute parseAttribute(mlir::DialectAsmParser &parser);
 
 } // namespace treadle::sdy

@@ -6,9 +6,10 @@ using namespace mlir;
 using namespace treadle;
 using namespace treadle::stablehlo;
 
-/// Appends the numbers of an attribute. False where it holds something else.
+/// Appends the numbers of an attribute. Returns false if it contains anything else.
 static bool appendNumbers(Attribute attr, SmallVector<int64_t> &out) {
-  constexpr int64_t most = 1 << 20; // of dimensions or devices; a file may repeat one endlessly
+  // Limit of dimensions or devices; a splat in a file can be arbitrarily large.
+  constexpr int64_t most = 1 << 20;
   auto extended = [](const APInt &value, Type element) {
     bool isUnsigned = element.isInteger(1) || element.isUnsignedInteger();
     return (isUnsigned ? value.zextOrTrunc(64) : value.sextOrTrunc(64)).getSExtValue();

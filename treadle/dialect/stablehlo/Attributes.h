@@ -1,4 +1,4 @@
-// Attributes of StableHLO in the spellings that texts and files have had for them.
+// Attributes of StableHLO in all spellings that texts and files have used.
 #pragma once
 
 #include "mlir/IR/BuiltinAttributes.h"
@@ -6,26 +6,28 @@
 
 namespace treadle::stablehlo {
 
-/// The numbers of an attribute in any spelling, nested lists flattened; none for what has none.
+/// Returns the numbers of an attribute in any spelling, with nested lists flattened; empty if it
+/// has none.
 llvm::SmallVector<int64_t> numbers(mlir::Attribute attr);
-/// The numbers of a field; none where it isn't there.
+/// Returns the numbers of a field; empty if it is missing.
 llvm::SmallVector<int64_t> fieldNumbers(mlir::DictionaryAttr fields, llvm::StringRef key);
-/// Whether all that is in the attribute are numbers.
+/// Whether the attribute contains only numbers.
 bool areNumbers(mlir::Attribute attr);
-/// One number that isn't negative, and one that is 1 or more.
+/// Whether it is one number: not negative, or at least 1.
 bool isPosition(mlir::Attribute attr);
 bool isCount(mlir::Attribute attr);
 
-/// A keyword; empty for what isn't one.
+/// Returns the keyword; empty if it isn't one.
 llvm::StringRef word(mlir::Attribute attr);
 bool isWord(mlir::Attribute attr, llvm::ArrayRef<llvm::StringRef> words);
 
-/// `{mode = "TOLERANCE", atol = 0.0, rtol = 1.0e-5, ulps = 2}`: of other modes, numbers are zero.
+/// `{mode = "TOLERANCE", atol = 0.0, rtol = 1.0e-5, ulps = 2}`; the numbers are zero in other
+/// modes.
 bool isAccuracy(mlir::Attribute attr);
-/// Up to two words, or one.
+/// Whether it is one precision keyword or two.
 bool isPrecision(mlir::Attribute attr);
 
-/// A type of elements that are stored as integers and stand for others: `!quant.uniform<...>`.
+/// Whether elements of the type are quantized, i.e. stored as integers: `!quant.uniform<...>`.
 bool isQuantized(mlir::Type type);
 
 } // namespace treadle::stablehlo

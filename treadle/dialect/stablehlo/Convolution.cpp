@@ -6,7 +6,7 @@ using namespace mlir;
 using namespace treadle;
 using namespace treadle::stablehlo;
 
-/// `names` are numbers of spatial dimensions and two letters.
+/// `names` contains numbers of spatial dimensions and two letters.
 static ConvLayout layoutOf(ArrayAttr names, StringRef first, StringRef last) {
   ConvLayout layout{-1, -1};
   layout.spatial.resize(std::max<size_t>(names.size(), 2) - 2, -1);

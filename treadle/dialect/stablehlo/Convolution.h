@@ -1,4 +1,4 @@
-// Where a convolution's operands and result have their dimensions.
+// The dimension numbers of a convolution's operands and result.
 #pragma once
 
 #include "mlir/IR/BuiltinAttributes.h"
@@ -6,9 +6,9 @@
 
 namespace treadle::stablehlo {
 
-/// The dimensions of an operand or result: two special ones, and the spatial ones in order.
+/// The dimensions of an operand or result: two special ones, then the spatial ones in order.
 struct ConvLayout {
-  int64_t first = 0, last = 0; // batch and feature, or for the filter input and output feature
+  int64_t first = 0, last = 0; // batch and feature, or for the filter: input and output feature
   llvm::SmallVector<int64_t> spatial = {};
 };
 
@@ -16,8 +16,8 @@ struct ConvDimensions {
   ConvLayout input, filter, output;
 };
 
-/// Reads `dimension_numbers`: fields, or three lists such as `[b, 0, f]`. Places that aren't stated
-/// are -1 or missing.
+/// Parses `dimension_numbers`: fields, or three lists such as `[b, 0, f]`. Dimensions that aren't
+/// stated are -1 or missing.
 mlir::FailureOr<ConvDimensions> convDimensionsOf(mlir::Attribute attr);
 
 } // namespace treadle::stablehlo

@@ -121,7 +121,7 @@ LogicalResult stablehlo::expectDims(Operation *op, ArrayRef<int64_t> dims, int64
   llvm::SmallSet<int64_t, 8> seen;
   for (int64_t dim : dims) {
     if (dim < 0 || dim >= rank)
-      return op->emitOpError("a number of ")
+      return op->emitOpError("an element of ")
              << what << " is " << dim << ", expected one of " << rank << " dimensions";
     if (!seen.insert(dim).second)
       return op->emitOpError(what) << " has " << dim << " twice";
@@ -145,7 +145,7 @@ LogicalResult stablehlo::expectPositive(Operation *op, ArrayRef<int64_t> numbers
   const auto *found = llvm::find_if(numbers, [](int64_t number) { return number < 1; });
   if (found == numbers.end())
     return success();
-  return op->emitOpError("a number of ") << what << " is " << *found << ", expected 1 or more";
+  return op->emitOpError("an element of ") << what << " is " << *found << ", expected 1 or more";
 }
 
 LogicalResult stablehlo::expectFields(Operation *op, DictionaryAttr fields,
@@ -192,7 +192,7 @@ stablehlo::windowOf(Operation *op, const WindowAttributes &attributes, size_t ra
 
 // --- regions ------------------------------------------------------------------------------------
 
-/// Elements may be accumulated in a wider type of their kind.
+/// Whether `to` is a wider type of the same kind, in which elements may be accumulated.
 static bool isWidened(Type from, Type to) {
   if (haveSameElement(from, to))
     return true;
@@ -216,6 +216,6 @@ LogicalResult stablehlo::expectReducer(Operation *op, Region &region, ArrayRef<T
     else if (!isWidened(elements[i % count], elementOf(argument)))
       return op->emitOpError("its function takes ")
              << argument.getType() << " for elements of " << elements[i % count];
-  return expectTypes(op, "its function gives", block.back().getOperandTypes(),
+  return expectTypes(op, "its function returns", block.back().getOperandTypes(),
                      TypeRange(block.getArgumentTypes()).take_front(count));
 }

@@ -26,7 +26,7 @@ using namespace treadle::stablehlo;
 #define GET_OP_CLASSES
 #include "treadle/dialect/StableHloOps.cpp.inc"
 
-// Ops that aren't declared are for the reader to name.
+// Undeclared ops are allowed here, so that the importer can report them by name.
 
 void stablehlo::StableHloDialect::initialize() {
   allowUnknownOperations();
@@ -60,7 +60,7 @@ void check::CheckDialect::initialize() {
       >();
 }
 
-/// `#x<kind VALUE>` or `#x.kind<...>`; inside either, the parser stands before `kind`.
+/// `#x<kind VALUE>` or `#x.kind<...>`; in both cases the parser is at `kind`.
 Attribute stablehlo::parseAttribute(DialectAsmParser &parser) {
   StringRef kind, word;
   if (parser.parseKeyword(&kind))
@@ -72,7 +72,7 @@ Attribute stablehlo::parseAttribute(DialectAsmParser &parser) {
     return {};
   Attribute value;
   if (kind == "bounds") {
-    // How large dynamic dimensions may get: of no use to a runtime that allocates as it goes.
+    // Bounds of dynamic dimensions aren't used: the runtime allocates buffers as needed.
     SmallVector<int64_t> bounds;
     auto read = [&]() -> ParseResult {
       if (succeeded(parser.parseOptionalQuestion())) {

@@ -1,4 +1,4 @@
-// The dialects stablehlo, chlo, mhlo and check, and of sdy what programs of JAX have of it. Their
+// The dialects stablehlo, chlo, mhlo and check, and the part of sdy that JAX programs use. Their
 // ops are in Ops.h.
 #pragma once
 
@@ -8,15 +8,15 @@
 namespace treadle::stablehlo {
 
 void loadDialects(mlir::MLIRContext &context);
-/// For contexts that load dialects as they meet them. Ops still have to be allowed unregistered.
+/// For contexts that load dialects lazily. Unregistered ops still have to be allowed.
 void insertDialects(mlir::DialectRegistry &registry);
 
-/// Whether the operation is of stablehlo, mhlo or chlo.
+/// Whether the operation belongs to stablehlo, mhlo or chlo.
 bool isHlo(mlir::Operation *op);
 
-/// The op of stablehlo or chlo that an op of mhlo is today; its own name where there is none.
+/// Returns the stablehlo or chlo op that replaced an mhlo op; its own name if there is none.
 mlir::OperationName modernName(mlir::OperationName name);
-/// Ops of mhlo become those that they are today.
+/// Replaces mhlo ops by their current equivalents.
 void modernize(mlir::ModuleOp module);
 
 } // namespace treadle::stablehlo

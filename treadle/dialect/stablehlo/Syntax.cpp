@@ -1,5 +1,5 @@
-// The pretty forms. Nearly all ops share one: operands, keywords and `key = value` separated by
-// commas, an attribute dictionary, a colon and types; tables say what the keys stand for. The ops
+// The pretty forms. Nearly all ops share one form: operands, keywords and `key = value` separated
+// by commas, an attribute dictionary, a colon and types; tables map the keys to attributes. The ops
 // with regions have parsers of their own.
 #include "treadle/dialect/stablehlo/Syntax.h"
 
@@ -20,7 +20,7 @@ static Attribute keywordValue(StringRef word, Builder &builder) {
   return builder.getStringAttr(word);
 }
 
-/// What follows `[`.
+/// Parses the rest of a list after `[`.
 static ParseResult parseListTail(AsmParser &parser, Attribute &list) {
   Builder &builder = parser.getBuilder();
   SmallVector<Attribute> items;
@@ -51,7 +51,7 @@ static ParseResult parseListTail(AsmParser &parser, Attribute &list) {
   return success();
 }
 
-/// `[0, 1]`, and the lists that `x` and `->` join to it.
+/// `[0, 1]`, and lists joined to it by `x` and `->`.
 static FailureOr<Attribute> parseLists(AsmParser &parser) {
   SmallVector<Attribute> lists(1);
   if (parseListTail(parser, lists[0]))
@@ -91,14 +91,14 @@ FailureOr<Attribute> stablehlo::parseValue(AsmParser &parser) {
       return failure();
     return Attribute(*fields);
   }
-  StringRef word; // ahead of integers, which these are too
+  StringRef word; // before integers, which would match too
   if (succeeded(parser.parseOptionalKeyword(&word, {"true", "false"})))
     return keywordValue(word, parser.getBuilder());
-  int64_t number; // ahead of attributes, which would take `0 : type` whole
+  int64_t number; // before attributes, which would consume all of `0 : type`
   if (OptionalParseResult found = parser.parseOptionalInteger(number); found.has_value())
     return failed(*found) ? FailureOr<Attribute>(failure())
                           : Attribute(parser.getBuilder().getI64IntegerAttr(number));
-  std::string text; // an attribute would take the op's types behind it as its own
+  std::string text; // an attribute would consume the op's types after it
   if (succeeded(parser.parseOptionalString(&text)))
     return Attribute(parser.getBuilder().getStringAttr(text));
   Attribute value;
@@ -114,10 +114,10 @@ FailureOr<Attribute> stablehlo::parseValue(AsmParser &parser) {
 
 namespace {
 
-/// What a key of the pretty form is called in the generic one. Keys that aren't listed keep their
+/// The name in the generic form of a key in the pretty form. Keys that aren't listed keep their
 /// names.
 struct Key {
-  StringRef op, key, attr; // an empty op: any
+  StringRef op, key, attr; // an empty op matches any op
 };
 
 constexpr Key keys[] = {
@@ -148,7 +148,7 @@ constexpr Key keys[] = {
     {"", "reverse", "window_reversal"},
 };
 
-/// Reads one op in the form that most share.
+/// Parses one op in the form that most ops share.
 class OpReader {
 public:
   OpReader(OpAsmParser &parser, OperationState &state)
@@ -184,7 +184,7 @@ ParseResult OpReader::parseItems() {
   for (bool found = true; found;) {
     if (parseItem(found))
       return failure();
-    // Two in a row where an op has none of its variadic operands: `dynamic_slice %x, , sizes = []`.
+    // Two commas in a row if an op's variadic operands are empty: `dynamic_slice %x, , sizes = []`.
     while (succeeded(parser.parseOptionalComma())) {
     }
   }
@@ -229,7 +229,7 @@ ParseResult OpReader::parseItem(bool &found) {
   return failed(value) ? failure() : addKey(word, *value);
 }
 
-/// `[0:2, 1:7:3]` of a slice, `[1]` of a tuple's element.
+/// `[0:2, 1:7:3]` of a slice, `[1]` of get_tuple_element.
 ParseResult OpReader::parseRanges() {
   SmallVector<int64_t> starts, limits, strides;
   auto parseRange = [&]() -> ParseResult {
@@ -289,7 +289,7 @@ ParseResult OpReader::addKey(StringRef key, Attribute value) {
         return failure();
     return success();
   }
-  if (key == "format") { // e5m10
+  if (key == "format") { // 5 exponent bits and 10 mantissa bits
     StringRef text = stablehlo::word(value);
     int exponent = 0, mantissa = 0;
     auto [left, right] = text.substr(1).split('m');
@@ -340,7 +340,7 @@ ParseResult OpReader::parseTypes() {
   return assignTypes(types);
 }
 
-/// Types that stand for those of operands and results that are alike.
+/// Assigns types to operands and results, including those that share a type.
 ParseResult OpReader::assignTypes(ArrayRef<Type> types) {
   size_t numResults = parser.getNumResults();
   if (op == "select" && types.size() == 2 && operands.size() == 3)
@@ -376,7 +376,7 @@ static ParseResult parseConstant(OpAsmParser &parser, OperationState &state) {
   if (!typed)
     return parser.emitError(parser.getNameLoc()) << "expected a constant with a type";
   Type type = typed.getType();
-  // Where the type is not the value's own.
+  // Present if the type differs from the value's.
   if (succeeded(parser.parseOptionalArrow()) && parser.parseType(type))
     return failure();
   state.addAttribute("value", value);
@@ -408,7 +408,7 @@ static ParseResult parseWhile(OpAsmParser &parser, OperationState &state) {
   return success();
 }
 
-/// The region of `applies stablehlo.add`: the op of two scalars.
+/// Builds the region of `applies stablehlo.add`: the op applied to two scalars.
 static void addAppliedOp(Region &region, StringRef opName, Type type, Location loc,
                          StringRef dialect) {
   Block &block = region.emplaceBlock();
@@ -425,7 +425,7 @@ static void addAppliedOp(Region &region, StringRef opName, Type type, Location l
   builder.create(end);
 }
 
-/// reducer(%a: t, %b: t) (%c: t, %d: t) {...}: a pair for each input.
+/// reducer(%a: t, %b: t) (%c: t, %d: t) {...}: one pair for each input.
 static ParseResult parseReducer(OpAsmParser &parser, OperationState &state, size_t numInputs) {
   SmallVector<OpAsmParser::Argument> left, right;
   for (size_t i = 0; i < numInputs; ++i)
@@ -500,7 +500,7 @@ static ParseResult parseCheck(OpAsmParser &parser, OperationState &state) {
         types.push_back(typed.getType());
       continue;
     }
-    APInt number; // of a count, which may have all 64 bits
+    APInt number; // a count, which may use all 64 bits
     double real;
     if (parser.parseEqual())
       return failure();
@@ -508,7 +508,7 @@ static ParseResult parseCheck(OpAsmParser &parser, OperationState &state) {
       if (failed(*whole))
         return failure();
       if (number.getActiveBits() > 64)
-        return parser.emitError(loc, "a number of a check has more than 64 bits");
+        return parser.emitError(loc, "an integer of a check has more than 64 bits");
       number = number.sextOrTrunc(64);
       state.addAttribute(key, key == "tolerance"
                                   ? Attribute(builder.getF64FloatAttr(number.signedRoundToDouble()))

@@ -1,4 +1,4 @@
-// Traits of the ops of StableHLO; what each says stands in Base.td.
+// Traits of StableHLO's ops, described in Base.td.
 #pragma once
 
 #include "mlir/IR/OpDefinition.h"

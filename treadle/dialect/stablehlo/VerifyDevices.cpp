@@ -1,4 +1,4 @@
-// What types of ops that devices come to together must fulfil.
+// Verifiers of ops that communicate between devices.
 #include "treadle/dialect/stablehlo/Fit.h"
 
 #include "llvm/Support/MathExtras.h"
@@ -11,8 +11,8 @@ static bool isSet(std::optional<Attribute> flag) {
   return flag && *flag != BoolAttr::get(flag->getContext(), false);
 }
 
-/// How many devices a group has, where its rows tell: groups of a channel are of replicas, each
-/// with all its partitions.
+/// Returns the number of devices in a group if its rows determine it: groups of a channel list
+/// replicas, each with all its partitions.
 static std::optional<int64_t> groupSize(Attribute groups, std::optional<DictionaryAttr> channel) {
   auto elements = dyn_cast<DenseIntElementsAttr>(groups);
   SmallVector<int64_t> handle = fieldNumbers(channel.value_or(DictionaryAttr()), "handle");
@@ -23,17 +23,18 @@ static std::optional<int64_t> groupSize(Attribute groups, std::optional<Dictiona
   return elements.getType().getDimSize(1);
 }
 
-/// No device is in two groups, and, if the groups are whole, each from 0 on is in one. Where groups
-/// may have other sizes, -1 fills the rows.
+/// Checks that groups are disjoint. If `areWhole`, they also cover all devices from 0 on. If groups
+/// may differ in size, rows are padded with -1.
 static LogicalResult verifyGroups(Operation *op, Attribute groups, bool areWhole = true,
                                   bool maybeUneven = false) {
   if (isa<DictionaryAttr>(groups))
     return success();
   if (!areNumbers(groups))
-    return op->emitOpError("replica_groups are neither numbers nor axes of a mesh");
+    return op->emitOpError("replica_groups must be integers or axes of a mesh");
   if (auto elements = dyn_cast<DenseIntElementsAttr>(groups);
       elements && elements.getType().getRank() != 2)
-    return op->emitOpError("replica_groups is of ") << elements.getType() << ", expected rows";
+    return op->emitOpError("replica_groups is of type ")
+           << elements.getType() << ", expected a matrix";
   SmallVector<int64_t> devices = numbers(groups);
   if (maybeUneven)
     llvm::erase(devices, -1);
@@ -43,11 +44,11 @@ static LogicalResult verifyGroups(Operation *op, Attribute groups, bool areWhole
       return op->emitOpError("replica_groups have ") << devices[i] << " twice";
   if (!devices.empty() &&
       (devices.front() < 0 || (areWhole && devices.back() >= std::ssize(devices))))
-    return op->emitOpError("replica_groups don't have each of the devices from 0 on");
+    return op->emitOpError("replica_groups don't contain all devices from 0 on");
   return success();
 }
 
-/// Operands, and a result for each.
+/// Checks for one result for each operand.
 static LogicalResult expectPairs(Operation *op, ValueRange operands) {
   if (!operands.empty() && operands.size() == op->getNumResults())
     return success();
@@ -55,8 +56,9 @@ static LogicalResult expectPairs(Operation *op, ValueRange operands) {
                                  << " results";
 }
 
-/// Each result has its operand's shape but for a dimension, where `larges` have a multiple of the
-/// size of `smalls`. How often is known where the program's devices are.
+/// Checks that each result has its operand's shape except along one dimension, where the size in
+/// `larges` is a multiple of that in `smalls`. The factor is checked at run time, when the number
+/// of devices is known.
 static LogicalResult expectMultiples(Operation *op, ValueRange smalls, ValueRange larges,
                                      int64_t dim, StringRef what) {
   for (auto [few, many] : llvm::zip(smalls, larges)) {
@@ -67,14 +69,14 @@ static LogicalResult expectMultiples(Operation *op, ValueRange smalls, ValueRang
       return failure();
     SmallVector<int64_t> expected(small.getShape());
     if (expected.size() != static_cast<size_t>(large.getRank()))
-      return op->emitOpError() << Type(small) << " and " << Type(large) << " have other ranks";
+      return op->emitOpError() << Type(small) << " and " << Type(large) << " have different ranks";
     expected[dim] = large.getDimSize(dim);
     int64_t size = small.getDimSize(dim);
     bool isKnown = !isUnknown(size) && !isUnknown(expected[dim]);
     if (!fits(expected, large.getShape()) ||
         (isKnown && (size ? expected[dim] % size : expected[dim])))
       return op->emitOpError("dimension ")
-             << dim << " of " << Type(large) << " is no multiple of that of " << Type(small)
+             << dim << " of " << Type(large) << " isn't a multiple of that of " << Type(small)
              << ", or others differ";
   }
   return success();
@@ -89,7 +91,8 @@ LogicalResult AllGatherOp::verify() {
   return expectMultiples(*this, getOperands(), getResults(), getAllGatherDim(), "all_gather_dim");
 }
 
-/// One function of two scalars serves all operands; the results have its elements.
+/// Checks that one function of two scalars fits all operands, and that the results have its element
+/// types.
 static LogicalResult verifyReduction(Operation *op, ValueRange operands, Region &function) {
   if (failed(expectPairs(op, operands)))
     return failure();
@@ -119,7 +122,7 @@ LogicalResult ReduceScatterOp::verifyRegions() {
                          "scatter_dimension");
 }
 
-/// The operands without the last, where that says which device is the root of each.
+/// Returns the operands without the last one if that holds the root device of each.
 static FailureOr<OperandRange> dataOf(Operation *op, OperandRange operands, bool hasRoot) {
   size_t count = operands.size() - (hasRoot && !operands.empty());
   OperandRange data = operands.take_front(count);
@@ -180,27 +183,28 @@ LogicalResult AllToAllOp::verify() {
   return success();
 }
 
-/// No device sends twice, and none gets from two.
+/// Checks that each device sends at most once and receives at most once.
 LogicalResult CollectivePermuteOp::verify() {
   llvm::SmallDenseSet<int64_t> sources, targets;
   SmallVector<int64_t> pairs = getSourceTargetPairs();
   auto elements = dyn_cast<DenseElementsAttr>(getSourceTargetPairsAttr());
   if (pairs.size() % 2 ||
       (elements && (elements.getType().getRank() != 2 || elements.getType().getDimSize(1) != 2)))
-    return emitOpError("source_target_pairs are no pairs");
+    return emitOpError("source_target_pairs aren't pairs");
   for (size_t i = 0; i < pairs.size(); i += 2) {
     if (pairs[i] < 0 || pairs[i + 1] < 0)
-      return emitOpError("a number of source_target_pairs is negative");
+      return emitOpError("an element of source_target_pairs is negative");
     if (!sources.insert(pairs[i]).second || !targets.insert(pairs[i + 1]).second)
       return emitOpError("source_target_pairs has ")
-             << pairs[i] << " -> " << pairs[i + 1] << ", but one of these sends or gets twice";
+             << pairs[i] << " -> " << pairs[i + 1]
+             << ", but one of these devices sends or receives twice";
   }
   return success();
 }
 
 // --- the host -----------------------------------------------------------------------------------
 
-/// Tensors, and a token behind them.
+/// Checks for tensors followed by a token.
 static LogicalResult expectToken(Operation *op) {
   TypeRange types = op->getResultTypes();
   if (!types.empty() && isa<NoneType>(types.back()) &&
@@ -209,7 +213,8 @@ static LogicalResult expectToken(Operation *op) {
   return op->emitOpError("its results are (") << types << "), expected tensors and a token";
 }
 
-/// A channel's type says who is at its ends: two devices, a device and the host, or the reverse.
+/// Checks the channel type, which tells its endpoints: two devices, device to host, or host to
+/// device.
 static LogicalResult expectChannel(Operation *op, DictionaryAttr channel, bool isOfHost,
                                    int64_t typeOfHost) {
   SmallVector<int64_t> type = fieldNumbers(channel, "type");

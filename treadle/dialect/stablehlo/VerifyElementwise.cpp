@@ -1,4 +1,4 @@
-// What types of elementwise ops must fulfil beyond their traits.
+// Verifiers of elementwise ops, beyond their traits.
 #include "treadle/dialect/stablehlo/Fit.h"
 
 #include "llvm/Support/MathExtras.h"
@@ -7,7 +7,7 @@ using namespace mlir;
 using namespace treadle;
 using namespace treadle::stablehlo;
 
-/// Complex numbers have floats for parts; other values are their own.
+/// Returns the part type of a complex element; other types unchanged.
 static Type partOf(Type element) {
   auto complex = dyn_cast<ComplexType>(element);
   return complex ? complex.getElementType() : element;
@@ -41,7 +41,7 @@ LogicalResult chlo::BroadcastCompareOp::verify() {
   return expectElement(*this, getRhs(), elementOf(getLhs()));
 }
 
-/// Whether the operand is a scalar, or of the shape of the result.
+/// Checks that the operand is a scalar or has the result's shape.
 static LogicalResult expectScalarOrShape(Operation *op, Value value, StringRef what) {
   RankedTensorType type = ranked(value);
   Type result = op->getResult(0).getType();
@@ -88,18 +88,18 @@ LogicalResult MapOp::verifyRegions() {
     if (failed(expectRank(*this, argument, "an argument of its function", 0)) ||
         failed(expectElement(*this, argument, elementOf(input))))
       return failure();
-  return expectTypes(*this, "its function gives", block.back().getOperandTypes(),
+  return expectTypes(*this, "its function returns", block.back().getOperandTypes(),
                      TypeRange(Type(RankedTensorType::get({}, elementOf(getResult())))));
 }
 
-// --- values from nowhere ------------------------------------------------------------------------
+// --- constants and generators -------------------------------------------------------------------
 
 LogicalResult IotaOp::verify() {
   RankedTensorType type = ranked(getOutput());
   return type ? expectDim(*this, getIotaDimension(), type.getRank(), "iota_dimension") : success();
 }
 
-/// A shape as a vector, of as many sizes as the result has dimensions.
+/// Checks for a shape vector with one size for each dimension of the result.
 static LogicalResult expectShapeVector(Operation *op, Value shape, Value result) {
   if (failed(expectRank(op, shape, "the shape", 1)))
     return failure();

@@ -1,5 +1,5 @@
-// What types of gathers and scatters must fulfil. Both have tensors of indices: along one dimension
-// of them lie the numbers of one index.
+// Verifiers of gathers and scatters. Both take a tensor of indices; one of its dimensions holds the
+// components of an index.
 #include "treadle/dialect/stablehlo/Fit.h"
 
 using namespace mlir;
@@ -8,16 +8,16 @@ using namespace treadle::stablehlo;
 
 namespace {
 
-/// The dimensions that a gather or scatter names, which have other names in each.
+/// The dimension numbers of a gather or scatter under common names.
 struct IndexDims {
   DictionaryAttr fields;
   StringRef windowName, collapsedName, batchingName, indicesBatchingName, mapName;
-  /// Of the result (or updates): those that run through a slice (or window).
+  /// Dimensions of the result (or updates) that run over a slice (or window).
   SmallVector<int64_t> window;
-  /// Of the operand: those of size 1 that the result hasn't, and those that a batch shares.
+  /// Dimensions of the operand: those of size 1 that the result omits, and batch dimensions.
   SmallVector<int64_t> collapsed, batching;
   SmallVector<int64_t> indicesBatching;
-  /// The operand's dimension for each number of an index.
+  /// The operand's dimension for each component of an index.
   SmallVector<int64_t> map;
   int64_t vectorDim;
 
@@ -35,9 +35,9 @@ struct IndexDims {
   LogicalResult verify(Operation *op, RankedTensorType operand, RankedTensorType indices) const;
   LogicalResult verifyIndices(Operation *op, RankedTensorType operand,
                               RankedTensorType indices) const;
-  /// Sizes of the operand without the dimensions that neither result nor updates have.
+  /// Returns the sizes of the operand without the dimensions that neither result nor updates have.
   SmallVector<int64_t> windowSizes(ArrayRef<int64_t> sizes) const;
-  /// The shape of the result or updates, whose window has the given sizes.
+  /// Returns the shape of the result or updates for a window of the given sizes.
   SmallVector<int64_t> shape(RankedTensorType indices, ArrayRef<int64_t> sizes) const;
 };
 
@@ -50,7 +50,7 @@ LogicalResult IndexDims::verifyIndices(Operation *op, RankedTensorType operand,
            << vectorDim << ", expected 0 to " << indices.getRank();
   int64_t length = vectorDim == indices.getRank() ? 1 : indices.getDimSize(vectorDim);
   if (!fits(length, std::ssize(map)))
-    return op->emitOpError(mapName) << " has " << map.size() << " numbers, but an index in "
+    return op->emitOpError(mapName) << " has " << map.size() << " elements, but an index in "
                                     << Type(indices) << " " << length;
   if (failed(expectDims(op, indicesBatching, indices.getRank(), indicesBatchingName)))
     return failure();
@@ -61,7 +61,7 @@ LogicalResult IndexDims::verifyIndices(Operation *op, RankedTensorType operand,
   for (auto [i, j] : llvm::zip(batching, indicesBatching))
     if (!fits(operand.getDimSize(i), indices.getDimSize(j)))
       return op->emitOpError("dimension ") << i << " of " << Type(operand) << " and dimension " << j
-                                           << " of " << Type(indices) << " have other sizes";
+                                           << " of " << Type(indices) << " have different sizes";
   return success();
 }
 
@@ -118,7 +118,8 @@ static IndexDims gatherDims(DictionaryAttr fields) {
            "start_indices_batching_dims", "start_index_map"}};
 }
 
-/// Each slice lies in the operand, and has size 1 along dimensions that the result hasn't.
+/// Checks that each slice fits in the operand, and has size 1 along dimensions that the result
+/// omits.
 static LogicalResult expectSlices(Operation *op, RankedTensorType operand, const IndexDims &dims,
                                   ArrayRef<int64_t> sizes) {
   for (auto [i, size, whole] : llvm::enumerate(sizes, operand.getShape())) {
@@ -127,7 +128,7 @@ static LogicalResult expectSlices(Operation *op, RankedTensorType operand, const
     if (size < 0 || (!isUnknown(whole) && size > whole) || (isLeft && size > 1))
       return op->emitOpError("a slice of size ")
              << size << " can't be taken along dimension " << i << " of " << Type(operand)
-             << (isLeft ? ", which the result hasn't" : "");
+             << (isLeft ? ", which the result omits" : "");
   }
   return success();
 }
@@ -181,9 +182,8 @@ static LogicalResult expectUpdates(Operation *op, RankedTensorType operand,
   for (auto [dim, whole] : llvm::zip(dims.window, dims.windowSizes(operand.getShape())))
     if (int64_t size = updates.getDimSize(dim);
         !isUnknown(size) && !isUnknown(whole) && size > whole)
-      return op->emitOpError("dimension ")
-             << dim << " of its updates " << Type(updates) << " is larger than what it updates of "
-             << Type(operand);
+      return op->emitOpError("dimension ") << dim << " of its updates " << Type(updates)
+                                           << " is larger than that of " << Type(operand);
   return success();
 }
 
@@ -198,7 +198,7 @@ LogicalResult ScatterOp::verifyRegions() {
   for (auto [input, update] : llvm::zip(getInputs(), getUpdates())) {
     if (!haveSameShape(input.getType(), getInputs().front().getType()) ||
         !haveSameShape(update.getType(), getUpdates().front().getType()))
-      return emitOpError("its inputs, or its updates, have other shapes");
+      return emitOpError("its inputs, or its updates, have different shapes");
     if (failed(expectElement(*this, update, elementOf(input))))
       return failure();
     elements.push_back(elementOf(input));

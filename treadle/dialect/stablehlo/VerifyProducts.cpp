@@ -1,4 +1,4 @@
-// What types of products, convolutions, and ops of linear algebra must fulfil.
+// Verifiers of products, convolutions and linear algebra ops.
 #include "treadle/dialect/stablehlo/Convolution.h"
 #include "treadle/dialect/stablehlo/Fit.h"
 
@@ -17,13 +17,13 @@ LogicalResult DotOp::verify() {
     return success();
   if (!fits(a.getShape().back(), b.getShape().front()))
     return emitOpError("the last dimension of ")
-           << Type(a) << " and the first of " << Type(b) << " have other sizes";
+           << Type(a) << " and the first of " << Type(b) << " have different sizes";
   SmallVector<int64_t> expected(a.getShape().drop_back());
   llvm::append_range(expected, b.getShape().drop_front());
   return expectShape(*this, getResult(), expected);
 }
 
-/// The dimensions that one side has of both kinds: batch dimensions and contracting ones.
+/// Checks one side's batch and contracting dimensions.
 static LogicalResult expectPaired(Operation *op, RankedTensorType type, ArrayRef<int64_t> batch,
                                   ArrayRef<int64_t> contracting, StringRef side) {
   SmallVector<int64_t> dims(batch);
@@ -32,13 +32,13 @@ static LogicalResult expectPaired(Operation *op, RankedTensorType type, ArrayRef
                     (side + "_batching_dimensions and " + side + "_contracting_dimensions").str());
 }
 
-/// Pairs of dimensions have one size.
+/// Checks that paired dimensions have equal sizes.
 static LogicalResult expectSameSizes(Operation *op, RankedTensorType a, RankedTensorType b,
                                      ArrayRef<int64_t> left, ArrayRef<int64_t> right) {
   for (auto [i, j] : llvm::zip(left, right))
     if (!fits(a.getDimSize(i), b.getDimSize(j)))
       return op->emitOpError("dimension ") << i << " of " << Type(a) << " and dimension " << j
-                                           << " of " << Type(b) << " have other sizes";
+                                           << " of " << Type(b) << " have different sizes";
   return success();
 }
 
@@ -83,7 +83,7 @@ LogicalResult DotGeneralOp::verify() {
 
 // --- convolutions -------------------------------------------------------------------------------
 
-/// Each dimension of the type has one place in the layout.
+/// Checks that each dimension of the type occurs once in the layout.
 static LogicalResult expectLayout(Operation *op, RankedTensorType type, const ConvLayout &layout,
                                   StringRef what) {
   SmallVector<int64_t> dims(layout.spatial);
@@ -95,16 +95,16 @@ static LogicalResult expectLayout(Operation *op, RankedTensorType type, const Co
          << what << " don't name each dimension of " << Type(type) << " once";
 }
 
-/// `whole` is divided into `groups` evenly.
+/// Checks that `groups` divides `whole`.
 static LogicalResult expectGroups(Operation *op, int64_t whole, int64_t groups, StringRef what) {
   if (isUnknown(whole) || whole % groups == 0)
     return success();
-  return op->emitOpError() << whole << ' ' << what << " can't be shared evenly by " << groups
+  return op->emitOpError() << whole << ' ' << what << " can't be divided evenly into " << groups
                            << " groups";
 }
 
 namespace {
-/// A convolution, with padding that is stated or computed.
+/// A convolution with explicit or computed padding.
 struct Convolution {
   Operation *op;
   RankedTensorType input, filter, output;
@@ -114,7 +114,7 @@ struct Convolution {
   LogicalResult verifyLayouts();
   LogicalResult verifyFeatures();
   FailureOr<SmallVector<WindowDim>> window(WindowAttributes &&attributes);
-  /// `window` is empty where it isn't known.
+  /// `window` is empty if it isn't known.
   LogicalResult verifyShape(ArrayRef<WindowDim> window);
 };
 } // namespace
@@ -122,7 +122,7 @@ struct Convolution {
 LogicalResult Convolution::verifyLayouts() {
   FailureOr<ConvDimensions> found = convDimensionsOf(op->getAttr("dimension_numbers"));
   if (failed(found))
-    return op->emitOpError("dimension_numbers are neither fields nor three lists");
+    return op->emitOpError("dimension_numbers must be fields or three lists");
   dims = std::move(*found);
   if (input.getRank() != filter.getRank() || input.getRank() != output.getRank())
     return op->emitOpError("ranks of input, filter and result differ: ")
@@ -170,7 +170,7 @@ LogicalResult Convolution::verifyShape(ArrayRef<WindowDim> window) {
   return expectShape(op, op->getResult(0), expected);
 }
 
-/// What is stated of padding, or that it fits where it is computed.
+/// Checks explicit padding, or the type of padding that is computed at run time.
 static LogicalResult verifyPadding(ConvolutionOp op, size_t, SmallVector<int64_t> &stated) {
   stated = orNone(op.getPadding());
   return success();
@@ -220,14 +220,14 @@ LogicalResult DynamicConvOp::verify() { return verifyConvolution(*this); }
 
 // --- linear algebra -----------------------------------------------------------------------------
 
-/// The last two dimensions are one matrix, as wide as high.
+/// Checks that the last two dimensions are a square matrix.
 static LogicalResult expectSquare(Operation *op, Value value) {
   RankedTensorType type = ranked(value);
   if (failed(expectRank(op, value, "a matrix", 2, INT64_MAX)))
     return failure();
   if (!type || fits(type.getShape().back(), type.getShape().drop_back().back()))
     return success();
-  return op->emitOpError("a matrix is ") << Type(type) << ", expected one as wide as high";
+  return op->emitOpError("a matrix is ") << Type(type) << ", expected a square matrix";
 }
 
 LogicalResult CholeskyOp::verify() { return expectSquare(*this, getA()); }
@@ -240,21 +240,21 @@ LogicalResult TriangularSolveOp::verify() {
       failed(expectElement(*this, getResult(), elementOf(getA()))))
     return failure();
   if (getTransposeA() == "TRANSPOSE_INVALID")
-    return emitOpError("transpose_a is TRANSPOSE_INVALID, expected one of the others");
+    return emitOpError("transpose_a is TRANSPOSE_INVALID, expected another value");
   if (!a || !b)
     return success();
   if (a.getRank() != b.getRank() || !fits(a.getShape().drop_back(2), b.getShape().drop_back(2)))
-    return emitOpError() << Type(a) << " and " << Type(b) << " have other batch dimensions";
+    return emitOpError() << Type(a) << " and " << Type(b) << " have different batch dimensions";
   auto isLeft = dyn_cast<BoolAttr>(getLeftSide());
   int64_t side = b.getRank() - (!isLeft || isLeft.getValue() ? 2 : 1);
   if (!fits(b.getDimSize(side), a.getShape().back()))
     return emitOpError("dimension ")
-           << side << " of " << Type(b) << " isn't as long as those of " << Type(a);
+           << side << " of " << Type(b) << " doesn't have the size of those of " << Type(a);
   return expectShape(*this, getResult(), b.getShape());
 }
 
-/// Whether a transform of the kind makes such elements: complex numbers of reals, reals of complex
-/// numbers, or complex ones of their like.
+/// Whether a transform of this kind maps the element types: real to complex, complex to real, or
+/// complex to complex.
 static bool isTransform(StringRef kind, Type from, Type to) {
   if (kind == "RFFT")
     return isa<FloatType>(from) && to == ComplexType::get(from);
@@ -273,12 +273,12 @@ LogicalResult FftOp::verify() {
   if (length.empty() || length.size() > 3)
     return emitOpError("fft_length has ") << length.size() << " numbers, expected 1 to 3";
   if (llvm::any_of(length, [](int64_t n) { return n < 0; }))
-    return emitOpError("a number of fft_length is negative");
+    return emitOpError("an element of fft_length is negative");
   if (failed(expectRank(*this, getOperand(), "its operand", std::ssize(length), INT64_MAX)))
     return failure();
   if (!from)
     return success();
-  // Of reals, half of the numbers tell of the others.
+  // For reals, half of the spectrum determines the other half.
   SmallVector<int64_t> taken(length), given(length), expected(from.getShape());
   int64_t &half = kind == "RFFT" ? given.back() : taken.back();
   if (kind == "RFFT" || kind == "IRFFT")
@@ -292,23 +292,23 @@ LogicalResult FftOp::verify() {
 
 // --- normalization ------------------------------------------------------------------------------
 
-/// `vectors` have a number for each feature.
+/// Checks that `vectors` have one number for each feature.
 static LogicalResult expectFeatures(Operation *op, int64_t feature, ValueRange vectors,
                                     ValueRange wholes) {
   RankedTensorType type = ranked(wholes.front());
   for (Value whole : wholes)
     if (!fit(whole.getType(), wholes.front().getType()))
-      return op->emitOpError("one value is ")
+      return op->emitOpError("one operand is ")
              << wholes.front().getType() << ", but another " << whole.getType();
   if (type && failed(expectDim(op, feature, type.getRank(), "feature_index")))
     return failure();
   for (Value vector : vectors) {
     RankedTensorType numbers = ranked(vector);
-    if (failed(expectRank(op, vector, "one of the values for each feature", 1)) ||
+    if (failed(expectRank(op, vector, "a per-feature operand", 1)) ||
         failed(expectElement(op, vector, elementOf(wholes.front()))))
       return failure();
     if (type && numbers && !fits(numbers.getDimSize(0), type.getDimSize(feature)))
-      return op->emitOpError() << Type(numbers) << " hasn't a number for each feature of "
+      return op->emitOpError() << Type(numbers) << " doesn't have one number for each feature of "
                                << Type(type);
   }
   return success();

@@ -1,4 +1,4 @@
-// What types of ops with functions must fulfil: reductions, windows, sorts, scatters, control flow.
+// Verifiers of ops with functions: reductions, windows, sorts, scatters, control flow.
 #include "treadle/dialect/stablehlo/Fit.h"
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -14,7 +14,7 @@ static SmallVector<Type> elementsOf(ValueRange values) {
 
 // --- reductions and windows ---------------------------------------------------------------------
 
-/// Inputs of one shape, and a scalar for each to begin with.
+/// Checks for inputs of equal shapes and a scalar initial value for each.
 static LogicalResult expectInits(Operation *op, OperandRange inputs, OperandRange inits) {
   if (inputs.empty() || op->getNumOperands() != 2 * inputs.size())
     return op->emitOpError("has ") << op->getNumOperands() << " operands, expected inputs and as "
@@ -30,12 +30,12 @@ static LogicalResult expectInits(Operation *op, OperandRange inputs, OperandRang
   return success();
 }
 
-/// A result for each value that the function gives, of its elements and one shape.
+/// Checks that the results have equal shapes and the element types that the function returns.
 static LogicalResult expectResults(Operation *op, ValueRange results, Block &block,
                                    std::optional<ArrayRef<int64_t>> shape) {
   Operation &end = block.back();
   if (results.size() != end.getNumOperands())
-    return op->emitOpError("has ") << results.size() << " results, but its function gives "
+    return op->emitOpError("has ") << results.size() << " results, but its function yields "
                                    << end.getNumOperands() << " values";
   for (auto [result, value] : llvm::zip(results, end.getOperands()))
     if (failed(expectElement(op, result, elementOf(value))) ||
@@ -44,7 +44,8 @@ static LogicalResult expectResults(Operation *op, ValueRange results, Block &blo
   return success();
 }
 
-/// Either reduction: `shapeOf` gives the shape of its results, where that of its inputs is known.
+/// Verifies a reduction; `shapeOf` computes the shape of the results from that of the inputs, if
+/// known.
 template <typename Op, typename Shape> static LogicalResult verifyReduction(Op op, Shape shapeOf) {
   if (failed(expectInits(op, op.getInputs(), op.getInitValues())) ||
       failed(expectReducer(op, op.getBody(), elementsOf(op.getInputs()))))
@@ -102,9 +103,9 @@ LogicalResult SelectAndScatterOp::verifyRegions() {
     return failure();
   Block &choice = getSelect().front();
   Type scalar = RankedTensorType::get({}, element);
-  if (failed(expectTypes(*this, "its choice takes", choice.getArgumentTypes(),
+  if (failed(expectTypes(*this, "its select region takes", choice.getArgumentTypes(),
                          TypeRange({scalar, scalar}))) ||
-      failed(expectTypes(*this, "its choice gives", choice.back().getOperandTypes(),
+      failed(expectTypes(*this, "its select region returns", choice.back().getOperandTypes(),
                          TypeRange(Type(RankedTensorType::get({}, flag))))))
     return failure();
   RankedTensorType from = ranked(getOperand());
@@ -149,10 +150,10 @@ LogicalResult SortOp::verifyRegions() {
   Type flag = RankedTensorType::get({}, IntegerType::get(getContext(), 1));
   return failure(
       failed(expectTypes(*this, "its comparator takes", block.getArgumentTypes(), expected)) ||
-      failed(expectTypes(*this, "its comparator gives", block.back().getOperandTypes(), flag)));
+      failed(expectTypes(*this, "its comparator returns", block.back().getOperandTypes(), flag)));
 }
 
-/// The largest along the last dimension, and where they are.
+/// Checks the values and indices of the largest elements along the last dimension.
 template <typename Op> static LogicalResult verifyTopK(Op op) {
   RankedTensorType from = ranked(op.getOperand());
   if (failed(expectRank(op, op.getOperand(), "its operand", 1, INT64_MAX)) ||
@@ -181,22 +182,22 @@ LogicalResult WhileOp::verifyRegions() {
   if (failed(expectTypes(*this, "its results are", getResultTypes(), carried)) ||
       failed(expectTypes(*this, "its condition takes", test.getArgumentTypes(), carried)) ||
       failed(expectTypes(*this, "its body takes", body.getArgumentTypes(), carried)) ||
-      failed(expectTypes(*this, "its body gives", body.back().getOperandTypes(), carried)))
+      failed(expectTypes(*this, "its body returns", body.back().getOperandTypes(), carried)))
     return failure();
   Type flag = RankedTensorType::get({}, IntegerType::get(getContext(), 1));
-  return expectTypes(*this, "its condition gives", test.back().getOperandTypes(), flag);
+  return expectTypes(*this, "its condition returns", test.back().getOperandTypes(), flag);
 }
 
-/// Branches take the operands, one branch after the other, and give what the results are.
+/// Checks that branches partition the operands and return the result types.
 static LogicalResult verifyBranches(Operation *op) {
   if (op->getNumRegions() == 0)
     return op->emitOpError("has no branches");
-  if (failed(expectRank(op, op->getOperand(0), "what it decides by", 0)))
+  if (failed(expectRank(op, op->getOperand(0), "its selector", 0)))
     return failure();
   SmallVector<Type> taken;
   for (Region &region : op->getRegions()) {
     llvm::append_range(taken, region.front().getArgumentTypes());
-    if (failed(expectTypes(op, "a branch gives", region.front().back().getOperandTypes(),
+    if (failed(expectTypes(op, "a branch returns", region.front().back().getOperandTypes(),
                            op->getResultTypes())))
       return failure();
   }
@@ -207,7 +208,7 @@ LogicalResult IfOp::verifyRegions() { return verifyBranches(*this); }
 
 LogicalResult CaseOp::verifyRegions() { return verifyBranches(*this); }
 
-/// `namespace.name`.
+/// Whether the name has the form `namespace.name`.
 static bool isNameInNamespace(StringRef name) {
   auto [space, rest] = name.split('.');
   auto isLetter = [](char c) { return llvm::isAlnum(c) || c == '_' || c == '$' || c == '.'; };
@@ -215,17 +216,17 @@ static bool isNameInNamespace(StringRef name) {
          llvm::all_of(space, isLetter) && llvm::all_of(rest, isLetter);
 }
 
-/// It computes what the function of its decomposition does.
+/// Checks the decomposition, which must have the op's operand and result types.
 LogicalResult CompositeOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (!isNameInNamespace(stablehlo::word(getNameAttr())))
     return emitOpError("its name is ") << getNameAttr() << ", expected one such as \"a.b\"";
   auto function =
       symbols.lookupNearestSymbolFrom<FunctionOpInterface>(*this, getDecompositionAttr());
   if (!function)
-    return emitOpError("its decomposition ") << getDecompositionAttr() << " is no function";
+    return emitOpError("its decomposition ") << getDecompositionAttr() << " isn't a function";
   return failure(failed(expectTypes(*this, "its decomposition takes", function.getArgumentTypes(),
                                     getOperandTypes())) ||
-                 failed(expectTypes(*this, "its decomposition gives", function.getResultTypes(),
+                 failed(expectTypes(*this, "its decomposition returns", function.getResultTypes(),
                                     getResultTypes())));
 }
 
@@ -233,7 +234,7 @@ LogicalResult AsyncStartOp::verifyRegions() {
   Block &block = getBody().front();
   return failure(
       failed(expectTypes(*this, "its body takes", block.getArgumentTypes(), getOperandTypes())) ||
-      failed(expectTypes(*this, "its body gives", block.back().getOperandTypes(),
+      failed(expectTypes(*this, "its body returns", block.back().getOperandTypes(),
                          cast<TupleType>(getFuture().getType()).getTypes())));
 }
 

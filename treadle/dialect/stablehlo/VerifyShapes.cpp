@@ -1,4 +1,4 @@
-// What types of ops that change shapes, or take parts of tensors, must fulfil.
+// Verifiers of ops that change shapes or take parts of tensors.
 #include "treadle/dialect/stablehlo/Fit.h"
 
 #include "llvm/Support/MathExtras.h"
@@ -23,7 +23,8 @@ LogicalResult BitcastConvertOp::verify() {
   if (fromBits == 0 || toBits == 0)
     return success();
   if (isa<ComplexType>(from.getElementType()) != isa<ComplexType>(to.getElementType()))
-    return emitOpError("complex numbers can't be read as others: ") << from << " as " << to;
+    return emitOpError("complex elements can't be bitcast to other types: ")
+           << from << " as " << to;
   SmallVector<int64_t> narrow(fromBits < toBits ? from.getShape() : to.getShape()),
       wide(fromBits < toBits ? to.getShape() : from.getShape());
   if (fromBits != toBits) {
@@ -32,7 +33,7 @@ LogicalResult BitcastConvertOp::verify() {
   }
   if (fits(narrow, wide))
     return success();
-  return emitOpError("elements of ") << from << " can't be read as " << to;
+  return emitOpError("elements of ") << from << " can't be bitcast to " << to;
 }
 
 LogicalResult BroadcastOp::verify() {
@@ -41,14 +42,15 @@ LogicalResult BroadcastOp::verify() {
   if (failed(expectElement(*this, getResult(), elementOf(getOperand()))))
     return failure();
   if (llvm::any_of(expected, [](int64_t size) { return size < 0; }))
-    return emitOpError("a number of broadcast_sizes is negative");
+    return emitOpError("an element of broadcast_sizes is negative");
   if (!from)
     return success();
   llvm::append_range(expected, from.getShape());
   return expectShape(*this, getResult(), expected);
 }
 
-/// Each dimension of the operand is one of the result, of its size or of 1.
+/// Checks that each dimension of the operand maps to one of the result of equal size, or has size
+/// 1.
 static LogicalResult verifyBroadcast(Operation *op, ArrayRef<int64_t> dims) {
   Value operand = op->getOperand(0), result = op->getResult(0);
   RankedTensorType from = ranked(operand), to = ranked(result);
@@ -62,7 +64,7 @@ static LogicalResult verifyBroadcast(Operation *op, ArrayRef<int64_t> dims) {
   for (auto [i, dim] : llvm::enumerate(dims))
     if (from.getDimSize(i) != 1 && !fits(from.getDimSize(i), to.getDimSize(dim)))
       return op->emitOpError("dimension ")
-             << i << " of " << Type(from) << " is neither 1 nor of the size of dimension " << dim
+             << i << " of " << Type(from) << " must be 1 or have the size of dimension " << dim
              << " of " << Type(to);
   return success();
 }
@@ -85,7 +87,7 @@ LogicalResult DynamicBroadcastInDimOp::verify() {
     for (auto [i, dim] : llvm::enumerate(getBroadcastDimensions()))
       if (from && to && from.getDimSize(i) != 1 && !fits(from.getDimSize(i), (*stated)[dim]))
         return emitOpError("dimension ")
-               << i << " of " << Type(from) << " is neither 1 nor " << (*stated)[dim];
+               << i << " of " << Type(from) << " must be 1 or " << (*stated)[dim];
   }
   SmallVector<int64_t> known = getKnownExpandingDimensions().value_or(SmallVector<int64_t>());
   llvm::append_range(known, getKnownNonexpandingDimensions().value_or(SmallVector<int64_t>()));
@@ -163,7 +165,7 @@ LogicalResult ConcatenateOp::verify() {
       return success();
     SmallVector<int64_t> others(type.getShape());
     if (type.getRank() != first.getRank())
-      return emitOpError() << type << " and " << first << " have other ranks";
+      return emitOpError() << type << " and " << first << " have different ranks";
     bool isKnown = !isUnknown(sum[dim]) && !isUnknown(others[dim]);
     if (!isKnown || llvm::AddOverflow(sum[dim], others[dim], sum[dim]))
       sum[dim] = unknown;
@@ -174,13 +176,13 @@ LogicalResult ConcatenateOp::verify() {
   return expectShape(*this, getResult(), sum);
 }
 
-/// The result has the places of a window of one element.
+/// Checks the padded result's sizes by treating padding as a window of one element.
 static LogicalResult expectPadded(Operation *op, RankedTensorType from, ArrayRef<int64_t> low,
                                   ArrayRef<int64_t> high, ArrayRef<int64_t> interior) {
   SmallVector<int64_t> expected;
   for (auto [i, size] : llvm::enumerate(from.getShape())) {
     if (interior[i] < 0 || interior[i] == INT64_MAX)
-      return op->emitOpError("a number of interior_padding is ") << interior[i];
+      return op->emitOpError("an element of interior_padding is ") << interior[i];
     WindowDim window{.size = 1, .low = low[i], .high = high[i], .baseDilation = interior[i] + 1};
     expected.push_back(window.places(size));
   }
@@ -219,7 +221,7 @@ LogicalResult DynamicPadOp::verify() {
       return emitOpError("a padding is ") << Type(type) << ", but its operand " << Type(from);
   }
   if (from && to && from.getRank() != to.getRank())
-    return emitOpError() << Type(from) << " and " << Type(to) << " have other ranks";
+    return emitOpError() << Type(from) << " and " << Type(to) << " have different ranks";
   std::optional<SmallVector<int64_t>> low = constantNumbers(getEdgePaddingLow()),
                                       high = constantNumbers(getEdgePaddingHigh()),
                                       interior = constantNumbers(getInteriorPadding());
@@ -246,7 +248,7 @@ LogicalResult SliceOp::verify() {
     bool isOutside = !isUnknown(size) && limits[i] > size;
     if (starts[i] < 0 || limits[i] < starts[i] || isOutside || strides[i] < 1)
       return emitOpError("[") << starts[i] << ":" << limits[i] << ":" << strides[i]
-                              << "] is no part of dimension " << i << " of " << Type(from);
+                              << "] is out of bounds of dimension " << i << " of " << Type(from);
     expected.push_back((limits[i] - starts[i]) / strides[i] +
                        ((limits[i] - starts[i]) % strides[i] != 0));
   }
@@ -266,11 +268,11 @@ LogicalResult RealDynamicSliceOp::verify() {
              << Type(type) << ", but its operand " << Type(from);
   }
   if (from && to && from.getRank() != to.getRank())
-    return emitOpError() << Type(from) << " and " << Type(to) << " have other ranks";
+    return emitOpError() << Type(from) << " and " << Type(to) << " have different ranks";
   return success();
 }
 
-/// A scalar for each dimension, all of one type; old programs have one vector.
+/// Checks for one scalar index for each dimension, all of one type; old programs use one vector.
 static LogicalResult verifyIndices(Operation *op, RankedTensorType from, OperandRange indices) {
   RankedTensorType first = indices.size() == 1 ? ranked(indices[0]) : RankedTensorType();
   if (first && first.getRank() == 1)
@@ -298,7 +300,7 @@ LogicalResult DynamicSliceOp::verify() {
   for (auto [i, size] : llvm::enumerate(from.getShape()))
     if (sizes[i] < 0 || (!isUnknown(size) && sizes[i] > size))
       return emitOpError("a slice of size ")
-             << sizes[i] << " is no part of dimension " << i << " of " << Type(from);
+             << sizes[i] << " is out of bounds of dimension " << i << " of " << Type(from);
   return expectShape(*this, getResult(), sizes);
 }
 
@@ -314,6 +316,6 @@ LogicalResult DynamicUpdateSliceOp::verify() {
     return failure();
   for (auto [size, part] : llvm::zip(from.getShape(), update.getShape()))
     if (!isUnknown(size) && !isUnknown(part) && part > size)
-      return emitOpError() << update << " is no part of " << from;
+      return emitOpError() << update << " doesn't fit in " << from;
   return expectShape(*this, getResult(), from.getShape());
 }

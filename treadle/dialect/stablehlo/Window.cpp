@@ -8,7 +8,7 @@
 using namespace mlir;
 using namespace treadle::stablehlo;
 
-/// The size of what has gaps between its elements; none where that is too large to be one.
+/// Returns the size with gaps between elements; nullopt on overflow.
 static std::optional<int64_t> dilated(int64_t size, int64_t dilation) {
   int64_t gaps;
   if (size == 0)

@@ -1,4 +1,4 @@
-// A window's place along one dimension.
+// A window along one dimension.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@ namespace treadle::stablehlo {
 
 struct WindowDim {
   int64_t size, stride = 1, low = 0, high = 0, baseDilation = 1, dilation = 1;
-  /// How often it fits in; unknown in an unknown size, and where that can't be counted. A window of
-  /// one element fits in as often as the base has places with its padding.
+  /// Returns the number of positions of the window; unknown if the size is unknown or on overflow.
+  /// A window of one element has as many positions as the padded base has elements.
   int64_t places(int64_t base) const;
 };
 

@@ -1,6 +1,6 @@
 // RUN: treadle-opt %s | FileCheck %s
 
-// Spellings of older texts are read, and printed as TensorFlow 2.21 does.
+// Older spellings are parsed, and printed as TensorFlow 2.21 does.
 
 // CHECK: tfg.graph #tf_type.version<producer = 42, min_consumer = 33> {
 // CHECK:   NoOp {alias = !tf_type.control}

@@ -1,7 +1,7 @@
 // RUN: treadle-opt %s | treadle-opt | FileCheck %s
 // RUN: treadle-opt %s -mlir-print-op-generic | treadle-opt | FileCheck %s
 
-// Every attribute of tf_type prints as it was read.
+// Every attribute of tf_type round-trips.
 
 // CHECK-LABEL: @versions
 // CHECK-SAME: [#tf_type.version<producer = 42, min_consumer = -3>, #tf_type.version<producer = 1, min_consumer = 2, bad_consumers = [5, 12]>]
@@ -10,7 +10,7 @@ module @versions attributes {tfg.versions = [
   #tf_type.version<producer = 1, min_consumer = 2, bad_consumers = [5, 12]>
 ]} {}
 
-// A zero in front of an x is no hexadecimal number.
+// A zero followed by x isn't a hexadecimal number here.
 // CHECK-LABEL: @shapes
 // CHECK-SAME: [#tf_type.shape<>, #tf_type.shape<*>, #tf_type.shape<7>, #tf_type.shape<10x?x30>, #tf_type.shape<0x128x0>]
 module @shapes attributes {tfg.shapes = [

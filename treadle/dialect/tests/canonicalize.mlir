@@ -1,6 +1,6 @@
 // RUN: treadle-opt %s -canonicalize -cse | FileCheck %s
 
-// Upstream passes leave nodes alone: each is there to be fetched, and may do anything.
+// Upstream passes keep all nodes: any node may be fetched and may have side effects.
 
 // CHECK-LABEL: tfg.graph
 // CHECK-NEXT:    %Const, %ctl = Const name("a")
@@ -14,7 +14,7 @@ tfg.graph #tf_type.version<producer = 1, min_consumer = 1> {
   %ctl3 = NoOp
 }
 
-// Picking a result has no effect: once is enough.
+// get_result has no side effects, so duplicates are removed.
 // CHECK-LABEL: @once
 // CHECK:      %[[Y:.*]] = get_result(%Op) "y" : 0
 // CHECK-NEXT: return(%[[Y]], %[[Y]])

@@ -1,7 +1,7 @@
 // RUN: treadle-opt %s | treadle-opt | FileCheck %s --strict-whitespace
 // RUN: treadle-opt %s -mlir-print-op-generic | treadle-opt | FileCheck %s --strict-whitespace
 
-// Arguments print without their tokens, which are called after them.
+// Arguments print without their tokens, which are named after them.
 
 // CHECK:      {{^ *}}tfg.func @sum(%x: tensor<10xf32> {tfg.name = "x"}, {{$}}
 // CHECK-NEXT: {{^}}                %y: tensor<10xf32> {tfg.name = "y"})
@@ -29,7 +29,7 @@ tfg.func private @nothing() attributes {gradient = @sum} {
   return : () -> ()
 }
 
-// The generic form states pairs and, in a return, the attributes of control results.
+// The generic form prints pairs of arguments and, in a return, the attributes of control results.
 // CHECK:      {{^ *}}tfg.func @pairs(%arg0: tensor<*xi32>, {{$}}
 // CHECK-NEXT:                   %arg2: tensor<*xi32>)
 // CHECK-NEXT:        -> (tensor<*xi32> {tfg.name = "result1"})

@@ -1,7 +1,7 @@
 // RUN: treadle-opt %s | treadle-opt | FileCheck %s
 // RUN: treadle-opt %s -mlir-print-op-generic | treadle-opt | FileCheck %s
 
-// In a generic function a node gives one value, which tfg.get_result takes apart.
+// In a generic function, a node has one result; tfg.get_result selects an output of it.
 
 // CHECK:      tfg.func generic @pick(%x: !tf_type.tensor {tfg.name = "x"})
 // CHECK-NEXT:      -> (!tf_type.tensor {tfg.name = "y"})
@@ -16,7 +16,7 @@ tfg.func generic @pick(%x: !tf_type.tensor {tfg.name = "x"}) -> (!tf_type.tensor
   %s, %ctl0 = Switch(%x, %x) [%x.ctl] name("s") {T = #tf_type.placeholder<"T">}
       : (!tf_type.tensor, !tf_type.tensor) -> (!tf_type.tensor)
   %true = get_result(%s) "output_true" : 0
-  // Types, dialect and parentheses may be left out, or be there.
+  // Types, dialect prefix and parentheses are optional.
   %false = tfg.get_result %s "output_false" : 12
   %ctl1 = tfg.Print(%false)
   tfg.return(%true) [%ctl0 {tfg.name = "done"}]

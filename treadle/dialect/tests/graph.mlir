@@ -2,8 +2,8 @@
 // RUN: treadle-opt %s -mlir-print-op-generic | treadle-opt | FileCheck %s
 // RUN: treadle-opt %s -emit-bytecode | treadle-opt | FileCheck %s
 
-// The form of a node: results named after the op, tokens left out of the type, uses before
-// definitions.
+// The syntax of nodes: results are named after the op, tokens are omitted from the type, and uses
+// may precede definitions.
 
 // CHECK-LABEL: tfg.graph #tf_type.version<producer = 42, min_consumer = 33> {
 // CHECK-NEXT:    %Placeholder, %ctl = Placeholder : () -> (tensor<*xi32>)

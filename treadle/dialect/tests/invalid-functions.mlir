@@ -48,7 +48,7 @@ tfg.func @f() {
 // -----
 
 tfg.func @f(%x: tensor<f32>) -> (tensor<f32>) {
-  // expected-error @+1 {{operand 0 is a control token, but a value follows it; control operands stand last}}
+  // expected-error @+1 {{operand 0 is a control token, but a value follows it; control operands come last}}
   "tfg.return"(%x.ctl, %x) <{control_ret_attrs = []}> : (!tf_type.control, tensor<f32>) -> ()
 }
 

@@ -2,14 +2,14 @@
 
 tfg.graph #tf_type.version<producer = 1, min_consumer = 1> {
   %0, %ctl = Op : () -> (!tf_type.tensor)
-  // expected-error @+1 {{stands outside a generic function, expected the node's own results to be used}}
+  // expected-error @+1 {{is outside a generic function, expected uses of the node's own results}}
   %1 = get_result(%0) "y" : 0
 }
 
 // -----
 
 tfg.func generic @f(%x: !tf_type.tensor) {
-  // expected-error @+1 {{takes an argument of the function apart, expected the result of a node}}
+  // expected-error @+1 {{selects an output of a function argument, expected the result of a node}}
   %1 = get_result(%x) "y" : 0
   return
 }
@@ -18,7 +18,7 @@ tfg.func generic @f(%x: !tf_type.tensor) {
 
 tfg.func generic @f(%x: !tf_type.tensor) {
   %0, %ctl = Op(%x) : (!tf_type.tensor) -> (!tf_type.tensor)
-  // expected-error @+1 {{asks for output -1 of "y", expected at least 0}}
+  // expected-error @+1 {{selects output -1 of "y", expected at least 0}}
   %1 = get_result(%0) "y" : -1
   return
 }

@@ -1,7 +1,7 @@
 // RUN: treadle-opt %s -split-input-file -verify-diagnostics
 
 tfg.func @f(%x: tensor<f32>) {
-  // expected-error @+1 {{node 'n' (Op): operand 0 is a control token, but a data operand follows it; control operands stand last}}
+  // expected-error @+1 {{node 'n' (Op): operand 0 is a control token, but a data operand follows it; control operands come last}}
   %ctl = "tfg.Op"(%x.ctl, %x) {_mlir_name = "n"} : (!tf_type.control, tensor<f32>) -> (!tf_type.control)
   return
 }
@@ -30,7 +30,7 @@ tfg.graph #tf_type.version<producer = 1, min_consumer = 1> {
 // -----
 
 tfg.graph #tf_type.version<producer = 1, min_consumer = 1> {
-  // expected-error @+1 {{node 'n' (Op): result 0 is a control token, but a data result follows it; the control token stands last}}
+  // expected-error @+1 {{node 'n' (Op): result 0 is a control token, but a data result follows it; the control token comes last}}
   %0:3 = "tfg.Op"() {_mlir_name = "n"} : () -> (!tf_type.control, tensor<f32>, !tf_type.control)
 }
 
@@ -60,7 +60,7 @@ tfg.graph #tf_type.version<producer = 1, min_consumer = 1> {
 tfg.graph #tf_type.version<producer = 1, min_consumer = 1> {
   // expected-note @+1 {{the other node (First)}}
   %ctl0 = First name("n")
-  // expected-error @+1 {{node 'n' (Second): its name is taken by another node}}
+  // expected-error @+1 {{node 'n' (Second): its name is used by another node}}
   %ctl1 = Second name("n")
 }
 
@@ -75,7 +75,7 @@ tfg.graph #tf_type.version<producer = 1, min_consumer = 1> {
 // -----
 
 tfg.func generic @f(%x: !tf_type.tensor) {
-  // expected-error @+1 {{node 'n' (Op): found 2 data results in a generic function, expected one; tfg.get_result takes it apart}}
+  // expected-error @+1 {{node 'n' (Op): found 2 data results in a generic function, expected one; tfg.get_result selects one of its outputs}}
   %0:2, %ctl = Op(%x) name("n") : (!tf_type.tensor) -> (!tf_type.tensor, !tf_type.tensor)
   return
 }

@@ -49,7 +49,7 @@ tfg.func @f(%p: tensor<i1>, %i: tensor<i32>, %x: tensor<f32>) -> (tensor<f32>) {
 // -----
 
 tfg.func @f(%p: tensor<i1>, %i: tensor<i32>, %x: tensor<f32>) -> (tensor<f32>) {
-  // expected-error@+1 {{node 'if' (IfRegion): the then region has 1 arguments, expected none: a branch uses the values around it}}
+  // expected-error@+1 {{node 'if' (IfRegion): the then region has 1 arguments, expected none: a branch uses values from outside directly}}
   %r, %ctl = IfRegion %p then {
     ^bb0(%a: tensor<f32>):
     yield(%a) : tensor<f32>
@@ -86,7 +86,7 @@ tfg.func @f(%p: tensor<i1>, %i: tensor<i32>, %x: tensor<f32>) -> (tensor<f32>) {
 // -----
 
 tfg.func @f(%p: tensor<i1>, %i: tensor<i32>, %x: tensor<f32>) -> (tensor<f32>) {
-  // expected-error@+1 {{node 'case' (CaseRegion): the number of the branch is of type 'tensor<i1>', expected a tensor of i32}}
+  // expected-error@+1 {{node 'case' (CaseRegion): the branch index is of type 'tensor<i1>', expected a tensor of i32}}
   %r, %ctl = CaseRegion %p {
     yield(%x) : tensor<f32>
   }, {

@@ -15,7 +15,7 @@ tfg.func @f(%p: tensor<i1>, %i: tensor<i32>, %x: tensor<f32>) -> (tensor<f32>) {
 // -----
 
 tfg.func @f(%p: tensor<i1>, %i: tensor<i32>, %x: tensor<f32>) -> (tensor<f32>) {
-  // expected-error@+1 {{node 'loop' (WhileRegion): result 0 is of type 'tensor<i32>', but the loop begins with 'tensor<f32>'}}
+  // expected-error@+1 {{node 'loop' (WhileRegion): result 0 is of type 'tensor<i32>', but its initial value is of type 'tensor<f32>'}}
   %q, %ctl = WhileRegion(%x) {
   ^bb0(%v: tensor<f32>, %v_ctl: !tf_type.control):
     condition %p : tensor<i1> (%v) : tensor<f32>

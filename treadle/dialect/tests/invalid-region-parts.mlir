@@ -1,15 +1,15 @@
 // RUN: treadle-opt %s -split-input-file -verify-diagnostics
 
-// What holds for nodes of a graph holds in a region: names are there once.
+// The rules for nodes of a graph hold in regions too: names are unique.
 tfg.func @names(%p: tensor<i1>, %x: tensor<f32>) {
   %ctl = IfRegion %p then {
     // expected-note@+1 {{the other node (Neg)}}
     %a, %c0 = Neg(%x) name("n") : (tensor<f32>) -> (tensor<f32>)
-    // expected-error@+1 {{node 'n' (Abs): its name is taken by another node}}
+    // expected-error@+1 {{node 'n' (Abs): its name is used by another node}}
     %b, %c1 = Abs(%x) name("n") : (tensor<f32>) -> (tensor<f32>)
     yield
   } else {
-    // In another region it may be there again.
+    // Another region may use the same name.
     %a, %c0 = Neg(%x) name("n") : (tensor<f32>) -> (tensor<f32>)
     yield
   } : (tensor<i1>) -> ()
@@ -19,7 +19,7 @@ tfg.func @names(%p: tensor<i1>, %x: tensor<f32>) {
 // -----
 
 tfg.func @terminator(%x: tensor<f32>) -> (tensor<f32>) {
-  // expected-error@+1 {{'tfg.yield' op stands in tfg.func, expected a region of a conditional or a loop}}
+  // expected-error@+1 {{'tfg.yield' op is in tfg.func, expected a region of a conditional or a loop}}
   yield(%x) : tensor<f32>
 }
 
@@ -39,7 +39,7 @@ tfg.func @predicate(%x: tensor<f32>) {
 
 tfg.func @order(%p: tensor<i1>, %x: tensor<f32>) {
   %ctl = IfRegion %p then {
-    // expected-error@+1 {{'tfg.yield' op operand 0 is a control token, but a value follows it; control operands stand last}}
+    // expected-error@+1 {{'tfg.yield' op operand 0 is a control token, but a value follows it; control operands come last}}
     "tfg.yield"(%x.ctl, %x) : (!tf_type.control, tensor<f32>) -> ()
   } else {
     yield
@@ -50,7 +50,7 @@ tfg.func @order(%p: tensor<i1>, %x: tensor<f32>) {
 // -----
 
 tfg.func @operands(%p: tensor<i1>) {
-  // expected-error@+1 {{node without a name (IfRegion): has 2 data operands, expected the predicate alone: branches use the values around them}}
+  // expected-error@+1 {{node without a name (IfRegion): has 2 data operands, expected only the predicate: branches use values from outside directly}}
   %ctl = "tfg.IfRegion"(%p, %p) ({
     yield
   }, {

@@ -9,7 +9,7 @@ tfg.graph #tf_type.version<producer = 1, min_consumer = 1> {
 // -----
 
 tfg.graph #tf_type.version<producer = 1, min_consumer = 1> {
-  // expected-error @+1 {{'name' stands twice}}
+  // expected-error @+1 {{'name' is given twice}}
   %ctl = Op name("a") name("b")
 }
 
@@ -25,7 +25,7 @@ module attributes {tfg.x = !tfg.string} {}
 
 // -----
 
-// expected-error @+1 {{subtype 'tensor<index>' is not of a TensorFlow dtype}}
+// expected-error @+1 {{subtype 'tensor<index>' is not a TensorFlow dtype}}
 module attributes {tfg.x = !tf_type.resource<tensor<index>>} {}
 
 // -----

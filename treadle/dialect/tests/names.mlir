@@ -1,7 +1,7 @@
 // RUN: treadle-opt %s | treadle-opt | FileCheck %s
 
-// What reads back as something else must not be printed: arguments whose names clash stay
-// apart from each other and from tokens.
+// Printed names must parse back to the same IR: arguments with clashing names remain distinct from
+// each other and from tokens.
 
 // CHECK:      tfg.func @clash(%a2Fb: tensor<i1> {tfg.name = "a/b"},
 // CHECK-NEXT:                 %a2Fb_0: tensor<i1> {tfg.name = "a2Fb"},
@@ -16,7 +16,7 @@ tfg.func @clash(%a: tensor<i1> {tfg.name = "a/b"}, %b: tensor<i1> {tfg.name = "a
   return
 }
 
-// An op whose name is no bare identifier prints in the generic form.
+// An op whose name isn't a bare identifier prints in the generic form.
 // CHECK: tfg.graph
 // CHECK: "tfg.Addons>Op"(%{{.*}}) {_mlir_name = "x"} : (!tf_type.control) -> !tf_type.control
 // CHECK: tfg.ns.Op name("dot")

@@ -1,7 +1,7 @@
 // RUN: treadle-opt %s | treadle-opt | FileCheck %s
 // RUN: treadle-opt %s -mlir-print-op-generic | treadle-opt | FileCheck %s
 
-// What Treadle notes of nodes prints as it was read.
+// Treadle's notes on nodes round-trip.
 
 // CHECK-LABEL: tfg.graph
 tfg.graph #tf_type.version<producer = 1, min_consumer = 1> {

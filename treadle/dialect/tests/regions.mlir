@@ -1,6 +1,6 @@
 // RUN: treadle-opt %s | treadle-opt | FileCheck %s
 
-// Every operation with regions, as it is printed.
+// Every region op in its printed form.
 
 // CHECK: tfg.graph
 tfg.graph #tf_type.version<producer = 1482, min_consumer = 12> {
@@ -99,7 +99,7 @@ tfg.func @empty(%p: tensor<i1> {tfg.name = "p"}, %i: tensor<i32> {tfg.name = "i"
   return [%c0, %c2]
 }
 
-// The other forms differ by name alone. Without an arrow, types of loops stand for both sides.
+// The other forms differ only by name. Without an arrow, a loop's types hold for both sides.
 // CHECK-LABEL: tfg.func @forms
 tfg.func @forms(%p: tensor<i1>, %i: tensor<i32>, %x: tensor<f32>) -> (tensor<f32>) {
   // CHECK: StatelessIfRegion

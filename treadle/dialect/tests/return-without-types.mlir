@@ -1,4 +1,4 @@
-// A tfg.return without types has those of its function.
+// A tfg.return without types takes those of its function.
 // RUN: treadle-opt %s | FileCheck %s
 
 // CHECK: return(%Neg) [%ctl] : tensor<*xf32>

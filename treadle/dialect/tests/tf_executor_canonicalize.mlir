@@ -29,7 +29,7 @@ func.func @only_island(%x: tensor<f32>) -> (tensor<f32>, tensor<f32>) {
 
 // -----
 
-// The first island goes, and the trigger, which waits for nothing then; the others keep their order.
+// The first island is removed, and then the unused trigger; the others keep their order.
 // CHECK-LABEL: func.func @needless_control
 // CHECK: %[[A:.*]] = tf_executor.island wraps "tf.A"
 // CHECK-NEXT: %[[B:.*]] = tf_executor.island wraps "tf.B"
@@ -52,7 +52,7 @@ func.func @needless_control() {
 
 // -----
 
-// An empty island hands a value on where nobody waits for it.
+// An empty island forwards a value if its token is unused.
 // CHECK-LABEL: func.func @needless_values
 // CHECK: %[[B:.*]], %[[C:.*]] = tf_executor.island {
 // CHECK-NEXT: tf_executor.yield %arg0

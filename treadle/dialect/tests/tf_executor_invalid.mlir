@@ -2,7 +2,7 @@
 
 func.func @not_of_the_dialect() {
   tf_executor.graph {
-    // expected-error@+1 {{stands directly in a tf_executor.graph, expected operations of tf_executor alone; wrap it in a tf_executor.island}}
+    // expected-error@+1 {{is directly in a tf_executor.graph, expected only operations of tf_executor; wrap it in a tf_executor.island}}
     "tf.NoOp"() : () -> ()
     tf_executor.fetch
   }
@@ -13,7 +13,7 @@ func.func @not_of_the_dialect() {
 
 func.func @graph_in_graph() {
   tf_executor.graph {
-    // expected-error@+1 {{stands directly in another tf_executor.graph}}
+    // expected-error@+1 {{is directly in another tf_executor.graph}}
     tf_executor.graph {
     }
     tf_executor.fetch
@@ -103,7 +103,7 @@ func.func @yield_of_control() {
 
 func.func @switch_of_another_type(%x: tensor<f32>, %p: tensor<i1>) {
   tf_executor.graph {
-    // expected-error@+1 {{hands 'tensor<f32>' on as 'tensor<i32>', expected one element type}}
+    // expected-error@+1 {{forwards 'tensor<f32>' as 'tensor<i32>', expected equal element types}}
     %f, %t, %c = tf_executor.Switch %x, %p : (tensor<f32>, tensor<i1>) -> (tensor<f32>, tensor<i32>, !tf_executor.control)
     tf_executor.fetch
   }
@@ -136,7 +136,7 @@ func.func @switch_without_predicate(%x: tensor<f32>) {
 
 func.func @no_reference(%x: tensor<f32>, %p: tensor<i1>) {
   tf_executor.graph {
-    // expected-error@+1 {{only a reference can be handed on as a reference}}
+    // expected-error@+1 {{only a reference can be forwarded as a reference}}
     %f, %t, %c = tf_executor.Switch %x, %p : (tensor<f32>, tensor<i1>) -> (tensor<!tf_type.f32ref>, tensor<f32>, !tf_executor.control)
     tf_executor.fetch
   }
@@ -181,7 +181,7 @@ func.func @merge_of_nothing() {
 
 func.func @merge_of_shapes(%x: tensor<2xf32>, %y: tensor<3xf32>) {
   tf_executor.graph {
-    // expected-error@+1 {{hands 'tensor<3xf32>' on as 'tensor<2xf32>', expected one element type and shapes that fit}}
+    // expected-error@+1 {{forwards 'tensor<3xf32>' as 'tensor<2xf32>', expected equal element types and compatible shapes}}
     %m, %v, %c = tf_executor.Merge %x, %y : (tensor<2xf32>, tensor<3xf32>) -> (tensor<2xf32>, tensor<i32>, !tf_executor.control)
     tf_executor.fetch
   }
@@ -192,7 +192,7 @@ func.func @merge_of_shapes(%x: tensor<2xf32>, %y: tensor<3xf32>) {
 
 func.func @enter_of_another_type(%x: tensor<f32>) {
   tf_executor.graph {
-    // expected-error@+1 {{hands 'tensor<f32>' on as 'tensor<i32>'}}
+    // expected-error@+1 {{forwards 'tensor<f32>' as 'tensor<i32>'}}
     %e, %c = tf_executor.Enter %x frame "f" : (tensor<f32>) -> (tensor<i32>, !tf_executor.control)
     tf_executor.fetch
   }
@@ -203,7 +203,7 @@ func.func @enter_of_another_type(%x: tensor<f32>) {
 
 func.func @exit_of_a_tuple(%x: tuple<>) {
   tf_executor.graph {
-    // expected-error@+1 {{hands 'tuple<>' on as 'tuple<>', expected tensors}}
+    // expected-error@+1 {{forwards 'tuple<>' as 'tuple<>', expected tensors}}
     %e, %c = tf_executor.Exit %x : tuple<>
     tf_executor.fetch
   }
@@ -249,7 +249,7 @@ func.func @sink_without_source(%token: !tf_executor.token, %x: tensor<f32>) {
 func.func @sink_of_another_type(%x: tensor<i32>) {
   tf_executor.graph {
     %next, %token, %c = tf_executor.NextIteration.Source : tensor<f32>
-    // expected-error@+1 {{takes 'tensor<i32>', but its tf_executor.NextIteration.Source gives 'tensor<f32>'}}
+    // expected-error@+1 {{takes 'tensor<i32>', but its tf_executor.NextIteration.Source yields 'tensor<f32>'}}
     tf_executor.NextIteration.Sink [%token] %x : tensor<i32>
     tf_executor.fetch
   }

@@ -18,7 +18,7 @@ func.func @wraps(%x: tensor<2xf32>) -> tensor<2xf32> {
   return %0 : tensor<2xf32>
 }
 
-// Both terminators may be left out where they give nothing.
+// Both terminators are optional if they have no operands.
 // CHECK-LABEL: func.func @islands
 func.func @islands(%x: tensor<f32>) {
   // CHECK-NEXT: tf_executor.graph {
@@ -87,7 +87,7 @@ func.func @loop(%x: tensor<2xf32>, %r: tensor<2x!tf_type.f32ref>) {
   return
 }
 
-// The tf dialect takes any op, and has other names for types and attributes of tf_type.
+// The tf dialect accepts any op, and has other names for the types and attributes of tf_type.
 // CHECK-LABEL: func.func @tf
 // CHECK-SAME: tensor<!tf_type.string>
 func.func @tf(%x: tensor<!tf.string>) {

@@ -1,7 +1,7 @@
 // RUN: treadle-opt %s | treadle-opt | FileCheck %s
 // RUN: treadle-opt %s -mlir-print-op-generic | treadle-opt | FileCheck %s
 
-// Every type of tf_type prints as it was read.
+// Every type of tf_type round-trips.
 
 // CHECK-LABEL: @plain
 // CHECK-SAME: [!tf_type.control, !tf_type.tensor, !tf_type.unknown, !tf_type.string, !tf_type.qint8, !tf_type.qint16, !tf_type.qint32, !tf_type.quint8, !tf_type.quint16]

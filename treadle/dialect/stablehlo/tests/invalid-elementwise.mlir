@@ -1,6 +1,6 @@
 // RUN: treadle-opt --split-input-file --verify-diagnostics %s
 
-// Operands and results of elementwise ops have one shape, and elements that the op is for.
+// Elementwise ops require operands and results of equal shapes, and supported element types.
 
 func.func @shapes(%x: tensor<2xf32>, %y: tensor<3xf32>) {
   // expected-error@+1 {{operand 1 is 'tensor<3xf32>', but operand 0 is 'tensor<2xf32>'}}

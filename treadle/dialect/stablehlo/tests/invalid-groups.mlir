@@ -1,6 +1,6 @@
 // RUN: treadle-opt --split-input-file --verify-diagnostics %s
 
-// Groups of devices have each device once; sizes follow from how many a group has.
+// Device groups contain each device once; sizes must match the number of devices in a group.
 
 func.func @twice(%x: tensor<2xf32>) {
   // expected-error@+1 {{replica_groups have 0 twice}}
@@ -11,7 +11,7 @@ func.func @twice(%x: tensor<2xf32>) {
 // -----
 
 func.func @gap(%x: tensor<2xf32>) {
-  // expected-error@+1 {{replica_groups don't have each of the devices from 0 on}}
+  // expected-error@+1 {{replica_groups don't contain all devices from 0 on}}
   %y = "stablehlo.all_gather"(%x) {all_gather_dim = 0 : i64, replica_groups = dense<[[0, 2]]> : tensor<1x2xi64>} : (tensor<2xf32>) -> tensor<4xf32>
   return
 }
@@ -19,7 +19,7 @@ func.func @gap(%x: tensor<2xf32>) {
 // -----
 
 func.func @size(%x: tensor<2xf32>) {
-  // expected-error@+1 {{dimension 0 of 'tensor<3xf32>' is no multiple of that of 'tensor<2xf32>', or others differ}}
+  // expected-error@+1 {{dimension 0 of 'tensor<3xf32>' isn't a multiple of that of 'tensor<2xf32>', or others differ}}
   %y = "stablehlo.all_gather"(%x) {all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>} : (tensor<2xf32>) -> tensor<3xf32>
   return
 }
@@ -35,7 +35,7 @@ func.func @split(%x: tensor<3xf32>) {
 // -----
 
 func.func @sends_twice(%x: tensor<3xf32>) {
-  // expected-error@+1 {{source_target_pairs has 0 -> 2, but one of these sends or gets twice}}
+  // expected-error@+1 {{source_target_pairs has 0 -> 2, but one of these devices sends or receives twice}}
   %y = "stablehlo.collective_permute"(%x) {source_target_pairs = dense<[[0, 1], [0, 2]]> : tensor<2x2xi64>} : (tensor<3xf32>) -> tensor<3xf32>
   return
 }

@@ -1,6 +1,6 @@
 // RUN: treadle-opt --split-input-file --verify-diagnostics %s
 
-// Dimension numbers of gathers and scatters name each dimension that they have to, once.
+// Dimension numbers of gathers and scatters must list each required dimension exactly once.
 
 func.func @fields(%x: tensor<4x2xf32>, %i: tensor<3x1xi32>) {
   // expected-error@+1 {{its dimension numbers have 'offset_dim', expected offset_dims, }}
@@ -11,7 +11,7 @@ func.func @fields(%x: tensor<4x2xf32>, %i: tensor<3x1xi32>) {
 // -----
 
 func.func @slice(%x: tensor<4x2xf32>, %i: tensor<3x1xi32>) {
-  // expected-error@+1 {{a slice of size 2 can't be taken along dimension 0 of 'tensor<4x2xf32>', which the result hasn't}}
+  // expected-error@+1 {{a slice of size 2 can't be taken along dimension 0 of 'tensor<4x2xf32>', which the result omits}}
   %y = "stablehlo.gather"(%x, %i) {dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 2, 2>} : (tensor<4x2xf32>, tensor<3x1xi32>) -> tensor<3x2xf32>
   return
 }
@@ -19,7 +19,7 @@ func.func @slice(%x: tensor<4x2xf32>, %i: tensor<3x1xi32>) {
 // -----
 
 func.func @index(%x: tensor<4x2xf32>, %i: tensor<3x2xi32>) {
-  // expected-error@+1 {{start_index_map has 1 numbers, but an index in 'tensor<3x2xi32>' 2}}
+  // expected-error@+1 {{start_index_map has 1 elements, but an index in 'tensor<3x2xi32>' 2}}
   %y = "stablehlo.gather"(%x, %i) {dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 2>} : (tensor<4x2xf32>, tensor<3x2xi32>) -> tensor<3x2xf32>
   return
 }

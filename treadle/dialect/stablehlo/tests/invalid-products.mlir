@@ -1,9 +1,9 @@
 // RUN: treadle-opt --split-input-file --verify-diagnostics %s
 
-// Sizes of products and convolutions fit each other.
+// Sizes of operands and results of products and convolutions must match.
 
 func.func @contracted(%x: tensor<2x3xf32>, %y: tensor<2x3xf32>) {
-  // expected-error@+1 {{dimension 1 of 'tensor<2x3xf32>' and dimension 0 of 'tensor<2x3xf32>' have other sizes}}
+  // expected-error@+1 {{dimension 1 of 'tensor<2x3xf32>' and dimension 0 of 'tensor<2x3xf32>' have different sizes}}
   %z = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
   return
 }
@@ -35,7 +35,7 @@ func.func @strides(%x: tensor<1x8x2xf32>, %w: tensor<3x2x4xf32>) {
 // -----
 
 func.func @square(%x: tensor<2x3xf32>) {
-  // expected-error@+1 {{a matrix is 'tensor<2x3xf32>', expected one as wide as high}}
+  // expected-error@+1 {{a matrix is 'tensor<2x3xf32>', expected a square matrix}}
   %y = "stablehlo.cholesky"(%x) : (tensor<2x3xf32>) -> tensor<2x3xf32>
   return
 }

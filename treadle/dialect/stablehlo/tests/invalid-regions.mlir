@@ -1,6 +1,6 @@
 // RUN: treadle-opt --split-input-file --verify-diagnostics %s
 
-// Functions of reductions, sorts and loops take and give what is computed with them.
+// Functions of reductions, sorts and loops must have the argument and result types of the op.
 
 func.func @reducer(%x: tensor<4xf32>, %z: tensor<f32>) {
   // expected-error@+1 {{its function takes 1 values, expected 2}}
@@ -26,7 +26,7 @@ func.func @window(%x: tensor<4xf32>, %z: tensor<f32>) {
 // -----
 
 func.func @comparator(%x: tensor<4xf32>) {
-  // expected-error@+1 {{its comparator gives ('tensor<f32>'), expected ('tensor<i1>')}}
+  // expected-error@+1 {{its comparator returns ('tensor<f32>'), expected ('tensor<i1>')}}
   %y = "stablehlo.sort"(%x) ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
     stablehlo.return %a : tensor<f32>
@@ -37,7 +37,7 @@ func.func @comparator(%x: tensor<4xf32>) {
 // -----
 
 func.func @condition(%i: tensor<i32>) {
-  // expected-error@+1 {{its condition gives ('tensor<i32>'), expected ('tensor<i1>')}}
+  // expected-error@+1 {{its condition returns ('tensor<i32>'), expected ('tensor<i1>')}}
   %j = stablehlo.while(%k = %i) : tensor<i32>
     cond {
       stablehlo.return %k : tensor<i32>

@@ -1,9 +1,9 @@
 // RUN: treadle-opt --split-input-file --verify-diagnostics %s
 
-// What changes shapes, or takes parts of tensors, states sizes that fit.
+// Ops that change shapes or take parts of tensors must state valid sizes.
 
 func.func @broadcast(%x: tensor<3xf32>) {
-  // expected-error@+1 {{dimension 0 of 'tensor<3xf32>' is neither 1 nor of the size of dimension 1 of 'tensor<3x2xf32>'}}
+  // expected-error@+1 {{dimension 0 of 'tensor<3xf32>' must be 1 or have the size of dimension 1 of 'tensor<3x2xf32>'}}
   %y = stablehlo.broadcast_in_dim %x, dims = [1] : (tensor<3xf32>) -> tensor<3x2xf32>
   return
 }
@@ -27,7 +27,7 @@ func.func @transpose(%x: tensor<2x3xf32>) {
 // -----
 
 func.func @slice(%x: tensor<4xf32>) {
-  // expected-error@+1 {{[1:5:1] is no part of dimension 0 of 'tensor<4xf32>'}}
+  // expected-error@+1 {{[1:5:1] is out of bounds of dimension 0 of 'tensor<4xf32>'}}
   %y = "stablehlo.slice"(%x) {start_indices = array<i64: 1>, limit_indices = array<i64: 5>, strides = array<i64: 1>} : (tensor<4xf32>) -> tensor<4xf32>
   return
 }
@@ -43,7 +43,7 @@ func.func @pad(%x: tensor<4xf32>, %z: tensor<f32>) {
 // -----
 
 func.func @bits(%x: tensor<4xf32>) {
-  // expected-error@+1 {{elements of 'tensor<4xf32>' can't be read as 'tensor<4x3xi8>'}}
+  // expected-error@+1 {{elements of 'tensor<4xf32>' can't be bitcast to 'tensor<4x3xi8>'}}
   %y = stablehlo.bitcast_convert %x : (tensor<4xf32>) -> tensor<4x3xi8>
   return
 }
@@ -67,7 +67,7 @@ func.func @repeated(%x: tensor<4xf32>) {
 
 // -----
 
-// Numbers without a sign have no negative ones.
+// Unsigned numbers can't be negative.
 func.func @unsigned(%x: tensor<200xf32>) -> tensor<200xf32> {
   %n = stablehlo.constant dense<200> : tensor<1xui8>
   %y = stablehlo.dynamic_reshape %x, %n : (tensor<200xf32>, tensor<1xui8>) -> tensor<200xf32>

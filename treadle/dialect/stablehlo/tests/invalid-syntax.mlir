@@ -1,6 +1,6 @@
 // RUN: treadle-opt --split-input-file --verify-diagnostics %s
 
-// What stands behind a key is of the key's kind.
+// The value of a key must be of the key's kind.
 
 func.func @window(%x: tensor<1x8x1xf32>, %w: tensor<3x1x1xf32>) {
   // expected-error@+1 {{found window = 4 : i64, expected {stride = [...], pad = [...], ...}}}

@@ -1,6 +1,6 @@
 // RUN: treadle-opt %s | FileCheck %s
 
-// Lists of numbers, keywords and flags are read in the spellings that they have had.
+// Lists of numbers, keywords and flags are parsed in all of their historical spellings.
 
 // CHECK-LABEL: @lists
 func.func @lists(%x: tensor<2x3xf32>) {
