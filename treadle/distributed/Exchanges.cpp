@@ -15,8 +15,8 @@ using namespace mlir;
 namespace treadle {
 namespace {
 
-/// What errors call a collective exchange, and what its participants compare: what sends and what
-/// receives are one.
+/// Returns the name of a collective for messages and for comparison between ranks; senders and
+/// receivers have the same name.
 StringRef nameOf(OpCost cost) {
   switch (cost) {
   case OpCost::AllGather:
@@ -36,21 +36,21 @@ StringRef nameOf(OpCost cost) {
   }
 }
 
-/// Null for what is no collective exchange.
+/// Returns null unless the op is a collective.
 const OpFacts *collectiveFacts(StringRef op) {
   const OpFacts &facts = opFacts(op);
   return facts.keys == ExchangeKeys::None ? nullptr : &facts;
 }
 
-/// Numbers that a constant holds.
+/// The numbers in a constant.
 struct Numbers {
   std::vector<int32_t> values;
   int64_t columns = 1;
 };
 
-/// A node of the graph, as it is about to run, or of a function.
+/// A node of the graph or of a function.
 struct Place {
-  const GraphSpec *graph = nullptr; // null: of a function
+  const GraphSpec *graph = nullptr; // null in a function
   const NodeSpec *spec = nullptr;   // null: none
   tfg::Node node = {};
   int output = 0; // of the node
@@ -116,7 +116,8 @@ struct Place {
 
 std::optional<int64_t> numberOf(const Place &source);
 
-/// What CollectiveAssignGroupV2 gives of constants: the size of the device's group, and its key.
+/// Returns the result of CollectiveAssignGroupV2 for constant inputs: the size of the device's
+/// group, or its key.
 std::optional<int64_t> assignedNumber(const Place &source) {
   std::optional<Numbers> assignment = source.input(0).constant();
   std::optional<int64_t> device = numberOf(source.input(1)), base = numberOf(source.input(2));
@@ -129,7 +130,7 @@ std::optional<int64_t> assignedNumber(const Place &source) {
                             : *base + (at - assignment->values.begin()) / assignment->columns;
 }
 
-/// Nothing where a run computes it.
+/// Returns nullopt if the value is computed at run time.
 std::optional<int64_t> numberOf(const Place &source) {
   if (source.exists() && source.op() == "CollectiveAssignGroupV2")
     return assignedNumber(source);
@@ -138,7 +139,7 @@ std::optional<int64_t> numberOf(const Place &source) {
                                             : std::nullopt;
 }
 
-/// The numbers that constants give.
+/// The constant group size and keys of a collective.
 struct GroupKeys {
   std::optional<int64_t> size, group, place;
   std::string instance;
@@ -178,7 +179,7 @@ GroupKeys keysOf(const Place &node, ExchangeKeys keys, int worldSize) {
   return {};
 }
 
-/// How values become one: nothing where they don't.
+/// Returns the name of the reduction; empty if the op doesn't reduce.
 std::string reductionOf(const Place &node) {
   std::string text;
   for (StringRef key : {"merge_op", "reduction", "final_op"})
@@ -187,7 +188,7 @@ std::string reductionOf(const Place &node) {
   return text;
 }
 
-/// Where a collective stands: in the agenda of this key, and there in this line.
+/// The position of a collective: the key of its agenda, and its line there.
 using AgendaKey = std::pair<int, int64_t>; // the world's first, then by key
 struct ListedAt {
   AgendaKey agenda;
@@ -198,7 +199,7 @@ bool isSure(const NodeSpec &node) {
   return !isV1ControlFlow(opKind(node.op)) && node.op != "_Recv";
 }
 
-/// Finds what collectives wait for: follows edges from them, in the order of the nodes.
+/// Finds the dependencies of collectives by following edges from them, in the order of the nodes.
 class Order {
 public:
   Order(const GraphSpec &graph, const std::map<const NodeSpec *, ListedAt> &listed)
@@ -233,7 +234,7 @@ private:
   void visit(size_t i) {
     const NodeSpec &node = graph.nodes[i];
     std::vector<int> before;
-    isUnsure[i] = false; // what comes later in the list still is: frames
+    isUnsure[i] = false; // inputs that come later in the list: loops in frames
     auto follow = [&](int32_t input) {
       auto at = static_cast<size_t>(input);
       isUnsure[i] = isUnsure[i] || at >= i || isUnsure[at];
@@ -243,7 +244,7 @@ private:
       follow(input.node);
     llvm::for_each(node.controls, follow);
     isUnsure[i] = isUnsure[i] || !isSure(node);
-    // A call or a loop may give a result before it has all arguments.
+    // A call or a loop may produce results before all its arguments have arrived.
     if (isUnsure[i] || node.loop || !plan::calledFunctions(node).empty())
       return;
     auto found = listed.find(&node);
@@ -251,11 +252,11 @@ private:
                                      : collective(node, found->second, std::move(before));
   }
 
-  // Who sends waits for nobody, and nobody waits for who receives.
+  // Senders wait for nothing, and nothing waits for receivers.
   int collective(const NodeSpec &node, const ListedAt &at, std::vector<int> before) {
     const OpFacts &facts = opFacts(node.op);
     int start = together(std::move(before));
-    if (facts.keys == ExchangeKeys::World) // whose ranks needn't all come
+    if (facts.keys == ExchangeKeys::World) // not all of its ranks need to reach it
       return start;
     int self = newPoint(at);
     bool isReceiver = facts.receives, isSender = facts.cost == OpCost::Broadcast && !isReceiver;
@@ -284,7 +285,7 @@ private:
     return static_cast<int>(points.size()) - 1;
   }
 
-  /// Points that a collective waits for, or that are one.
+  /// Marks the points that are collectives, or that a collective depends on.
   std::vector<bool> needed() const {
     std::vector<bool> isNeeded(points.size());
     for (size_t i = 0; i < points.size(); ++i)
@@ -296,9 +297,9 @@ private:
 
   const GraphSpec &graph;
   const std::map<const NodeSpec *, ListedAt> &listed;
-  std::vector<int> after; // by node: what has ended when it has
+  std::vector<int> after; // by node: the point that has ended when the node has
   std::vector<bool> isUnsure;
-  std::vector<std::optional<ListedAt>> points; // nothing: several together
+  std::vector<std::optional<ListedAt>> points; // nullopt: several points combined
   std::vector<std::pair<size_t, size_t>> edges;
   std::map<std::vector<int>, int> joints;
 };
@@ -350,7 +351,7 @@ private:
     path.pop_back();
   }
 
-  /// Of two of one instance nobody knows which is which on the others.
+  /// If two collectives share an instance, ranks can't tell which is which.
   void dropUnclear() {
     std::map<AgendaKey, std::map<StringRef, int>> counts;
     auto compared = [](const std::string &line) { return StringRef(line).split('\t').first; };
@@ -364,7 +365,7 @@ private:
     });
   }
 
-  // Of a group that a run computes nothing can be said beforehand.
+  // Returns nullopt if the group is computed at run time.
   std::optional<ListedAt> addLine(const Place &node, const OpFacts &facts, const std::string &name,
                                   DType dtype) {
     GroupKeys keys = keysOf(node, facts.keys, size);
@@ -382,7 +383,7 @@ private:
                 isWorld ? -1 : static_cast<int>(*keys.place),
                 timeout,
                 {}};
-    // The longest that any of them has.
+    // The longest timeout of all its collectives.
     agenda.timeout = agenda.timeout > 0 && timeout > 0 ? std::max(agenda.timeout, timeout) : 0;
     agenda.lines.push_back(
         str(nameOf(facts.cost).str(), " in group ", textOf(keys.group), ", instance ",
@@ -394,8 +395,8 @@ private:
   ModuleOp module;
   const int size;
   std::map<AgendaKey, GroupAgenda> agendas;
-  std::map<const NodeSpec *, ListedAt> listed; // of the graph itself
-  std::vector<std::string> path;               // functions that are being looked into
+  std::map<const NodeSpec *, ListedAt> listed; // collectives of the graph itself
+  std::vector<std::string> path;               // functions being visited
 };
 
 } // namespace

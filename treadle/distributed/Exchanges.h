@@ -1,4 +1,4 @@
-// Internal: what a run exchanges with the other processes.
+// Internal: the collectives that a run exchanges with other processes.
 #pragma once
 
 #include "treadle/collective/Communicator.h"
@@ -13,26 +13,25 @@
 
 namespace treadle {
 
-/// What a plan's runs come to, by group. Thread-safe.
+/// The collectives of a plan's runs, by group. Thread-safe.
 struct CollectiveAgenda {
   std::vector<GroupAgenda> groups;
   CollectiveOrder order;
   std::atomic<bool> isAgreed{false}; // with the other ranks, once
 };
 
-/// The collectives that a run of the graph comes to, in the order of the graph, those of functions
-/// where they are called: for the world of `size` ranks and for each smaller group whose size and
-/// key the graph's constants tell. What must be the same on all ranks of a group stands before a
-/// tab in a line, what messages show beside it after it. Null where there are none. The order is
-/// what edges of the graph say, of collectives that surely run once: outside of functions, loops
-/// and branches, and of an instance of their own.
+/// Returns the collectives of a run of the graph, in graph order, with those of functions at their
+/// calls: for the world of `size` ranks, and for each smaller group whose size and key are
+/// constants. In a line, the text before a tab must be equal on all ranks of the group; the rest is
+/// shown in messages. Returns null if there are none. The order follows from edges of the graph,
+/// for collectives that certainly run once: outside of functions, loops and branches, and with an
+/// instance of their own.
 std::shared_ptr<CollectiveAgenda> collectiveAgenda(const GraphSpec &graph, mlir::ModuleOp module,
                                                    int size);
 
-/// Compares the agenda with the other ranks' before a run. The first time it waits for these, so
-/// that ranks that would wait for each other learn it before they run, for `timeout` seconds at
-/// most (0: as long as the collectives would); later it only tells them. Errors as those of
-/// Communicator::agree.
+/// Compares the agenda with those of the other ranks before a run. The first call waits for them,
+/// for at most `timeout` seconds (0: as long as the collectives would), so that potential deadlocks
+/// are found before the run; later calls don't wait. Errors as for Communicator::agree.
 Expected<void> agreeOnCollectives(Communicator &world, CollectiveAgenda &agenda, double timeout);
 
 } // namespace treadle
