@@ -32,7 +32,7 @@ std::string reasonToInterpret(Node node, bool hasLoop, bool isTooLarge) {
   if (tfg::followsContraction(node))
     return "a kernel computes it together with the product or convolution before it";
   if (tfg::nativeForm(node) == NativeForm::None)
-    return "outside of compiled loops its kernel is as fast as machine code";
+    return "outside of compiled loops its kernel is as fast as compiled code";
   if (isTooLarge)
     return str("too large: outside of loops, a graph or function of more than ", tfg::mostOfGraph,
                " nodes isn't compiled");

@@ -175,8 +175,8 @@ Expected<Explanation> explain(const Graph &given, const ExplainRequest &asks) {
   ExplainRequest request = asks;
   bool asksForNames = !request.fetches.empty() || !request.targets.empty();
   if (asksForNames && !request.signature.empty())
-    return Unexpected(invalidArgument("a signature and names can't be asked for together: a "
-                                      "signature gives all of its outputs"));
+    return Unexpected(invalidArgument(
+        "a signature can't be combined with fetches or targets: it fetches all of its outputs"));
   if (!asksForNames && !request.all)
     request.fetches = TREADLE_TRY(shownFetches(given, request.signature, /*all=*/false));
   Kinds kinds = kindsOfRegions(*given.impl->module);

@@ -80,8 +80,7 @@ void LoopExplainer::advise(const tfg::LoopOrder &order, const tfg::Iterations &i
   if (loop.parallelIterations == 1)
     loop.advice.push_back("set its attribute 'parallel_iterations' to 2 or more");
   else if (!order.obstacle.empty() && loop.overlapsWhenOn)
-    loop.advice.push_back("remove its attribute '_stateful_parallelism', or ask for "
-                          "--loop-overlap on");
+    loop.advice.push_back("remove its attribute '_stateful_parallelism', or use --loop-overlap on");
   size_t numValues = loop.orders.size() - order.resources.size();
   bool helps = false;
   for (auto [number, resource] : llvm::enumerate(order.resources)) {

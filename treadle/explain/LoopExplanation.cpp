@@ -160,13 +160,13 @@ std::string LoopExplainer::missingPart(tfg::Node node) const {
   if (auto function = node->getParentOfType<tfg::FuncOp>(); function && function.getGeneric())
     return genericText(node);
   if (opKind(node.opType()) == OpKind::For)
-    return "so a For runs; a While may overlap";
+    return "a For runs sequentially; a While may overlap";
   if (opKind(node.opType()) != OpKind::While)
     return str("the iterations of op '", node.opType().str(), "' are unknown");
   for (StringRef key : {"cond", "body"}) {
     auto attr = node.attr<tf_type::FuncAttr>(key);
     if (!attr)
-      return str("its attribute '", key.str(), "' names no function");
+      return str("its attribute '", key.str(), "' doesn't name a function");
     std::string name = attr.getName().getRootReference().getValue().str();
     tfg::FuncOp function = functions.lookup(name);
     if (!function || function.isExternal())

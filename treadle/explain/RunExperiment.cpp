@@ -74,9 +74,9 @@ void RunExperiment::noteRepeatedSetup() {
     prepared.insert(node.name);
   for (auto [i, node] : llvm::enumerate(graph.nodes))
     if (prepared.contains(node.name) && conflicts.writes(i))
-      notes.push_back(str("the run itself runs '", node.name,
-                          "', which the setup ran before: whatever a run before this one wrote "
-                          "there is lost"));
+      notes.push_back(
+          str("the run itself runs '", node.name,
+              "', which the setup ran too: values that earlier runs wrote there are lost"));
 }
 
 Expected<std::unique_ptr<RunExperiment>>
@@ -110,7 +110,7 @@ Expected<std::unique_ptr<RunExperiment>> RunExperiment::of(const Graph &graph,
   if (!graph.impl)
     return Unexpected(invalidArgument("the graph is empty; read one with Graph::fromFile"));
   if (request.fetches.empty() && request.targets.empty())
-    return Unexpected(invalidArgument("there is nothing to run: name fetches or targets"));
+    return Unexpected(invalidArgument("there is nothing to run; name fetches or targets"));
   if (!graph.isSavedModel())
     return of(graph, request, std::nullopt);
   SessionOptions options;
