@@ -17,7 +17,7 @@ using bytecode::varints;
 
 namespace {
 
-/// What follows an op's head.
+/// The parts of an op after its head.
 enum OpPart : uint8_t { Attributes = 1, Results = 2, Operands = 4, Regions = 16, Properties = 64 };
 
 class ArtifactWriter {
@@ -55,7 +55,7 @@ private:
 
 } // namespace
 
-/// With the op in front.
+/// Adds the op to the error.
 static Unexpected at(Operation *op, const Error &error) {
   std::string place;
   if (auto line = op->getLoc()->findInstanceOf<FileLineColLoc>(); line && line.getLine())
@@ -64,15 +64,15 @@ static Unexpected at(Operation *op, const Error &error) {
       Error{error.code, str(place, "'", op->getName().getStringRef().str(), "': ", error.message)});
 }
 
-/// Annotations of how values are spread over devices, and what readers here note, mean nothing to
-/// others.
+/// Whether to drop the attribute: annotations of shardings and notes of our readers mean nothing to
+/// other tools.
 static bool isLeftOut(StringRef attribute) {
   return attribute.starts_with("sdy.") || attribute.starts_with("treadle.");
 }
 
 // --- regions ------------------------------------------------------------------------------------
 
-/// Values get numbers in order, those of inner regions behind those of the region around them.
+/// Numbers the values in order; those of inner regions follow those of the parent region.
 uint64_t ArtifactWriter::numberValues(Region &region) {
   uint64_t first = next;
   for (Block &block : region) {
@@ -116,7 +116,7 @@ Expected<std::string> ArtifactWriter::regionBytes(Region &region) {
   return bytes;
 }
 
-/// One region that uses nothing from outside.
+/// Encodes one region that uses no outside values.
 std::string ArtifactWriter::isolatedBytes(const std::string &region) const {
   std::string head = varint(1 << 1 | 1);
   return file.version >= bytecode::Sections
@@ -136,29 +136,29 @@ Expected<void> ArtifactWriter::checkForm(Operation *op, const bytecode::VhloOp &
       op->getNumRegions(), " regions, which version ", target.getAsString(), " can't express"));
 }
 
-/// What stands beside an op's fields: what belongs to a dialect, and whatever else a custom call
-/// tells its target, as the message of JAX's `shape_assertion`.
+/// Whether the attribute isn't one of the op's fields: dialect attributes, and attributes with
+/// which a custom call configures its target, such as the message of JAX's `shape_assertion`.
 static bool isBeside(StringRef op, StringRef attribute) {
   return attribute.contains('.') ||
          (op == "custom_call" && bytecode::firstWithField(op, attribute).empty());
 }
 
-/// What the op states, and its form in this version has no field for.
+/// Reports attributes that this version of the op has no field for.
 Expected<void> ArtifactWriter::checkLeftOver(Operation *op, const NamedAttrList &attrs) const {
   StringRef opName = op->getName().stripDialect();
   for (NamedAttribute attr : attrs) {
     StringRef name = attr.getName();
-    // Of a collective's channel, only its number counts.
+    // Of a collective's channel, only its number is used.
     if (isBeside(opName, name) || name == "channel_type")
       continue;
     StringRef since = bytecode::firstWithField(opName, name);
     if (!since.empty() && isDefault(attr.getValue()))
       continue;
-    return Unexpected(since.empty()
-                          ? unimplemented("attribute '", name.str(), "' is none of the op's")
-                          : unimplemented("attribute '", name.str(),
-                                          "' can't be written for version ", target.getAsString(),
-                                          ": ", since.str(), " is the first that has it"));
+    return Unexpected(
+        since.empty()
+            ? unimplemented("attribute '", name.str(), "' isn't one of the op's attributes")
+            : unimplemented("attribute '", name.str(), "' can't be written for version ",
+                            target.getAsString(), ": ", since.str(), " is the first that has it"));
   }
   return {};
 }
@@ -190,7 +190,7 @@ Expected<ArtifactWriter::NamedIndices> ArtifactWriter::othersOf(Operation *op,
   return others;
 }
 
-/// Newer files have an op's own fields apart from other attributes, and without names.
+/// Newer files store an op's own fields as properties, separate from other attributes.
 std::string ArtifactWriter::attributeBytes(NamedIndices fields, NamedIndices others,
                                            uint8_t &parts) {
   bool isApart = file.version >= bytecode::NativeProperties;
@@ -229,7 +229,7 @@ Expected<std::string> ArtifactWriter::valueBytes(Operation *op, uint8_t &parts) 
   return bytes;
 }
 
-/// `attrs`: by the names of fields, and others.
+/// `attrs`: the fields by name, and other attributes.
 Expected<std::string> ArtifactWriter::assemble(Operation *op, StringRef name, NamedAttrList attrs,
                                                const std::string &regions) {
   bytecode::VhloOp as = TREADLE_TRY(bytecode::vhloOpIn(name, target));
@@ -243,7 +243,8 @@ Expected<std::string> ArtifactWriter::assemble(Operation *op, StringRef name, Na
   return varint(file.addOp("vhlo", as.name)) + static_cast<char>(parts) + body + regions;
 }
 
-/// Of arguments or results, what isn't left out; none if there is nothing.
+/// Returns the dictionaries of arguments or results without dropped attributes; null if all are
+/// empty.
 static ArrayAttr dictionariesOf(ArrayAttr all, Builder &builder) {
   SmallVector<Attribute> kept;
   bool hasAny = false;
@@ -278,7 +279,7 @@ Expected<std::string> ArtifactWriter::opBytes(Operation *op) {
   StringRef dialect = op->getName().getDialectNamespace();
   StringRef name = op->getName().stripDialect();
   if (dialect != "stablehlo" && dialect != "func")
-    return at(op, unimplemented("it is no op of portable artifacts"));
+    return at(op, unimplemented("it isn't an op of portable artifacts"));
   std::string regions;
   if (op->getNumRegions()) {
     regions = varint(uint64_t{op->getNumRegions()} << 1);
@@ -311,7 +312,7 @@ Expected<std::string> ArtifactWriter::moduleBytes(ModuleOp program) {
     parts |= Attributes;
     head += varint(entries.addBuiltinFields(others));
   }
-  if (hasProperties) { // the name, and the visibility, which it hasn't
+  if (hasProperties) { // the name, and the missing visibility
     parts |= Properties;
     uint64_t title = name.empty() ? 0 : entries.addBuiltinText(name) << 1 | isThere;
     head += varint(file.addProperties(varints({title, 0})));
@@ -369,16 +370,16 @@ Expected<llvm::VersionTuple> treadle::artifactVersion(std::string_view text) {
     return newest;
   if (version.tryParse(text) || version < oldest || version > newest)
     return Unexpected(invalidArgument("'", text,
-                                      "' is no version of portable artifacts that can be "
-                                      "written; expected one from ",
+                                      "' isn't a supported version of portable artifacts; expected "
+                                      "one from ",
                                       bytecode::oldestVhlo.str(), " to ",
                                       bytecode::newestVhlo.str()));
-  // All parts count: `1.0` is 1.0.0.
+  // Missing components are zero: `1.0` is 1.0.0.
   return llvm::VersionTuple(version.getMajor(), version.getMinor().value_or(0),
                             version.getSubminor().value_or(0));
 }
 
-/// The version of MLIR's bytecode in which a version of VHLO is written.
+/// Returns the MLIR bytecode version for a VHLO version.
 static uint64_t formatOf(llvm::VersionTuple target) {
   struct Row {
     unsigned minor;
@@ -396,7 +397,7 @@ Expected<std::string> treadle::exportArtifact(ModuleOp program, llvm::VersionTup
   return ArtifactWriter(formatOf(target), target).write(program);
 }
 
-/// What `write` makes of the program in a file.
+/// Returns the result of `write` for the program in a file.
 static Expected<std::string>
 writtenProgram(const std::string &path,
                llvm::function_ref<Expected<std::string>(ModuleOp program)> write) {
@@ -410,7 +411,7 @@ writtenProgram(const std::string &path,
   };
   auto read = TREADLE_TRY(importFile(context, path, convert));
   if (!isProgram)
-    return Unexpected(invalidArgument("'", path, "' is no program of StableHLO, but a graph"));
+    return Unexpected(invalidArgument("'", path, "' is a graph, not a StableHLO program"));
   return written;
 }
 

@@ -1,4 +1,4 @@
-// Programs of StableHLO become portable artifacts: VHLO in MLIR's bytecode.
+// Writes StableHLO programs as portable artifacts: VHLO in MLIR bytecode.
 #pragma once
 
 #include "treadle/tensor/Error.h"
@@ -11,22 +11,22 @@
 
 namespace treadle {
 
-/// The version that the text states, `1.0.0`; the newest for an empty text. InvalidArgument for
-/// what is none, or none from 0.9.0 to the newest that is known.
+/// Parses a version (`1.0.0`); returns the newest for an empty text. InvalidArgument if it isn't a
+/// version from 0.9.0 to the newest supported one.
 Expected<llvm::VersionTuple> artifactVersion(std::string_view text);
 
-/// Takes away what says how values are spread over devices, but no computation.
+/// Removes annotations of shardings that involve no computation.
 void removeAnnotations(mlir::ModuleOp program);
 
-/// Writes a program as importProgram hands it over, before it is converted: functions of `func`
-/// with ops of `stablehlo`. Unimplemented names an op, an attribute or a type that the version
-/// hasn't, and the first that has it; and what no artifact can hold.
+/// Writes a program as importProgram returns it, before conversion: `func` functions with
+/// `stablehlo` ops. Unimplemented for an op, attribute or type that the version lacks (the error
+/// names it and the first version that has it), and for anything that artifacts can't represent.
 Expected<std::string> exportArtifact(mlir::ModuleOp program, llvm::VersionTuple target);
 
-/// The same of a file: text, an artifact of any version, or one of jax.export. InvalidArgument for
-/// graphs.
+/// The same for a file: text, an artifact of any version, or a file of jax.export. InvalidArgument
+/// for graphs.
 Expected<std::string> artifactOfFile(const std::string &path, llvm::VersionTuple target);
-/// The program of such a file as text.
+/// Returns the program of such a file as text.
 Expected<std::string> stableHloOfFile(const std::string &path);
 
 } // namespace treadle

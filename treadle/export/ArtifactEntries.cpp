@@ -13,7 +13,7 @@ using bytecode::signedVarint;
 using bytecode::varint;
 using bytecode::varints;
 
-// The codes that entries begin with; import/bytecode has the readers of them.
+// The codes of entries; their readers are in import/bytecode.
 namespace vhlo {
 enum Attribute : uint8_t {
   Array = 1,
@@ -79,7 +79,7 @@ Expected<void> EntryWriter::checkVersion(StringRef since, StringRef what) const 
     return {};
   return Unexpected(unimplemented(what.str(), " can't be written for version ",
                                   target.getAsString(), ": ", since.str(),
-                                  " is the first that has it"));
+                                  " is the first that supports it"));
 }
 
 // --- types --------------------------------------------------------------------------------------
@@ -159,7 +159,7 @@ Expected<std::string> EntryWriter::quantizedBytes(OpaqueType type) {
   if (grid.axis)
     TREADLE_TRY(checkVersion("0.18.0", "type '" + textOf(type) + "'"));
   bool isSigned = !grid.storage.isUnsigned();
-  // Signs are said apart: the storage itself has none.
+  // Signedness is encoded separately: the storage type is signless.
   Type storage = IntegerType::get(type.getContext(), grid.storage.getWidth());
   std::string head = varints({grid.axis ? vhlo::QuantizedByAxis : vhlo::Quantized, isSigned,
                               TREADLE_TRY(addType(storage)), TREADLE_TRY(addType(grid.expressed))});
@@ -192,14 +192,14 @@ Expected<uint64_t> EntryWriter::addAttribute(Attribute value) {
   return attributes[value] = index;
 }
 
-/// An integer of up to 64 bits: a byte if it fits one, else a number with its sign.
+/// Encodes an integer of up to 64 bits: as one byte if it fits, else as a signed varint.
 static std::string integerBytes(const llvm::APInt &value) {
   if (value.getBitWidth() <= 8)
     return std::string(1, static_cast<char>(value.getZExtValue()));
   return signedVarint(value.getSExtValue());
 }
 
-/// Bools are bits; one byte stands for a tensor of equal ones.
+/// Encodes bools as bits; a splat is one byte.
 static std::string boolBytes(DenseElementsAttr value) {
   if (value.isSplat())
     return std::string(1, value.getSplatValue<bool>() ? '\xff' : '\0');
@@ -228,7 +228,7 @@ Expected<std::string> EntryWriter::dictionaryBytes(DictionaryAttr value) {
   return bytes;
 }
 
-/// As a value the type is a token, as an attribute none.
+/// The type of a value is a token, an attribute is none.
 Expected<std::string> EntryWriter::noneBytes() {
   TREADLE_TRY(checkVersion("1.6.0", "type 'none'"));
   return varints({vhlo::Type, file.addType("vhlo", varint(vhlo::None))});
@@ -282,7 +282,7 @@ Expected<uint64_t> EntryWriter::addWord(uint64_t enumeration, Attribute word) {
   auto text = dyn_cast<StringAttr>(word);
   auto number = text ? bytecode::vhloNumberOf(enumeration, text.getValue()) : std::nullopt;
   if (!number)
-    return Unexpected(noSuchField("another word", word));
+    return Unexpected(noSuchField("another keyword", word));
   return file.addAttribute("vhlo", varints({enumeration, *number}));
 }
 
@@ -310,7 +310,7 @@ Expected<uint64_t> EntryWriter::addNumbers(const Field &field) {
     auto type = RankedTensorType::get({count}, builder.getI1Type());
     return addAttribute(DenseElementsAttr::get(type, ArrayRef<bool>(flags)));
   }
-  auto list = dyn_cast<ArrayAttr>(field.value); // rows, as text has them
+  auto list = dyn_cast<ArrayAttr>(field.value); // rows, as in the text form
   int64_t rows = list && !list.empty() ? static_cast<int64_t>(list.size()) : count / 2;
   SmallVector<int64_t> shape{count};
   if (field.kind == FieldKind::Pairs)
@@ -410,7 +410,7 @@ EntryWriter::addBuiltinFields(const std::vector<std::pair<std::string, uint64_t>
   return file.addAttribute("builtin", bytes);
 }
 
-/// Whether MLIR's bytecode may have it as text: what it has no form for, or none that is written.
+/// Whether MLIR bytecode may store the attribute as text, because it has no encoding for it.
 static bool isText(Attribute value) {
   auto number = dyn_cast<IntegerAttr>(value);
   bool hasForm = isa<StringAttr, UnitAttr, DictionaryAttr, ArrayAttr>(value) ||

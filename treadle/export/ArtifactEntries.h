@@ -11,17 +11,17 @@
 
 namespace treadle::artifact {
 
-/// Writes attributes and types of the text form as those of VHLO. Each `add` gives an index.
+/// Encodes attributes and types of the text form as those of VHLO. Each `add` returns an index.
 class EntryWriter {
 public:
   EntryWriter(bytecode::Assembly &file, llvm::VersionTuple target) : file(file), target(target) {}
 
   Expected<uint64_t> addType(mlir::Type type);
-  /// Of VHLO; of MLIR's own, for a module.
+  /// Add an attribute of VHLO, or of MLIR's builtin dialect, for a module.
   Expected<uint64_t> addAttribute(mlir::Attribute value);
   Expected<uint64_t> addField(const Field &field);
   Expected<uint64_t> addBuiltin(mlir::Attribute value);
-  /// A dictionary of what has indices.
+  /// Adds a dictionary of entries with these indices.
   uint64_t addBuiltinFields(const std::vector<std::pair<std::string, uint64_t>> &fields);
   uint64_t addLocation(mlir::Location location);
   uint64_t addText(llvm::StringRef text);

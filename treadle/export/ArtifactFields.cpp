@@ -12,7 +12,7 @@ using namespace treadle::artifact;
 
 namespace {
 
-/// What stands for an attribute that isn't there.
+/// The value of a field whose attribute is missing.
 enum class Missing : uint8_t { Error, Nothing, Zero, MinusOne, Ones, Zeros, Default, NoType };
 
 struct FieldRow {
@@ -26,7 +26,7 @@ struct FieldRow {
 
 using enum FieldKind;
 
-/// Fields of one name are alike in all ops.
+/// Fields of the same name have the same kind in all ops.
 static constexpr FieldRow rows[] = {
     {"accumulation_type", Any, Missing::NoType},
     {"all_gather_dim", Whole64},
@@ -195,7 +195,7 @@ bool artifact::isDefault(Attribute value) {
 
 // --- fields -------------------------------------------------------------------------------------
 
-/// How many dimensions the op's windows have.
+/// Returns the number of dimensions of the op's windows.
 static size_t numWindowDims(Operation *op, const NamedAttrList &all) {
   if (Attribute spatial = all.get("input_spatial_dimensions"))
     return stablehlo::numbers(spatial).size();

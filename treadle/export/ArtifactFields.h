@@ -1,4 +1,4 @@
-// The attributes of StableHLO's ops as the fields that VHLO has for them.
+// Converts the attributes of StableHLO ops to the fields of VHLO ops.
 #pragma once
 
 #include "treadle/tensor/Error.h"
@@ -8,46 +8,46 @@
 
 namespace treadle::artifact {
 
-/// How a field is written.
+/// The encoding of a field.
 enum class FieldKind : uint8_t {
-  Any,        // as its attribute is
-  Numbers,    // a tensor of i64, of one dimension
-  Pairs,      // the same, of two dimensions
+  Any,        // the attribute unchanged
+  Numbers,    // a 1-D tensor of i64
+  Pairs,      // a 2-D tensor of i64
   Flags,      // a tensor of i1
   Whole64,    // an i64
   Whole32,    // an i32
   Flag,       // a bool; a unit attribute is true
   Real32,     // an f32
-  Word,       // of an enumeration
-  Words,      // an array of them
-  ApiVersion, // of custom calls
-  Accuracy,   // of a result
-  Aliases,    // of results and operands of custom calls
-  NoType,     // that a field isn't stated
+  Word,       // an enumeration
+  Words,      // an array of enumerations
+  ApiVersion, // API version of custom calls
+  Accuracy,   // accuracy of a result
+  Aliases,    // aliases of results and operands of custom calls
+  NoType,     // absence of a field
 };
 
 struct Field {
   FieldKind kind = FieldKind::Any;
   mlir::Attribute value;
-  uint64_t enumeration = 0; // its code in VHLO
+  uint64_t enumeration = 0; // its VHLO code
 };
 
-/// Attributes of an op as fields by name: those that are groups in StableHLO apart, flags and
-/// numbers as they are.
+/// Returns the attributes of an op as fields by name: StableHLO's attribute groups are split, flags
+/// and numbers are unchanged.
 mlir::NamedAttrList ungrouped(mlir::Operation *op);
 
-/// The field of that name, taken from `attrs`; what stands for it where it isn't there. None if it
-/// has to be.
+/// Removes the field of that name from `attrs` and returns it, or its default if it is missing.
+/// Returns nullopt if it is missing but required.
 std::optional<Field> takeField(mlir::Operation *op, llvm::StringRef name,
                                mlir::NamedAttrList &attrs);
 
-/// How the field of that name is written; Any for other attributes.
+/// Returns the encoding of the field of that name; Any for other attributes.
 Field fieldOf(llvm::StringRef name, mlir::Attribute value);
 
-/// Whether an attribute says what an op does without it.
+/// Whether an attribute has its default value.
 bool isDefault(mlir::Attribute value);
 
-/// Whether an attribute is a list of what may be numbers.
+/// Whether an attribute is a list that may contain numbers.
 bool holdsNumbers(mlir::Attribute value);
 
 } // namespace treadle::artifact

@@ -18,7 +18,7 @@ namespace {
 constexpr const char *versions[] = {"0.9.0", "0.11.0", "0.13.0", "0.14.0", "0.19.0",
                                     "1.0.0", "1.5.0",  "1.15.0", "1.20.0"};
 
-/// Written and read again; the error if that fails.
+/// Writes and reads the program; returns the error if that fails.
 Expected<Module> again(MLIRContext &context, ModuleOp program, std::string_view version) {
   Module copy = program.clone();
   return artifactVersion(version)
@@ -60,22 +60,23 @@ TEST(Artifact, NamesWhatAVersionHasnt) {
   const std::string tan = R"(func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
     %y = stablehlo.tan %x : tensor<2xf32> return %y : tensor<2xf32> })";
   EXPECT_EQ(errorOf(tan, "1.4.0"), "");
-  EXPECT_EQ(errorOf(tan, "1.3.0"), "line 2, column 10: 'stablehlo.tan': stablehlo.tan can't be "
-                                   "written for version 1.3.0: 1.4.0 is the first that has it");
+  EXPECT_EQ(errorOf(tan, "1.3.0"),
+            "line 2, column 10: 'stablehlo.tan': stablehlo.tan can't be written for version 1.3.0: "
+            "1.4.0 is the first that supports it");
   const std::string accuracy = R"(func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
     %y = "stablehlo.exponential"(%x) {result_accuracy = {atol = 1.0, rtol = 0.0, ulps = 1 : i64,
       mode = "TOLERANCE"}} : (tensor<2xf32>) -> tensor<2xf32> return %y : tensor<2xf32> })";
   EXPECT_EQ(errorOf(accuracy, "1.9.0"), "");
   EXPECT_NE(errorOf(accuracy, "1.8.0")
-                .find("attribute 'result_accuracy' can't be written for "
-                      "version 1.8.0: 1.9.0 is the first that has it"),
+                .find("attribute 'result_accuracy' can't be written for version 1.8.0: 1.9.0 is "
+                      "the first that supports it"),
             std::string::npos);
   const std::string type = R"(func.func @main(%x: tensor<2xf4E2M1FN>) -> tensor<2xf4E2M1FN> {
     return %x : tensor<2xf4E2M1FN> })";
   EXPECT_EQ(errorOf(type, "1.8.0"), "");
   EXPECT_NE(errorOf(type, "1.7.0")
-                .find("type 'f4E2M1FN' can't be written for version 1.7.0: "
-                      "1.8.0 is the first that has it"),
+                .find("type 'f4E2M1FN' can't be written for version 1.7.0: 1.8.0 is the first that "
+                      "supports it"),
             std::string::npos);
   const std::string pair = R"(func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
     %y:2 = "stablehlo.all_gather"(%x, %x) {all_gather_dim = 0 : i64,
@@ -89,13 +90,13 @@ TEST(Artifact, NamesWhatNoneHas) {
   EXPECT_NE(errorOf(R"(func.func @main(%x: tensor<f32>) -> tensor<f32> {
       %y = "chlo.erf"(%x) : (tensor<f32>) -> tensor<f32> return %y : tensor<f32> })",
                     "")
-                .find("'chlo.erf': it is no op of portable artifacts"),
+                .find("'chlo.erf': it isn't an op of portable artifacts"),
             std::string::npos);
   EXPECT_NE(errorOf(R"(func.func @main(%x: tensor<f32>) -> tensor<f32> {
       %y = "stablehlo.abs"(%x) {speed = 1 : i64} : (tensor<f32>) -> tensor<f32>
       return %y : tensor<f32> })",
                     "")
-                .find("attribute 'speed' is none of the op's"),
+                .find("attribute 'speed' isn't one of the op's attributes"),
             std::string::npos);
 }
 
@@ -131,7 +132,7 @@ struct Tally {
   std::map<std::string, unsigned> why;
 };
 
-/// Each function of a text, in the version of the artifact beside it.
+/// Compares each function of a text, written in the version of its artifact.
 void compare(StringRef path, Tally &tally) {
   auto text = llvm::MemoryBuffer::getFile(path.drop_back(3));
   ASSERT_TRUE(text) << path.str();

@@ -1,4 +1,4 @@
-// mlir::Attribute to AttrValue.
+// Converts mlir::Attribute to AttrValue.
 #include "treadle/export/Attributes.h"
 
 #include "treadle/import/Types.h"
@@ -27,10 +27,10 @@ static std::string text(Attribute attr) {
 }
 
 static Unexpected noPlace(Attribute attr) {
-  return Unexpected(unimplemented("attribute ", text(attr),
-                                  " has no place in a GraphDef, expected "
-                                  "a string, i64, f32, bool, type, shape, tensor, function, "
-                                  "placeholder, or a list of one of them"));
+  return Unexpected(
+      unimplemented("attribute ", text(attr),
+                    " can't be stored in a GraphDef, expected a string, i64, f32, bool, type, "
+                    "shape, tensor, function, placeholder, or a list of one of them"));
 }
 
 Expected<void> graphdef::mergeMessage(Attribute attr, StringRef name,
@@ -42,7 +42,8 @@ Expected<void> graphdef::mergeMessage(Attribute attr, StringRef name,
   auto parsed = std::unique_ptr<google::protobuf::Message>(message.New());
   if (!parsed->ParsePartialFromArray(kept.getValue().data(),
                                      static_cast<int>(kept.getValue().size())))
-    return Unexpected(invalidArgument("the bytes of ", text(attr), " are no ", name.str()));
+    return Unexpected(
+        invalidArgument("the bytes of ", text(attr), " don't parse as a ", name.str()));
   message.MergeFrom(*parsed);
   return {};
 }
@@ -52,7 +53,7 @@ Expected<pb::DataType> graphdef::exportType(Type elementType) {
     return static_cast<pb::DataType>(*dtype);
   std::string name;
   llvm::raw_string_ostream(name) << elementType;
-  return Unexpected(unimplemented("type ", name, " is no dtype of TensorFlow"));
+  return Unexpected(unimplemented("type ", name, " isn't a TensorFlow dtype"));
 }
 
 void graphdef::exportShape(ShapeAttr shape, pb::TensorShapeProto &proto) {
@@ -78,7 +79,7 @@ Expected<void> graphdef::exportAttrs(DictionaryAttr attrs,
   return {};
 }
 
-/// By bits: the payload of a NaN has to stay.
+/// Converts the bits, to preserve the payload of a NaN.
 static float toFloat(FloatAttr attr) {
   return std::bit_cast<float>(
       static_cast<uint32_t>(attr.getValue().bitcastToAPInt().getZExtValue()));
@@ -89,7 +90,7 @@ static Expected<void> exportFunc(SymbolRefAttr name, DictionaryAttr attrs, pb::N
   return attrs ? exportAttrs(attrs, *func.mutable_attr()) : Expected<void>();
 }
 
-/// Places for one value: that of an attribute, or a new one of a list.
+/// The fields for one value: of an attribute, or of a new element of a list.
 struct InValue {
   pb::AttrValue &of;
   void s(StringRef value) const { of.set_s(value.data(), value.size()); }

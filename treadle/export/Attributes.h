@@ -1,4 +1,4 @@
-// MLIR attributes as attribute values of GraphDefs.
+// Converts MLIR attributes to attribute values of GraphDefs.
 #pragma once
 
 #include "treadle/dialect/TfType.h"
@@ -11,22 +11,22 @@
 
 namespace treadle::graphdef {
 
-/// Unimplemented, naming the attribute, for attributes that no AttrValue can hold.
+/// Unimplemented, naming the attribute, for attributes that an AttrValue can't represent.
 Expected<void> exportAttr(mlir::Attribute attr, pb::AttrValue &value);
 
-/// The dictionary's entries are added to the map.
+/// Adds the dictionary's entries to the map.
 Expected<void> exportAttrs(mlir::DictionaryAttr attrs,
                            google::protobuf::Map<std::string, pb::AttrValue> &map);
 
-/// The canonical encoding: a value where all elements are equal (or there is one), tensor_content
-/// otherwise; strings always as values.
+/// Writes the canonical encoding: one value if all elements are equal (or there is only one),
+/// otherwise tensor_content; strings are always stored as values.
 Expected<void> exportTensor(mlir::Attribute tensor, pb::TensorProto &proto);
 
 Expected<pb::DataType> exportType(mlir::Type elementType);
 void exportShape(tf_type::ShapeAttr shape, pb::TensorShapeProto &proto);
 void exportFullType(tf_type::FullTypeAttr type, pb::FullTypeDef &proto);
 
-/// Parses what a #tf_type.message holds into `message`, merging. An error if it is of another
+/// Parses the contents of a #tf_type.message and merges it into `message`. Fails if it is another
 /// message, or damaged.
 Expected<void> mergeMessage(mlir::Attribute attr, llvm::StringRef name,
                             google::protobuf::Message &message);

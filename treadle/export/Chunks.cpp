@@ -1,5 +1,5 @@
-// Large tensors stand alone; what is left of the nodes fills chunks, each of them a GraphDef with
-// some nodes. The last record says how they fit together.
+// Large tensors are chunks of their own; the other nodes are grouped into chunks, each of which is
+// a GraphDef. The last record describes how to merge them.
 #include "treadle/export/Chunks.h"
 
 #include "treadle/export/GraphDef.h"
@@ -21,7 +21,7 @@ using namespace treadle;
 
 namespace {
 
-/// The way from the root of the message to a field.
+/// The path from the root of the message to a field.
 class Path {
 public:
   Path field(int number) const {
@@ -52,7 +52,7 @@ public:
         write(pb::ChunkInfo::MESSAGE, graphdef::serialize(root)));
   }
 
-  /// The module's graph, which lies at `path`.
+  /// Writes the module's graph, which is at `path`.
   Expected<void> writeGraph(ModuleOp module, const Path &path) {
     std::string nodes;
     uint64_t numNodes = 0;
@@ -104,7 +104,7 @@ private:
     field.mutable_message()->set_chunk_index(index);
   }
 
-  /// Takes large contents out of a node.
+  /// Moves large contents out of a node.
   void takeTensors(pb::NodeDef &node, const Path &path) {
     for (auto &[key, value] : *node.mutable_attr()) {
       if (!value.has_tensor() || value.tensor().tensor_content().size() < limits.tensor)
@@ -171,7 +171,7 @@ Expected<void> treadle::exportSavedModelChunks(ModuleOp module, const ByteSink &
 }
 
 bool treadle::needsChunks(ModuleOp module) {
-  // What isn't in tensors is small against the difference to 2 GiB.
+  // All data other than tensors fits between this limit and 2 GiB.
   constexpr size_t limit = 1900 << 20;
   size_t size = 0;
   module->walk([&](Operation *op) {

@@ -1,4 +1,4 @@
-// GraphDefs and SavedModels of any size, as files of chunks (.cpb).
+// Writes GraphDefs and SavedModels of any size as files of chunks (.cpb).
 #pragma once
 
 #include "treadle/tensor/Error.h"
@@ -12,25 +12,26 @@
 namespace treadle {
 
 struct ChunkLimits {
-  /// Nodes are put together until a chunk has this many bytes.
+  /// Nodes are grouped until a chunk has this many bytes.
   uint64_t chunk = 64 << 20;
-  /// The content of a tensor of at least this many bytes is a chunk of its own.
+  /// The content of a tensor with at least this many bytes is a chunk of its own.
   uint64_t tensor = 1 << 20;
 };
 
-/// Takes the next bytes of a file; false if they can't be written.
+/// Receives the next bytes of a file; returns false if they can't be written.
 using ByteSink = std::function<bool(std::string_view)>;
 
-/// Writes the module's GraphDef. Needs memory for a chunk, one node and the library. Errors as
-/// those of exportGraphDef, and Unavailable where the sink fails.
+/// Writes the module's GraphDef. Needs memory for a chunk, one node and the library. Errors as for
+/// exportGraphDef, and Unavailable if the sink fails.
 Expected<void> exportGraphDefChunks(mlir::ModuleOp module, const ByteSink &sink,
                                     ChunkLimits limits = {});
 
-/// The same for a SavedModel. Errors as those of exportSavedModel.
+/// The same for a SavedModel. Errors as for exportSavedModel.
 Expected<void> exportSavedModelChunks(mlir::ModuleOp module, const ByteSink &sink,
                                       ChunkLimits limits = {});
 
-/// About how many bytes the tensors in the module take: more than a message may have (2 GiB)?
+/// Whether the module is likely to exceed the limit of a message (2 GiB), estimated from its
+/// tensors.
 bool needsChunks(mlir::ModuleOp module);
 
 } // namespace treadle

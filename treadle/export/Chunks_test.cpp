@@ -1,4 +1,4 @@
-// Files of chunks: whatever the sizes of chunks, what was split comes back equal.
+// Tests files of chunks: messages are equal after splitting and merging for all sizes of chunks.
 #include "treadle/export/Chunks.h"
 #include "treadle/export/File.h"
 #include "treadle/export/GraphDef.h"
@@ -113,7 +113,7 @@ TEST_F(ChunkFileTest, ASinkThatFails) {
   EXPECT_EQ(done.error().code, Code::Unavailable);
 }
 
-/// What merging says of a file that has these chunks and this metadata, in text form.
+/// Returns the error of merging a file with these chunks and this metadata, in text form.
 Error mergeError(const std::vector<std::string> &chunks, const std::string &message) {
   std::string bytes;
   riegeli::RecordWriter writer([&](std::string_view part) { return bytes.append(part), true; });
@@ -143,12 +143,12 @@ TEST_P(BadChunksTest, IsAnError) {
 INSTANTIATE_TEST_SUITE_P(
     Errors, BadChunksTest,
     testing::Values(
-        BadChunks{"NoSuchChunk", "chunk_index: 7", "it names chunk 7, but has 2 chunks"},
-        BadChunks{"NoMessage", "chunk_index: 0", "chunk 0 is no GraphDef"},
+        BadChunks{"NoSuchChunk", "chunk_index: 7", "it refers to chunk 7, but has 2 chunks"},
+        BadChunks{"NoMessage", "chunk_index: 0", "chunk 0 isn't a GraphDef"},
         BadChunks{"NoSuchField", "chunked_fields { field_tag { field: 99 } }",
-                  "it names field 99 of a GraphDef, which has none of that number"},
+                  "it refers to field 99 of a GraphDef, which has no such field"},
         BadChunks{"FarElement", "chunked_fields { field_tag { field: 1 } field_tag { index: 9 } }",
-                  "it names element 9 of treadle.pb.GraphDef.node, which has 0"},
+                  "it refers to element 9 of treadle.pb.GraphDef.node, which has 0"},
         BadChunks{"WholeList", "chunked_fields { field_tag { field: 1 } }",
                   "chunks of treadle.pb.GraphDef.node as a whole can't be merged",
                   Code::Unimplemented},

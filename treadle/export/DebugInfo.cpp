@@ -1,4 +1,4 @@
-// A new name gets the stack of the old one.
+// Assigns the stack of the original name to the new name.
 #include "treadle/export/DebugInfo.h"
 
 #include "treadle/dialect/SourceLocation.h"

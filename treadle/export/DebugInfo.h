@@ -1,4 +1,4 @@
-// Stacks of nodes that got another name, or another body, since they were imported.
+// Updates debug info for nodes that were renamed or moved to another body since import.
 #pragma once
 
 #include "treadle/proto/graph.pb.h"
@@ -7,7 +7,7 @@
 
 namespace treadle::graphdef {
 
-/// A message that has debug info gets an entry for each node whose location is of another name.
+/// Adds an entry for each node whose location has another name, if the message has debug info.
 void addToDebugInfo(mlir::ModuleOp module, mlir::Block &graph, pb::GraphDef &def);
 
 } // namespace treadle::graphdef

@@ -22,7 +22,7 @@ Error namesNoFormat(llvm::StringRef path, bool isSavedModel) {
   constexpr std::string_view extensions[] = {".pb", ".pbtxt", ".cpb", ".mlir"};
   std::string extension = llvm::sys::path::extension(path).str();
   constexpr size_t tooShortToTell = 3; // `.v2`
-  return invalidArgument("'", path.str(), "' names no format",
+  return invalidArgument("'", path.str(), "' has no known extension",
                          extension.size() > tooShortToTell ? didYouMean(extension, extensions) : "",
                          "; end it in .pb, .pbtxt, .cpb or .mlir",
                          isSavedModel ? ", or in '/' for a SavedModel's folder"
@@ -41,9 +41,9 @@ Expected<std::string> render(mlir::ModuleOp module, llvm::StringRef path) {
   return printMlir(module);
 }
 
-// Written beside its place, then moved there: readers see the old file or the new one. LLVM's
-// TempFile would do, but it handles the whole process's signals: Ctrl-C would end a Python program
-// at once.
+// Writes to a temporary file next to the target and renames it: readers see the old file or the new
+// one. LLVM's TempFile isn't used because it installs signal handlers for the whole process: Ctrl-C
+// would end a Python program at once.
 Expected<void> replaceFile(const std::string &path,
                            llvm::function_ref<Expected<void>(llvm::raw_ostream &)> write) {
   int descriptor;
@@ -66,8 +66,8 @@ Expected<void> replaceFile(const std::string &path,
   return written;
 }
 
-/// The folder that a path means for this module, if it means one: `out`, `out.v2/`,
-/// `out/saved_model.pb`. An error for a file's name that says no format: `out.onnx`.
+/// Returns the folder that a path denotes for this module, if any: `out`, `out.v2/`,
+/// `out/saved_model.pb`. Fails if the file name has an unknown extension: `out.onnx`.
 Expected<std::optional<llvm::StringRef>> folderOf(mlir::ModuleOp module, llvm::StringRef path) {
   std::optional<GraphFormat> format = formatOfName(path);
   if (format && isSavedModel(*format)) {
@@ -104,10 +104,9 @@ Expected<void> exportFile(mlir::ModuleOp module, const std::string &path) {
       });
     });
   if (format == GraphFormat::Binary && needsChunks(module))
-    return Unexpected(
-        resourceExhausted("'", path,
-                          "': the graph takes more than 2 GiB, which no protobuf "
-                          "message may; name it .cpb to write it in chunks, or .mlir"));
+    return Unexpected(resourceExhausted("'", path,
+                                        "': the graph takes more than 2 GiB, the limit of protobuf "
+                                        "messages; name it .cpb to write it in chunks, or .mlir"));
   if (format == GraphFormat::Binary && !hasTfExecutor(module))
     return replaceFile(path,
                        [&](llvm::raw_ostream &out) { return exportGraphDefBytes(module, out); });
@@ -118,7 +117,7 @@ Expected<void> exportFile(mlir::ModuleOp module, const std::string &path) {
   });
 }
 
-/// Whether nodes say where a program defined them.
+/// Whether nodes have source locations.
 static bool hasStacks(mlir::ModuleOp module) {
   return module
       .walk([](mlir::Operation *op) {

@@ -1,4 +1,4 @@
-// Graphs to files.
+// Writes graphs to files.
 #pragma once
 
 #include "treadle/tensor/Error.h"
@@ -9,16 +9,16 @@
 
 namespace treadle {
 
-/// Writes the module in the format that the path's extension names: .pb, .pbtxt, .cpb (chunks, for
-/// any size), .mlir. A file that
-/// is there already is replaced as a whole or stays as it was. A SavedModel without an extension in
-/// the path becomes a folder, and so does `folder/saved_model.pb`, `.pbtxt` or `.cpb`; as .pb or
-/// .pbtxt it is the GraphDef of its meta graph alone. InvalidArgument for another extension,
-/// otherwise as the exporters of the formats. A SavedModel of more than 2 GiB is written in chunks
-/// by itself.
+/// Writes the module in the format of the path's extension: .pb, .pbtxt, .cpb (chunks, for any
+/// size), .mlir. An existing file is replaced atomically. A SavedModel is written as a folder if
+/// the path has no extension or is `folder/saved_model.pb`, `.pbtxt` or `.cpb`; as .pb or .pbtxt,
+/// only the GraphDef of its meta graph is written. InvalidArgument for another extension, otherwise
+/// the errors of the format's exporter. A SavedModel of more than 2 GiB is written in chunks
+/// automatically.
 Expected<void> exportFile(mlir::ModuleOp module, const std::string &path);
 
-/// The module as MLIR text. In tf_executor locations are the names of nodes: they are printed then.
+/// Prints the module as MLIR text. Locations are printed for tf_executor, where they are the names
+/// of nodes.
 std::string printMlir(mlir::ModuleOp module);
 
 } // namespace treadle

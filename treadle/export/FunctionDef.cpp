@@ -1,4 +1,4 @@
-// Signatures of functions, their attributes, and what they return.
+// Exports signatures of functions, their attributes and their results.
 #include "treadle/export/FunctionDef.h"
 
 #include "treadle/import/Keywords.h"
@@ -9,7 +9,7 @@ using namespace treadle::graphdef;
 
 namespace {
 
-/// One function's export.
+/// Exports one function.
 class FunctionExporter {
 public:
   FunctionExporter(ExportState &state, tfg::FuncOp func, pb::FunctionDef &def)
@@ -44,7 +44,7 @@ private:
       auto type = typeAttr ? dyn_cast<TensorType>(typeAttr.getValue()) : TensorType();
       if (!type)
         return Unexpected(
-            invalidArgument("the handle data of '", arg.name(), "' are no tensor types"));
+            invalidArgument("the handle data of '", arg.name(), "' aren't tensor types"));
       auto &data = *arg.add_handle_data();
       pb::DataType dtype = TREADLE_TRY(exportType(type.getElementType()));
       data.set_dtype(dtype);
@@ -91,8 +91,8 @@ private:
     return {};
   }
 
-  /// The argument's own attributes: with a prefix, or in a dictionary where the function is
-  /// generic.
+  /// Exports the argument's own attributes: they have a prefix, or are in a dictionary if the
+  /// function is generic.
   Expected<void> exportArgAttrs(unsigned index, DictionaryAttr attrs) {
     if (!attrs)
       return {};
@@ -185,7 +185,7 @@ private:
     return {};
   }
 
-  /// Definitions of attributes that were never a message.
+  /// Exports definitions of attributes that weren't kept as a message.
   Expected<void> exportAttrDefs() {
     auto defs = func->getAttrOfType<DictionaryAttr>(funcAttrsKey);
     if (!defs)
@@ -212,7 +212,7 @@ private:
     return {};
   }
 
-  /// Results keep the spelling that they were read with, as long as they are the same.
+  /// Restores the original spelling of results that are unchanged.
   void respellResults(const pb::FunctionDef &rest) {
     for (auto [index, value] : llvm::enumerate(func.getReturn().getData())) {
       auto it = rest.ret().find(nameOfResult(index));

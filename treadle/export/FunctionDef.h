@@ -1,4 +1,4 @@
-// A tfg.func becomes a function of a GraphDef's library.
+// Exports a tfg.func as a function of a GraphDef's library.
 #pragma once
 
 #include "treadle/export/NodeExporter.h"
@@ -6,7 +6,7 @@
 
 namespace treadle::graphdef {
 
-/// All functions of the module must be known to the state's signatures.
+/// The signatures in `state` must include all functions of the module.
 Expected<void> exportFunctionDef(ExportState &state, tfg::FuncOp func, pb::FunctionDef &def);
 
 } // namespace treadle::graphdef

@@ -1,4 +1,4 @@
-// From a module to a message, bytes or text.
+// Exports a module as a message, bytes or text.
 #include "treadle/export/GraphDef.h"
 
 #include "treadle/export/DebugInfo.h"
@@ -18,12 +18,12 @@ using namespace treadle::graphdef;
 
 namespace {
 
-/// One module's export.
+/// Exports one module.
 class GraphExporter {
 public:
   explicit GraphExporter(ModuleOp module) : module(module), state(module.getContext()) {}
 
-  /// Everything but the nodes of the graph.
+  /// Exports everything except the nodes of the graph.
   Expected<void> exportHeader(pb::GraphDef &def) {
     TREADLE_TRY(findGraph());
     for (tfg::FuncOp func : module.getOps<tfg::FuncOp>())
@@ -44,7 +44,7 @@ public:
     return {};
   }
 
-  /// Calls `take(node)` for every node; the message's memory is reused.
+  /// Calls `take(node)` for each node; the message's memory is reused.
   template <typename Take> Expected<void> exportNodes(Take take) {
     if (!graph)
       return {};
@@ -52,7 +52,7 @@ public:
     for (Operation &op : *graph.getBody()) {
       if (!tfg::Node::isNode(&op))
         return Unexpected(invalidArgument("found ", op.getName().getStringRef().str(),
-                                          " in a tfg.graph, expected nodes alone"));
+                                          " in a tfg.graph, expected only nodes"));
       TREADLE_TRY(take(nodes, tfg::Node(&op)));
     }
     return {};
@@ -97,7 +97,7 @@ private:
       return {};
     pb::GraphDef rest;
     TREADLE_TRY(mergeMessage(attr, "GraphDef", rest));
-    // A list of gradients that functions can't give stands there as a whole.
+    // A list of gradients that can't be derived from the functions is kept as a whole.
     if (rest.library().gradient_size() != 0)
       def.mutable_library()->clear_gradient();
     def.MergeFrom(rest);
@@ -142,7 +142,7 @@ Expected<void> treadle::exportGraphDefByNode(ModuleOp module,
 }
 
 static Error tooLarge() {
-  return resourceExhausted("the graph takes more than 2 GiB, which no protobuf message may; write "
+  return resourceExhausted("the graph takes more than 2 GiB, the limit of protobuf messages; write "
                            "it in chunks (.cpb) or as MLIR text (.mlir)");
 }
 
@@ -158,9 +158,9 @@ static Expected<void> writeGraphDef(ModuleOp module,
   coded.SetSerializationDeterministic(true);
   constexpr uint32_t nodeTag = pb::GraphDef::kNodeFieldNumber << 3 | 2;
   constexpr size_t arenaSize = 1 << 16;
-  // A message and each of its fields has a length below this.
+  // The length of a message and of each field must be below this.
   constexpr size_t limit = INT32_MAX;
-  size_t size = header.ByteSizeLong(), held = 0; // held: by strings, which the arena doesn't count
+  size_t size = header.ByteSizeLong(), held = 0; // bytes in strings, which the arena doesn't count
   TREADLE_TRY(exporter.exportNodes([&](NodeExporter &nodes, tfg::Node node) {
     auto *def = google::protobuf::Arena::CreateMessage<pb::NodeDef>(&arena);
     Expected<void> exported = nodes.exportNode(node, *def);

@@ -1,4 +1,4 @@
-// Modules become GraphDefs again. What was imported and not changed gives an equal message.
+// Exports modules as GraphDefs. An imported module that wasn't changed gives an equal message.
 #pragma once
 
 #include "treadle/proto/graph.pb.h"
@@ -10,24 +10,24 @@
 
 namespace treadle {
 
-/// The module's graph and functions, which must be valid (see mlir::verify). Errors:
-/// InvalidArgument if it has more than one tfg.graph, or operations that are no nodes;
-/// Unimplemented for types and attributes that no GraphDef can hold.
+/// Exports the module's graph and functions; the module must be valid (see mlir::verify).
+/// InvalidArgument if it has more than one tfg.graph, or operations that aren't nodes;
+/// Unimplemented for types and attributes that a GraphDef can't represent.
 Expected<pb::GraphDef> exportGraphDef(mlir::ModuleOp module);
 
-/// Serialized, the same bytes for equal graphs. Needs memory for the bytes and one node at a time.
-/// ResourceExhausted beyond 2 GiB, which no message may have: see export/Chunks.h.
+/// Serializes deterministically: equal graphs give equal bytes. Needs memory for the bytes and one
+/// node at a time. ResourceExhausted beyond 2 GiB, the limit of messages: see export/Chunks.h.
 Expected<std::string> exportGraphDefBytes(mlir::ModuleOp module);
-/// As it is written, without memory for all bytes.
+/// Writes to a stream, without holding all bytes in memory.
 Expected<void> exportGraphDefBytes(mlir::ModuleOp module, llvm::raw_ostream &out);
 
-/// The message in parts: calls `take` for each node, whose memory is reused, and puts the rest into
-/// `rest`.
+/// Exports the message in parts: calls `take` for each node, whose memory is reused, and stores
+/// everything else in `rest`.
 Expected<void> exportGraphDefByNode(mlir::ModuleOp module,
                                     llvm::function_ref<void(pb::NodeDef &)> take,
                                     pb::GraphDef &rest);
 
-/// In protobuf's text form.
+/// Exports in protobuf's text format.
 Expected<std::string> exportGraphDefText(mlir::ModuleOp module);
 
 } // namespace treadle

@@ -1,10 +1,10 @@
 // A test program: imports each GraphDef among its arguments (files, or folders that are searched
-// for
-// *.pb and *.pbtxt), exports it and compares the messages; exits 1 if any differs or fails.
+// for *.pb and *.pbtxt), exports it and compares the messages; exits with 1 if any differs or
+// fails.
 //
 //   graphdef_roundtrip [--verify] [--text] PATH...
 //
-// --verify also runs the verifier, --text also goes through MLIR's text form.
+// --verify also runs the verifier, --text also round-trips through MLIR's text form.
 #include "treadle/export/GraphDef.h"
 #include "treadle/import/Attributes.h"
 #include "treadle/import/GraphDef.h"
@@ -50,7 +50,7 @@ std::vector<fs::path> findGraphs(const fs::path &root) {
   return found;
 }
 
-/// What is wrong with the round trip of one module; empty if nothing is.
+/// Returns what is wrong with the round trip of one module; empty if nothing is.
 std::string compare(mlir::ModuleOp module, const pb::GraphDef &expected) {
   auto bytes = exportGraphDefBytes(module);
   if (!bytes)

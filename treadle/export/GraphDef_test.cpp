@@ -1,4 +1,5 @@
-// Exporting: what was imported comes back equal, and what no GraphDef can hold is an error.
+// Tests that export round-trips imported messages, and that it rejects what a GraphDef can't
+// represent.
 #include "treadle/export/File.h"
 #include "treadle/export/GraphDef.h"
 #include "treadle/import/Attributes.h"
@@ -44,7 +45,7 @@ protected:
     return graph;
   }
 
-  /// What exporting a module in MLIR's text form says.
+  /// Returns the error of exporting a module in MLIR's text form.
   std::string exportError(std::string_view text) {
     auto parsed = importMlirText(context, text);
     if (!parsed)
@@ -90,7 +91,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "func { name: 'f' attr { key: 'T' value { type: DT_INT32 } } }",
                     "func { name: 'a b/c' attr { key: 'g' value { func { name: 'g' } } } }"));
 
-// All encodings of one tensor are different messages.
+// The encodings of one tensor are all different messages.
 INSTANTIATE_TEST_SUITE_P(
     Tensors, AttributeRoundTrip,
     testing::Values(
@@ -257,7 +258,7 @@ TEST_F(ExportTest, UnknownFieldsStay) {
 }
 
 //===----------------------------------------------------------------------===//
-// What was changed, or never imported
+// Modified or newly built modules
 //===----------------------------------------------------------------------===//
 
 TEST_F(ExportTest, AChangeShows) {
@@ -285,7 +286,7 @@ TEST_F(ExportTest, AnOperationOfAnotherDialect) {
 TEST_F(ExportTest, AnAttributeThatNoGraphDefHolds) {
   EXPECT_EQ(exportError("tfg.graph #tf_type.version<producer = 1, min_consumer = 0> {\n"
                         "  %ctl = NoOp name(\"n\") {k = affine_map<() -> ()>}\n}"),
-            "node 'n' (NoOp): attribute 'k': attribute affine_map<() -> ()> has no place in a "
+            "node 'n' (NoOp): attribute 'k': attribute affine_map<() -> ()> can't be stored in a "
             "GraphDef, expected a string, i64, f32, bool, type, shape, tensor, function, "
             "placeholder, or a list of one of them");
 }
@@ -294,9 +295,10 @@ TEST_F(ExportTest, AnExtensionOfNoFormat) {
   import("");
   auto written = exportFile(*module, "graph.txt");
   ASSERT_FALSE(written);
-  EXPECT_EQ(written.error().message, "'graph.txt' names no format (did you mean '.pbtxt'?); end it "
-                                     "in .pb, .pbtxt, .cpb or .mlir (a "
-                                     "folder is for SavedModels)");
+  EXPECT_EQ(written.error().message,
+            "'graph.txt' has no known extension (did you mean '.pbtxt'?); end it "
+            "in .pb, .pbtxt, .cpb or .mlir (a "
+            "folder is for SavedModels)");
 }
 
 TEST_F(ExportTest, AFolderThatIsNotThere) {

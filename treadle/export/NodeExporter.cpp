@@ -1,4 +1,4 @@
-// Names, inputs and attributes of nodes.
+// Exports names, inputs and attributes of nodes.
 #include "treadle/export/NodeExporter.h"
 
 #include "treadle/dialect/NodeAttributes.h"
@@ -71,14 +71,14 @@ Expected<std::string> NodeExporter::spellResult(OpResult result) {
   if (auto place = state.signatures.outputAt(signature, node.attrs(), index))
     return str(name, ":", place->output.str(), ":", place->index);
   return Unexpected(invalidArgument("node '", name, "' (", node.opType().str(), "): its output ",
-                                    index, " has no name, which functions need; the op ",
+                                    index, " has no name, which functions require; the op ",
                                     signature.isKnown() ? "has fewer outputs" : "is unknown"));
 }
 
 Expected<std::string> NodeExporter::spell(Value value) {
   std::string name = nameOf(value).str();
   if (name.empty())
-    return Unexpected(invalidArgument("an input comes from an operation that is no node"));
+    return Unexpected(invalidArgument("an input comes from an operation that isn't a node"));
   if (tfg::isControl(value))
     return "^" + name;
   if (isa<BlockArgument>(value))
@@ -104,7 +104,7 @@ bool NodeExporter::isSpelling(StringRef spelling, Value value) {
       return endpoint->output.empty() && !endpoint->hasIndex;
     return getResult.getName() == endpoint->output && getResult.getNumber() == endpoint->index;
   }
-  // A node may come from a graph, which has no names of outputs, into a function.
+  // A node of a graph, where outputs have no names, may have been moved to a function.
   if (function && endpoint->output.empty())
     return false;
   auto result = cast<OpResult>(value);
@@ -137,7 +137,7 @@ Expected<void> NodeExporter::exportInputs(tfg::Node node, pb::NodeDef &def) {
 Expected<void> NodeExporter::exportAttrs(tfg::Node node, pb::NodeDef &def) {
   auto &map = *def.mutable_attr();
   for (NamedAttribute attr : node.attrs()) {
-    // A symbol stands for what the op's name says already.
+    // The symbol repeats the op's name.
     if (tfg::isReserved(attr.getName()) || isa<FlatSymbolRefAttr>(attr.getValue()))
       continue;
     if (Expected<void> ok = exportAttr(attr.getValue(), map[attr.getName().str()]); !ok)
@@ -152,7 +152,7 @@ Expected<void> NodeExporter::exportAttrs(tfg::Node node, pb::NodeDef &def) {
   return {};
 }
 
-/// Inputs keep the spelling that they were read with, as long as they are the same inputs.
+/// Restores the original spelling of inputs that are unchanged.
 Expected<void> NodeExporter::mergeRest(tfg::Node node, pb::NodeDef &def) {
   Attribute attr = node.attr(state.restKey);
   if (!attr)

@@ -1,4 +1,4 @@
-// Operations become nodes of a GraphDef or FunctionDef.
+// Exports operations as nodes of a GraphDef or FunctionDef.
 #pragma once
 
 #include "treadle/dialect/Tfg.h"
@@ -10,7 +10,7 @@
 
 namespace treadle::graphdef {
 
-/// What the parts of one export share.
+/// The state that the parts of one export share.
 struct ExportState {
   explicit ExportState(mlir::MLIRContext *context);
 
@@ -21,7 +21,7 @@ struct ExportState {
   mlir::StringAttr restKey, outputsKey;
 };
 
-/// Exports the nodes of one block. Nodes without a name get one that no other has.
+/// Exports the nodes of one block. Nodes without a name get a unique one.
 class NodeExporter {
 public:
   /// `function` is null in a graph.
@@ -29,11 +29,11 @@ public:
 
   Expected<void> exportNode(tfg::Node node, pb::NodeDef &def);
 
-  /// How an input, or what a function returns, is spelled.
+  /// Returns the spelling of an input, or of a function's result.
   Expected<std::string> spell(mlir::Value value);
-  /// Whether another spelling names that value as well.
+  /// Whether another spelling refers to the same value.
   bool isSpelling(llvm::StringRef spelling, mlir::Value value);
-  /// The name of a node, or of an argument of the function.
+  /// Returns the name of a node or of an argument of the function.
   llvm::StringRef nameOf(mlir::Value value);
 
 private:

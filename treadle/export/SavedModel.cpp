@@ -1,4 +1,5 @@
-// The message of a SavedModel: its graphs, signatures, and what was kept as bytes.
+// Exports the message of a SavedModel: its graphs, signatures, and the parts that were kept as
+// bytes.
 #include "treadle/export/SavedModel.h"
 
 #include "treadle/export/Attributes.h"
@@ -22,7 +23,7 @@ template <typename Attr> Attr entry(Attribute dictionary, StringRef key) {
   return entries ? entries.getAs<Attr>(key) : Attr();
 }
 
-/// Makes no attribute on the way, so that readers of one module may run at the same time.
+/// Creates no attributes, so that several threads may export one module.
 void exportShapeOf(TensorType type, pb::TensorShapeProto &shape) {
   shape.set_unknown_rank(!type.hasRank());
   if (type.hasRank())
@@ -94,7 +95,7 @@ Expected<pb::SavedModel> treadle::exportSavedModelHeader(ModuleOp module) {
   google::protobuf::LogSilencer silencer;
   Attribute rest = module->getAttr(savedModelKey);
   if (!rest)
-    return Unexpected(invalidArgument("the module is no SavedModel: it has a graph, but no "
+    return Unexpected(invalidArgument("the module isn't a SavedModel: it has a graph, but no "
                                       "signatures and no meta graph; write it "
                                       "as a GraphDef (.pb, .pbtxt) or as MLIR text (.mlir)"));
   pb::SavedModel model;

@@ -1,4 +1,4 @@
-// Modules of SavedModels become messages and folders again.
+// Exports modules of SavedModels as messages and folders.
 #pragma once
 
 #include "treadle/proto/saved_model.pb.h"
@@ -10,23 +10,24 @@
 
 namespace treadle {
 
-/// The message of a module that importSavedModel made; equal to what was read if nothing changed.
-/// InvalidArgument for other modules, otherwise as exportGraphDef.
+/// Exports a module that importSavedModel created; the message is equal to the original if nothing
+/// changed. InvalidArgument for other modules, otherwise as exportGraphDef.
 Expected<pb::SavedModel> exportSavedModel(mlir::ModuleOp module);
 
-/// The same without what is in the graphs, which are there but empty.
+/// The same with empty graphs.
 Expected<pb::SavedModel> exportSavedModelHeader(mlir::ModuleOp module);
 
-/// One meta graph of `metaGraphs(module)` without its graph: signatures, collections, object graph.
+/// Exports one meta graph of `metaGraphs(module)` without its graph: signatures, collections,
+/// object graph.
 Expected<pb::MetaGraphDef> exportMetaGraphHeader(mlir::ModuleOp metaGraph);
 
 /// saved_model.pb, saved_model.pbtxt, saved_model.cpb (chunks, for any size).
 enum class SavedModelForm { Binary, Text, Chunks };
 
-/// Writes the SavedModel's folder: the message in that form, and copies of everything else in the
-/// folder that it came from (variables, assets, fingerprint). The folder
-/// appears as a whole or not at all. AlreadyExists if something is there that is no empty folder,
-/// NotFound if the folder it came from is gone.
+/// Writes the SavedModel's folder: the message in that form, and copies of all other files of the
+/// original folder (variables, assets, fingerprint). The folder is created atomically.
+/// AlreadyExists if the path exists and isn't an empty folder, NotFound if the original folder
+/// doesn't exist any more.
 Expected<void> exportSavedModelFolder(mlir::ModuleOp module, const std::string &folder,
                                       SavedModelForm form);
 

@@ -1,4 +1,4 @@
-// The folder of a SavedModel: built beside its place, then moved there.
+// Writes the folder of a SavedModel: under a temporary name, then renames it.
 #include "treadle/export/SavedModel.h"
 
 #include "treadle/export/Chunks.h"
@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// A folder that is gone when this is, unless it was moved to its place.
+/// A temporary folder that is removed on destruction unless it was moved to its target.
 class PartialFolder {
 public:
   explicit PartialFolder(const fs::path &final) : final(final) {}
@@ -58,7 +58,7 @@ private:
 
 constexpr const char *names[] = {"saved_model.pb", "saved_model.pbtxt", "saved_model.cpb"};
 
-/// What of the source isn't copied, since it is written anew.
+/// Whether the file is a message of the source, which isn't copied because a new one is written.
 bool isMessage(const fs::path &name) {
   return std::ranges::any_of(names, [&](const char *message) { return name == message; });
 }
@@ -76,7 +76,7 @@ std::error_code copyFiles(const fs::path &from, const fs::path &to) {
   return failure;
 }
 
-/// Whether a folder is a model's own: a message alone, as in net.tfg, may lie anywhere.
+/// Whether the folder belongs to one model; a message alone, such as net.tfg, may be in any folder.
 bool isModelsFolder(const fs::path &folder) {
   std::error_code ignored;
   return fs::exists(folder / "variables", ignored) ||
@@ -84,7 +84,7 @@ bool isModelsFolder(const fs::path &folder) {
                              [&](const char *name) { return fs::exists(folder / name, ignored); });
 }
 
-/// Whether `inner` is `outer`, or in it.
+/// Whether `inner` is `outer` or inside it.
 bool isInside(const fs::path &inner, const fs::path &outer) {
   std::error_code ignored;
   fs::path relative =
@@ -98,17 +98,17 @@ Expected<void> checkPlace(const fs::path &folder, const fs::path &source) {
                 (fs::is_directory(folder, failure) && fs::is_empty(folder, failure));
   if (!isFree)
     return Unexpected(alreadyExists("'", folder.string(),
-                                    "' is there already, expected no folder or an empty one; "
-                                    "remove it, or name another"));
+                                    "' already exists, expected no folder or an empty one; "
+                                    "remove it or choose another"));
   if (source.empty())
     return {};
   if (!fs::is_directory(source, failure))
     return Unexpected(notFound("the SavedModel's variables and assets were in '", source.string(),
-                               "', which is gone; put it back, or set ", graphdef::filesKey.str(),
-                               " to where they are"));
+                               "', which doesn't exist any more; restore it, or set ",
+                               graphdef::filesKey.str(), " to where they are"));
   if (isInside(folder, source))
     return Unexpected(invalidArgument("'", folder.string(), "' is in the SavedModel's own folder '",
-                                      source.string(), "', expected another place"));
+                                      source.string(), "', expected another location"));
   return {};
 }
 

@@ -1,4 +1,4 @@
-// SavedModels: what was read comes back equal, as a message and as a folder.
+// Tests that SavedModels round-trip, as messages and as folders.
 #include "treadle/export/File.h"
 #include "treadle/export/SavedModel.h"
 #include "treadle/import/Attributes.h"
@@ -56,7 +56,7 @@ protected:
     return model;
   }
 
-  /// The message before and after, also through MLIR's text form.
+  /// Compares the message before and after, also through MLIR's text form.
   void roundTrip(const pb::SavedModel &model) {
     take(importSavedModel(context, model.SerializeAsString()));
     ASSERT_TRUE(module) << message;
@@ -153,12 +153,13 @@ TEST_F(SavedModelTest, ABadGraphNamesItsTagsWhereThereAreSeveral) {
 
 TEST_F(SavedModelTest, DamagedBytes) {
   take(importSavedModel(context, std::string_view("\x12\x7f", 2)));
-  EXPECT_EQ(message.find("the bytes are no SavedModel: "), 0u) << message;
+  EXPECT_EQ(message.find("the bytes don't parse as a SavedModel: "), 0u) << message;
 }
 
 TEST_F(SavedModelTest, ADamagedNode) {
   take(importSavedModel(context, std::string_view("\x12\x07\x12\x05\x0a\x03\x0a\x7fz", 9)));
-  EXPECT_EQ(message.find("the bytes are no GraphDef: node 0 ('') is damaged"), 0u) << message;
+  EXPECT_EQ(message.find("the bytes don't parse as a GraphDef: node 0 ('') is damaged"), 0u)
+      << message;
 }
 
 TEST_F(SavedModelTest, AGraphInSeveralFieldsIsOne) {
@@ -225,7 +226,7 @@ TEST_F(SavedModelTest, AGraphIsNoSavedModel) {
   import("node { name: 'n' op: 'NoOp' }");
   auto done = exportFile(*module, folder / "out/saved_model.pb");
   ASSERT_FALSE(done);
-  EXPECT_EQ(done.error().message.find("the module is no SavedModel"), 0u);
+  EXPECT_EQ(done.error().message.find("the module isn't a SavedModel"), 0u);
 }
 
 } // namespace

@@ -1,4 +1,5 @@
-// Attributes and types of StableHLO are builtin ones here; they get their own spelling back.
+// Attributes and types of StableHLO are builtin ones in this IR; this file prints them in
+// StableHLO's spelling.
 #include "treadle/export/StableHloText.h"
 
 #include "treadle/export/Artifact.h"
@@ -18,7 +19,7 @@ using namespace treadle::artifact;
 
 namespace {
 
-/// Gives an op's attributes their spelling.
+/// Converts an op's attributes to StableHLO's spelling.
 class Speller {
 public:
   explicit Speller(MLIRContext *context) : builder(context) {}
@@ -76,7 +77,7 @@ Attribute Speller::word(uint64_t enumeration, Attribute value) {
   return value;
 }
 
-/// `offset_dims = [1], index_vector_dim = 1`: what isn't empty.
+/// `offset_dims = [1], index_vector_dim = 1`: the fields that aren't empty.
 std::string Speller::fieldsText(DictionaryAttr fields) {
   std::string text;
   for (NamedAttribute entry : fields) {
@@ -134,7 +135,7 @@ Attribute Speller::alias(Attribute value) {
              ", operand_tuple_indices = " + list("operand_tuple_indices") + ">");
 }
 
-/// What StableHLO has as an attribute of its own, of several fields.
+/// Returns an attribute that StableHLO has as a group of several fields.
 Attribute Speller::group(StringRef op, StringRef name, Attribute value) {
   NamedAttrList single;
   auto fields = dyn_cast<DictionaryAttr>(value);
@@ -211,7 +212,7 @@ Attribute Speller::field(const Field &field) {
   }
 }
 
-/// Whether the op means the same without the attribute, as artifacts state all of them.
+/// Whether the attribute is redundant; artifacts state all attributes explicitly.
 bool Speller::isOptional(Operation *op, NamedAttribute attr) {
   NamedAttrList none;
   std::optional<Field> missing = takeField(op, attr.getName(), none);
@@ -221,11 +222,11 @@ bool Speller::isOptional(Operation *op, NamedAttribute attr) {
 
 void Speller::spell(Operation *op) {
   StringRef name = op->getName().stripDialect();
-  SmallVector<StringAttr> optional; // as long as all others are as they were
+  SmallVector<StringAttr> optional; // if all others are unchanged
   for (NamedAttribute attr : op->getAttrs())
     if (isOptional(op, attr))
       optional.push_back(attr.getName());
-  // Layouts are there for both operands and results, or for neither.
+  // Layouts are present for both operands and results, or for neither.
   auto isLayout = [](StringRef name) { return name.ends_with("_layouts"); };
   if (llvm::count_if(optional, isLayout) == 1)
     llvm::erase_if(optional, isLayout);
@@ -242,7 +243,7 @@ void Speller::spell(Operation *op) {
   }
 }
 
-/// Tokens, and bounds of sizes.
+/// Returns the attribute for tokens and for bounds of sizes.
 static Attribute boundsOf(Attribute encoding) {
   auto fields = dyn_cast_or_null<DictionaryAttr>(encoding);
   Attribute bounds = fields ? fields.get("bounds") : Attribute();
@@ -256,10 +257,10 @@ static Attribute boundsOf(Attribute encoding) {
                          "bounds<" + llvm::join(text, ", ") + ">", NoneType::get(context));
 }
 
-/// As StableHLO writes them.
+/// Converts types to StableHLO's spelling.
 static void spellTypes(ModuleOp program) {
   AttrTypeReplacer replacer;
-  // As a value the type is a token, as an attribute none.
+  // The type of a value is a token, an attribute is none.
   replacer.addReplacement([](TypeAttr attr) -> AttrTypeReplacer::ReplaceFnResult<Attribute> {
     if (isa<NoneType>(attr.getValue()))
       return std::pair(Attribute(attr), WalkResult::skip());
@@ -291,7 +292,7 @@ static Expected<void> checkGroups(ModuleOp program) {
                  : Expected<void>();
 }
 
-/// What devices compute by themselves is written with shardings, which are gone; futures are tuples
+/// Rejects manual computations, whose shardings have been removed, and futures, which are tuples
 /// here.
 static Expected<void> checkComputations(ModuleOp program) {
   Operation *found = nullptr;
@@ -305,7 +306,7 @@ static Expected<void> checkComputations(ModuleOp program) {
                : Expected<void>();
 }
 
-/// Whether anything has a name or a line in a program.
+/// Whether the program has names or source locations.
 static bool hasLocations(ModuleOp program) {
   return program
       .walk([](Operation *op) {

@@ -1,4 +1,4 @@
-// Programs of StableHLO as text.
+// Prints StableHLO programs as text.
 #pragma once
 
 #include "treadle/tensor/Error.h"
@@ -9,9 +9,9 @@
 
 namespace treadle {
 
-/// The program, as importProgram hands it over, in the generic form of StableHLO's text, which
-/// StableHLO's own tools read as well. Changes the program. Unimplemented for meshes in groups of
-/// replicas.
+/// Prints the program, as importProgram returns it, in the generic form of StableHLO's text, which
+/// StableHLO's own tools read too. Modifies the program. Unimplemented for meshes in replica
+/// groups.
 Expected<std::string> stableHloText(mlir::ModuleOp program);
 
 } // namespace treadle

@@ -1,4 +1,4 @@
-// Dense attributes to TensorProto.
+// Converts dense attributes to TensorProto.
 #include "treadle/export/Attributes.h"
 
 #include <bit>
@@ -68,7 +68,7 @@ constexpr Layout layouts[] = {
      [](pb::TensorProto &t, const char *at) { t.mutable_float8_val()->push_back(*at); }},
 };
 
-// MLIR packs bits, so these go by value.
+// MLIR packs bits, so bools are converted by value.
 void exportBools(DenseElementsAttr tensor, pb::TensorProto &proto) {
   if (tensor.isSplat()) {
     proto.add_bool_val(tensor.getSplatValue<bool>());
@@ -110,14 +110,14 @@ Expected<void> graphdef::exportTensor(Attribute tensor, pb::TensorProto &proto) 
   if (auto encoded = dyn_cast<tf_type::TensorProtoAttr>(tensor)) {
     if (!proto.ParsePartialFromArray(encoded.getValue().data(),
                                      static_cast<int>(encoded.getValue().size())))
-      return Unexpected(invalidArgument("the bytes of a tensor_proto are no TensorProto"));
+      return Unexpected(
+          invalidArgument("the bytes of a tensor_proto don't parse as a TensorProto"));
     return {};
   }
   auto dense = dyn_cast<DenseElementsAttr>(tensor);
   if (!dense)
-    return Unexpected(
-        unimplemented("a tensor of ", cast<ElementsAttr>(tensor).getNumElements(),
-                      " elements isn't written out (dense), so it can't be exported"));
+    return Unexpected(unimplemented("a tensor of ", cast<ElementsAttr>(tensor).getNumElements(),
+                                    " elements is not a dense constant, so it can't be exported"));
   pb::DataType dtype = TREADLE_TRY(exportType(dense.getElementType()));
   proto.set_dtype(dtype);
   for (int64_t dim : dense.getType().getShape())
