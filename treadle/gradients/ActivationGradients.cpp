@@ -6,7 +6,7 @@ using namespace mlir;
 namespace treadle::tfg {
 namespace {
 
-/// What flows to x and y of z(x, y), given the gradient of z; all have one shape.
+/// Returns the gradients of x and y of z(x, y) given the gradient of z; all have one shape.
 struct Pair {
   Value x, y;
 };

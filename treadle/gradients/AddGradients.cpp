@@ -15,11 +15,11 @@ static Expected<Value> onesLike(Backpropagation &b, Value y) {
   if (isa<FloatType>(element))
     return b.emitter.same("OnesLike", y);
   return Unexpected(invalidArgument("the gradient of '", nameOf(y).str(),
-                                    "' can't begin with ones, since it is no real number; give "
-                                    "the gradient to begin with"));
+                                    "' has no default, because the value isn't a real number; pass "
+                                    "its gradient"));
 }
 
-/// The arrays of gradients that were made get a name that no others in the module have.
+/// Gives the gradient TensorArrays of this request a source name that is unique in the module.
 static void nameArraySource(ModuleOp module) {
   llvm::StringSet<> taken;
   SmallVector<Operation *> fresh;

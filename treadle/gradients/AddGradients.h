@@ -1,4 +1,4 @@
-// Gradients of values of a graph, added to it.
+// Adds gradients of a graph's values to the graph.
 #pragma once
 
 #include "treadle/dialect/Tfg.h"
@@ -10,18 +10,19 @@ namespace treadle::tfg {
 
 struct GradientsRequest {
   llvm::SmallVector<mlir::Value> ys;
-  /// For each y, or none at all: what flows from it; null: ones.
+  /// The incoming gradient of each y, null for ones; or empty.
   llvm::SmallVector<mlir::Value> dys;
   llvm::SmallVector<mlir::Value> xs;
-  /// Nothing flows through these to what they are computed from.
+  /// Gradients don't flow from these values to their inputs.
   llvm::SmallVector<mlir::Value> stops;
 };
 
 /// Adds nodes to a body that compute the sum, over the ys, of the gradients with respect to each x:
-/// null where no y depends on it, or where it is of a dtype that has none. An x that is the handle
-/// of a variable stands for what is read of it. Nodes that run functions are replaced, under their
-/// names, by ones with more results: values of the request may be gone afterwards. Unimplemented,
-/// with the node, where an op on the way has no gradient; the module is to be thrown away then.
+/// null if no y depends on it, or if its dtype has no gradients. If an x is the handle of a
+/// variable, the gradient is with respect to its value. Nodes that call functions are replaced by
+/// nodes of the same names with more results, so values in the request may be invalid afterwards.
+/// Unimplemented, with the node, if an op on the path has no gradient; the module must be discarded
+/// then.
 Expected<llvm::SmallVector<mlir::Value>> addGradients(mlir::ModuleOp module, mlir::Block &body,
                                                       const GradientsRequest &request);
 

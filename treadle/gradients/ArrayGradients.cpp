@@ -1,4 +1,4 @@
-// Gradients of ops that move whole tensors: reshaped, joined, split, permuted, repeated.
+// Gradients of ops that move whole tensors: reshape, concatenate, split, permute, repeat.
 #include "treadle/gradients/GradientTable.h"
 
 using namespace mlir;
@@ -27,7 +27,7 @@ Values unpackGradient(Emitter &e, const Forward &f) {
   return {e.same("Pack", f.gradients, attrs)};
 }
 
-/// Each part gets its slice of the whole's gradient.
+/// Returns the slice of the whole's gradient for each part.
 Values slicesOf(Emitter &e, Value whole, ValueRange parts, Value axis) {
   Type i32 = e.builder.getI32Type();
   SmallVector<Type> indices(parts.size(), i32);
@@ -70,7 +70,7 @@ Values transposeGradient(Emitter &e, const Forward &f) {
   return {e.same("Transpose", {f.dy(), inverse}, e.attr("Tperm", element))};
 }
 
-/// The op undoes itself.
+/// The op is its own inverse.
 Values reverseGradient(Emitter &e, const Forward &f) {
   return {e.same(f.node.opType(), {f.dy(), f.x(1)}, e.attrsOf(f.node, {"Tidx"}))};
 }
@@ -81,7 +81,7 @@ Values broadcastToGradient(Emitter &e, const Forward &f) {
   return {e.reshape(e.sum(f.dy(), axes), shape)};
 }
 
-/// Each axis of the result becomes two, the copies and what was copied, and the copies are summed.
+/// Splits each axis of the gradient in two (copies and original axis), and sums over the copies.
 Values tileGradient(Emitter &e, const Forward &f) {
   Value shape = e.shapeOf(f.x(0));
   Value pairs =

@@ -11,7 +11,7 @@ namespace treadle::tfg {
 std::vector<Node> neededNodes(ValueRange values) {
   std::vector<Node> order;
   llvm::DenseSet<Operation *> seen;
-  std::vector<std::pair<Node, unsigned>> path; // and the input to look at next
+  std::vector<std::pair<Node, unsigned>> path; // and the next input to visit
   auto visit = [&](Value value) {
     Node node = definingNode(value);
     if (node && seen.insert(node.getOperation()).second)
@@ -90,7 +90,7 @@ void Backpropagation::findVarying(const Request &request, ArrayRef<Node> order) 
           varying.insert(result);
 }
 
-/// What TensorFlow's Python registers for one node, other than for its op.
+/// Returns the gradient that TensorFlow's Python registered for this node, overriding its op's.
 static StringRef registeredGradient(Node node) {
   auto type = node.attr<StringAttr>(gradientOpTypeKey);
   return type && !StringRef(type.getValue()).contains("PartitionedCall") ? type.getValue()
@@ -99,9 +99,10 @@ static StringRef registeredGradient(Node node) {
 
 Expected<Values> Backpropagation::inputGradients(const Forward &forward) {
   if (StringRef name = registeredGradient(forward.node); !name.empty())
-    return Unexpected(unimplemented("its gradient is '", name.str(),
-                                    "', a Python function that the graph doesn't hold; remove the "
-                                    "attribute '_gradient_op_type' to use that of the op"));
+    return Unexpected(
+        unimplemented("its gradient is '", name.str(),
+                      "', a Python function that the graph doesn't contain; remove the attribute "
+                      "'_gradient_op_type' to use the gradient of the op"));
   std::optional<Values> ofFunctions = TREADLE_TRY(functionGradients(*this, forward));
   if (ofFunctions)
     return std::move(*ofFunctions);
@@ -139,7 +140,7 @@ Expected<Values> Backpropagation::run(const Request &request) {
   for (auto [y, dy] : llvm::zip(request.ys, request.dys))
     flow(y, dy);
   for (Node node : llvm::reverse(order)) {
-    // The node may be replaced: what an error says of it is kept.
+    // The node may be replaced, so its name for errors is saved.
     std::string name = node.name().str(), op = node.opType().str();
     if (llvm::any_of(node.data(), [&](Value x) { return isVarying(x); }))
       if (Expected<void> ok = propagate(node); !ok)

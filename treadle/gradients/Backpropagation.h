@@ -1,4 +1,5 @@
-// Reverse-mode differentiation of straight code: the nodes of one body, last to first.
+// Reverse-mode differentiation of straight-line code: visits the nodes of one body from last to
+// first.
 #pragma once
 
 #include "treadle/gradients/GradientTable.h"
@@ -8,34 +9,34 @@
 
 namespace treadle::tfg {
 
-/// The values that an x reaches by way of ops that have gradients are *varying*: gradients flow to
-/// those alone. Gradients that reach a value by several ways are added.
+/// A value is *varying* if an x reaches it through ops that have gradients; gradients flow only to
+/// varying values. Gradients that reach a value on several paths are added.
 class Backpropagation {
 public:
   enum class Dtypes {
     Differentiable, // floating point, complex, variants, and handles of variables
-    AllButBool,     // what TensorFlow's SymbolicGradient lets pass
+    AllButBool,     // the dtypes that TensorFlow's SymbolicGradient accepts
   };
   Backpropagation(mlir::Block &body, SymbolicGradients &library, Dtypes dtypes)
       : emitter(body), library(library), dtypes(dtypes) {}
 
   struct Request {
     mlir::ValueRange ys;
-    mlir::ValueRange dys; // one for each y; null: none flows from it
+    mlir::ValueRange dys; // one for each y; null if it has none
     mlir::ValueRange xs;
-    mlir::ValueRange stops; // nothing flows through these to what they are computed from
+    mlir::ValueRange stops; // gradients don't flow from these to their inputs
   };
-  /// Adds nodes to the body that compute the gradients of the xs: null where there is none. Nodes
-  /// that run functions are replaced by ones that give more results; see Replaced.
+  /// Adds nodes to the body that compute the gradients of the xs; null for an x without a gradient.
+  /// Nodes that call functions are replaced by nodes with more results; see Replaced.
   Expected<Values> run(const Request &request);
 
   bool isVarying(mlir::Value value) const { return varying.contains(value); }
   /// Whether values of this dtype have gradients.
   bool hasGradient(mlir::Value value) const;
 
-  /// Says that `fresh` stands in the place of a node with these results, which is gone.
+  /// Records that `fresh` replaced a node with these results, which was erased.
   void moved(llvm::ArrayRef<mlir::Value> oldResults, Node fresh);
-  /// What has been put in the place of a value that was there before the run.
+  /// Returns the replacement of a value that existed before the run.
   mlir::Value current(mlir::Value value) const;
 
   Emitter emitter;
@@ -47,7 +48,7 @@ private:
   Expected<Values> inputGradients(const Forward &forward);
   Expected<void> propagate(Node node);
   void flow(mlir::Value to, mlir::Value gradient);
-  /// The sum of what flowed to the value, null if nothing did.
+  /// Returns the sum of the value's gradients; null if it has none.
   mlir::Value total(mlir::Value value);
 
   llvm::DenseSet<mlir::Value> varying, stopped;
@@ -55,10 +56,10 @@ private:
   llvm::DenseMap<mlir::Value, mlir::Value> replacements;
 };
 
-/// The nodes that the values need, each after what it uses (on a cycle, somewhere).
+/// Returns the nodes that the values depend on in topological order (arbitrary within cycles).
 std::vector<Node> neededNodes(mlir::ValueRange values);
 
-/// Whether the op is in the table, and what it says is that its inputs count as constant.
+/// Whether the table lists the op with inputs that count as constant.
 bool hasConstantInputs(Node node);
 
 } // namespace treadle::tfg

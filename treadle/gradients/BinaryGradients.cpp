@@ -1,4 +1,4 @@
-// Gradients of elementwise ops of several inputs.
+// Gradients of elementwise ops with several inputs.
 #include "treadle/gradients/GradientTable.h"
 
 using namespace mlir;
@@ -13,7 +13,7 @@ struct Operands {
   Value compare(StringRef op, Value a, Value b) const {
     return x.emitter->to(x.emitter->builder.getI1Type(), op, {a, b});
   }
-  /// 1 where the comparison holds, else 0.
+  /// Returns 1 if the comparison holds, else 0.
   Term indicator(StringRef op, Value a, Value b) const {
     return {x.emitter, x.emitter->cast(compare(op, a, b), elementOf(x))};
   }
@@ -23,7 +23,7 @@ struct Pair {
   Term x, y;
 };
 
-/// What flows to x and to y in the shape of z, before it is summed where they were broadcast.
+/// Returns the gradients of x and y in the shape of z, before summing over broadcast dimensions.
 using Formula = Pair (*)(const Operands &);
 
 Pair quotient(const Operands &o, StringRef div) {
@@ -33,7 +33,7 @@ Pair quotient(const Operands &o, StringRef div) {
 Pair power(const Operands &o) {
   Emitter &e = *o.x.emitter;
   Term zero = o.x.number(0);
-  // Where x is none that has a logarithm, y counts as constant.
+  // If x has no logarithm, y counts as constant.
   Value hasLog = o.compare(o.isComplex ? "NotEqual" : "Greater", o.x, zero);
   Value zeros = e.zerosLike(o.x);
   Node safeLog =
@@ -41,7 +41,7 @@ Pair power(const Operands &o) {
   return {o.dz * o.y * o.x("Pow", o.y - 1.0), Term{&e, safeLog->getResult(0)} * (o.dz * o.z)};
 }
 
-/// The gradient goes to the side that was chosen; to x where both are equal.
+/// The selected side gets the gradient; x if both are equal.
 Pair choice(const Operands &o, StringRef comparison) {
   Term gx = o.dz * o.indicator(comparison, o.x, o.y);
   return {gx, o.dz - gx};
@@ -96,7 +96,7 @@ Values complexGradient(Emitter &e, const Forward &f) {
   return summedToInputs(e, f, part("Real"), part("Imag"));
 }
 
-/// The op that chose chooses again, with zeros on the other side.
+/// Selects again by the same op, with zeros on the other side.
 std::pair<Value, Value> chosen(Emitter &e, const Forward &f, Value zeros) {
   auto pick = [&](Value x, Value y) {
     return e
@@ -113,7 +113,7 @@ Values selectGradient(Emitter &e, const Forward &f) {
 
 Values selectV2Gradient(Emitter &e, const Forward &f) {
   auto [gx, gy] = chosen(e, f, e.number(0, elementOf(f.dy())));
-  // The condition and the other side may have been broadcast against each, too.
+  // The condition and the other side may have been broadcast too.
   auto summed = [&](Value gradient, Value input) {
     auto axes = e.broadcastAxes(e.shapeOf(input), e.shapeOf(f.dy())).first;
     return e.reshape(e.sum(gradient, axes), e.shapeOf(input));
@@ -121,7 +121,7 @@ Values selectV2Gradient(Emitter &e, const Forward &f) {
   return {nullptr, summed(gx, f.x(1)), summed(gy, f.x(2))};
 }
 
-/// Inside of the bounds it passes through; what was cut off goes to the bound that did it.
+/// The gradient flows through inside of the bounds; clipped elements contribute to their bound.
 Values clipGradient(Emitter &e, const Forward &f) {
   Type i1 = e.builder.getI1Type();
   Value zeros = e.zerosLike(f.dy());
@@ -145,7 +145,7 @@ Values sumGradient(Emitter &, const Forward &f) { return Values(f.numInputs(), f
 
 } // namespace
 
-/// Whether both shapes are known, and the result has that of `x`.
+/// Whether both shapes are known, and the result has the shape of `x`.
 static bool staysWhole(Value x, Value y) {
   auto own = staticShape(x), other = staticShape(y);
   if (!own || !other || other->size() > own->size())

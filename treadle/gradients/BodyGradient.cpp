@@ -13,13 +13,13 @@ Value throughIdentity(Value value) {
   return value;
 }
 
-/// Whether the node may stand in another function as well.
+/// Whether the node may be duplicated into another function.
 static bool isConstant(Node node) {
   return node.opType() == "Const" || node.opType() == "VarHandleOp";
 }
 
-/// Whether a node is better run forward than given what it looks at backward: what it gives is
-/// small.
+/// Whether to run the node forward and pass its small result backward, instead of passing its
+/// inputs.
 static bool givesShapes(Node node) {
   return llvm::StringSwitch<bool>(node.opType())
       .Cases({"Const", "Shape", "ShapeN", "Size", "Rank", "VariableShape"}, true)
@@ -65,7 +65,7 @@ void BodyGradient::fillZeros(const llvm::BitVector &arguments) {
     e.setOrigin(function.getDataArgumentName(i));
     Value x = function.getDataArgument(i);
     Type element = elementOf(x);
-    // Of a tensor, its shape is all that it takes.
+    // For a tensor, only its shape is used.
     bool isNumber = !isa<tf_type::ResourceType, tf_type::VariantType>(element);
     dxs[i] = isNumber ? e.fill(e.shapeOf(x), e.number(0, element)) : e.zerosLike(x);
   }

@@ -11,11 +11,11 @@ using namespace mlir;
 namespace treadle::tfg {
 namespace {
 
-/// Values of branches that their gradients need, handed out by the node: results that the branches
-/// share, each for a value of one dtype.
+/// The slots through which a node returns values of its branches that the gradients need:
+/// additional results that the branches share, each of one dtype.
 struct Slots {
   SmallVector<Type> elements;
-  /// By branch: which slot holds a value.
+  /// By branch: the slot of each value.
   SmallVector<llvm::MapVector<Value, unsigned>> used;
 
   unsigned take(unsigned branch, Value value) {
@@ -56,7 +56,7 @@ private:
   Node node;
   SmallVector<Value> arguments;
   llvm::BitVector varying; // arguments that get gradients
-  llvm::BitVector passed;  // arguments that the backward functions look at
+  llvm::BitVector passed;  // arguments that the backward functions use
   SmallVector<Type> dxElements;
   std::vector<std::unique_ptr<BodyGradient>> bodies;
   SmallVector<FuncOp> backward;
@@ -88,7 +88,7 @@ Expected<void> BranchGradients::differentiate() {
   return {};
 }
 
-/// Arguments are there outside already; other values need slots.
+/// Arguments are available outside of the branch; other values need slots.
 void BranchGradients::assignCaptures() {
   slots.used.resize(bodies.size());
   for (auto [branch, body] : llvm::enumerate(bodies))
@@ -127,7 +127,8 @@ FuncOp BranchGradients::backwardFunction(unsigned branch) {
   return function;
 }
 
-/// The forward function gives its slots; a value that nobody looks at where it has none for one.
+/// Adds the slots to the results of the forward function; a slot that the branch doesn't use gets a
+/// placeholder value.
 void BranchGradients::giveSlots(unsigned branch) {
   BodyGradient &body = *bodies[branch];
   SmallVector<Value> values(slots.elements.size());
@@ -201,8 +202,8 @@ Expected<Values> BranchGradients::run() {
   assignCaptures();
   bool hasHandle = llvm::any_of(slots.elements, llvm::IsaPred<tf_type::ResourceType>);
   if (hasHandle && bodies.size() > 1)
-    return Unexpected(unimplemented("its branches make handles of resources that their gradients "
-                                    "need; expected those as inputs"));
+    return Unexpected(unimplemented("its branches create resource handles that their gradients "
+                                    "need; pass these handles in as inputs"));
   for (unsigned branch = 0; branch < bodies.size(); ++branch) {
     backward.push_back(backwardFunction(branch));
     giveSlots(branch);

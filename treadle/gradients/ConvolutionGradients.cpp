@@ -48,11 +48,11 @@ void addConvolution(GradientTable &table, const Convolution &c) {
   table[c.forward] = [c](Emitter &e, const Forward &f) -> Values {
     return {ofInput(e, f, c, f.x(0), f.x(1), f.dy()), ofFilter(e, f, c, f.x(0), f.x(1), f.dy())};
   };
-  // Of (sizes of the input, filter, dy): the input's gradient plays the part of the input.
+  // Inputs (input sizes, filter, dy): the input's gradient takes the role of the input.
   table[c.ofInput] = [c](Emitter &e, const Forward &f) -> Values {
     return {nullptr, ofFilter(e, f, c, f.dy(), f.x(1), f.x(2)), convolved(e, f, c, f.dy(), f.x(1))};
   };
-  // Of (input, sizes of the filter, dy): the filter's gradient plays the part of the filter.
+  // Inputs (input, filter sizes, dy): the filter's gradient takes the role of the filter.
   table[c.ofFilter] = [c](Emitter &e, const Forward &f) -> Values {
     return {ofInput(e, f, c, f.x(0), f.dy(), f.x(2)), nullptr, convolved(e, f, c, f.x(0), f.dy())};
   };

@@ -1,4 +1,4 @@
-// Gradients of products along axes, and of running sums and products.
+// Gradients of products along axes, and of cumulative sums and products.
 #include "treadle/gradients/GradientTable.h"
 
 using namespace mlir;
@@ -29,8 +29,8 @@ Value transposed(Emitter &e, Value x, Value permutation) {
   return e.same("Transpose", {x, permutation}, e.attr("Tperm", elementOf(permutation)));
 }
 
-/// Of each element, the product of all others that it is multiplied with: those before it times
-/// those after it, which is right where there are zeros, too.
+/// Multiplies, for each element, the elements before it by those after it, which is correct with
+/// zeros too.
 Values productGradient(Emitter &e, const Forward &f) {
   Type i32 = e.builder.getI32Type();
   Value shape = e.shapeOf(f.x(0)), rank = e.rankOf(f.x(0));

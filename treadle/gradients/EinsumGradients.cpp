@@ -44,8 +44,8 @@ Value einsum(Emitter &e, ValueRange inputs, StringRef equation) {
                  e.attr("equation", Attribute(e.builder.getStringAttr(equation)))});
 }
 
-/// The gradient of operand `i`. Labels that it alone has were summed over: the gradient is the same
-/// along these.
+/// Returns the gradient of operand `i`. Labels that only this operand has were summed over, so the
+/// gradient is broadcast along them.
 Value ofOperand(Emitter &e, const Forward &f, const Equation &equation, unsigned i) {
   std::string given = equation.output;
   SmallVector<Value> inputs = {f.dy()};
@@ -76,8 +76,8 @@ Values einsumGradient(Emitter &e, const Forward &f) {
   std::optional<Equation> equation = text ? Equation::parse(text.getValue()) : std::nullopt;
   if (!equation || equation->hasRepeats() || equation->inputs.size() != f.numInputs()) {
     e.fail(unimplemented("its equation '", text ? text.str() : "",
-                         "' has an ellipsis, or a label "
-                         "twice in one place; expected one of letters like 'ab,bc->ac'"));
+                         "' has an ellipsis, or a repeated label in one operand; expected letters "
+                         "like 'ab,bc->ac'"));
     return {};
   }
   Values gradients;

@@ -117,7 +117,7 @@ Value Emitter::zerosLike(Value x) {
   return fill(shape, number(0, gradientElement(x)));
 }
 
-/// The dtype that a node which gives or takes a handle states of the variable.
+/// Returns the variable's dtype as stated by a node that produces or uses its handle.
 static Type statedVariable(Node node) {
   bool isOfVariables = llvm::StringSwitch<bool>(node.opType())
                            .Cases({"VarHandleOp", "ReadVariableOp", "ResourceGather"}, true)

@@ -1,4 +1,4 @@
-// What gradients are written with: nodes in the making, and terms that read like the formulas.
+// Builds gradient nodes, and terms that read like formulas.
 #pragma once
 
 #include "treadle/rewriting/Rewriting.h"
@@ -11,10 +11,10 @@ namespace treadle::tfg {
 using Values = llvm::SmallVector<mlir::Value, 4>;
 using Attrs = llvm::ArrayRef<mlir::NamedAttribute>;
 
-/// The dtype of a value; of a reference, that of what it refers to.
+/// Returns the dtype of a value; for a reference, of the value that it refers to.
 mlir::Type elementOf(mlir::Value value);
 
-/// The dimensions of a value where all are known.
+/// Returns the dimensions of a value if all are known.
 std::optional<llvm::ArrayRef<int64_t>> staticShape(mlir::Value value);
 
 /// Builds nodes at the end of a graph or function. Results have unknown shapes.
@@ -22,32 +22,33 @@ class Emitter {
 public:
   explicit Emitter(mlir::Block &body);
 
-  /// The node that nodes are emitted for from now on; they are named after it.
+  /// Sets the node that the following nodes are emitted for; their names are derived from it.
   void setOrigin(llvm::StringRef name) { origin = name.str(); }
 
-  /// A node with results of these dtypes, and with these attributes alone.
+  /// Emits a node with results of these dtypes, and with only these attributes.
   Node emit(llvm::StringRef op, mlir::ValueRange inputs, mlir::TypeRange elements, Attrs attrs);
-  /// The same, but the node counts as one that was there before.
+  /// The same, but the node counts as an original (forward) node.
   Node emitForward(llvm::StringRef op, mlir::ValueRange inputs, mlir::TypeRange elements,
                    Attrs attrs);
-  /// A node of one result that has an attribute T: the dtype of its first input and of its result.
+  /// Emits a node with one result and an attribute T: the dtype of its first input and of its
+  /// result.
   mlir::Value same(llvm::StringRef op, mlir::ValueRange inputs, Attrs attrs = {});
   /// The same with a result of another dtype.
   mlir::Value to(mlir::Type element, llvm::StringRef op, mlir::ValueRange inputs, Attrs attrs = {});
 
   mlir::Value integer(int32_t value);
   mlir::Value integers(llvm::ArrayRef<int32_t> values);
-  /// A scalar of a numeric dtype.
+  /// Returns a scalar of a numeric dtype.
   mlir::Value number(double value, mlir::Type element);
 
   mlir::Value cast(mlir::Value x, mlir::Type element);
-  /// As int32, whatever integer it is.
+  /// Casts any integer to int32.
   mlir::Value index(mlir::Value x) { return cast(x, builder.getI32Type()); }
   mlir::Value shapeOf(mlir::Value x); // int32
-  /// Another value is in the place of one that is gone.
+  /// Records that a value was replaced by another one.
   void moveShape(mlir::Value from, mlir::Value to);
   mlir::Value rankOf(mlir::Value x) { return to(builder.getI32Type(), "Rank", x); }
-  /// For a handle of a variable: of the variable's shape and dtype.
+  /// For a handle, zeros have the variable's shape and dtype.
   mlir::Value zerosLike(mlir::Value x);
   mlir::Value fill(mlir::Value shape, mlir::Value number);
   mlir::Value reshape(mlir::Value x, mlir::Value shape);
@@ -56,15 +57,15 @@ public:
   mlir::Value slice(mlir::Value x, mlir::Value begin, mlir::Value size);
   mlir::Value concat(mlir::ValueRange parts, mlir::Value axis);
   mlir::Value add(mlir::ValueRange terms);
-  /// The numbers from 0 to `limit`, without it.
+  /// Returns the numbers from 0 to `limit`, exclusive.
   mlir::Value range(mlir::Value limit);
-  /// The axes that inputs of these shapes were broadcast along.
+  /// Returns the axes along which inputs of these shapes were broadcast.
   std::pair<mlir::Value, mlir::Value> broadcastAxes(mlir::Value shapeX, mlir::Value shapeY);
 
-  /// The dtype of a value's gradient: its own; for a handle that of its variable, where the graph
-  /// tells it, else float, which is what TensorFlow takes every variable for.
+  /// Returns the dtype of a value's gradient: its own; for a handle, that of its variable if the
+  /// graph states it, otherwise float, as TensorFlow assumes.
   mlir::Type gradientElement(mlir::Value value);
-  /// Says it of a handle that is an argument.
+  /// Sets that dtype for a handle that is an argument.
   void setVariableElement(mlir::Value handle, mlir::Type element) {
     variableElements[handle] = element;
   }
@@ -73,18 +74,18 @@ public:
   mlir::NamedAttribute attr(llvm::StringRef name, bool value);
   mlir::NamedAttribute attr(llvm::StringRef name, mlir::Type element);
   mlir::NamedAttribute integerAttr(llvm::StringRef name, int64_t value);
-  /// Those attributes of the node that it has.
+  /// Returns those of the attributes that the node has.
   llvm::SmallVector<mlir::NamedAttribute> attrsOf(Node node, llvm::ArrayRef<llvm::StringRef> names);
 
-  /// Says why there is no gradient; the first error counts.
+  /// Records why there is no gradient; keeps the first error.
   void fail(Error error);
   std::optional<Error> failure;
 
   mlir::OpBuilder builder;
 
-  /// Removes those emitted nodes whose results nobody uses, and that give none of `kept`.
+  /// Erases emitted nodes without users, except those that define values in `kept`.
   void eraseUnused(mlir::ValueRange kept = {});
-  /// The nodes that were emitted, each after what it uses.
+  /// Returns the emitted nodes in topological order.
   const std::vector<mlir::Operation *> &nodes() const { return emitted; }
 
 private:
@@ -101,12 +102,12 @@ struct Term {
   mlir::Value value;
 
   operator mlir::Value() const { return value; }
-  /// A node of this op over the terms, whose dtype is that of all.
+  /// Emits a node of this op on terms of one dtype.
   Term operator()(llvm::StringRef op) const { return {emitter, emitter->same(op, value)}; }
   Term operator()(llvm::StringRef op, Term other) const {
     return {emitter, emitter->same(op, {value, other.value})};
   }
-  /// A number of the term's dtype.
+  /// Returns a number of the term's dtype.
   Term number(double n) const { return {emitter, emitter->number(n, elementOf(value))}; }
 };
 

@@ -15,12 +15,12 @@ Error noGradient(Node node) {
     return unimplemented("no gradient is defined for nodes with regions; run "
                          "tfg-region-to-functional first");
   return unimplemented("no gradient is defined for op '", node.opType().str(),
-                       "'; declare a gradient function of the function that holds it");
+                       "'; declare a gradient function for the function that contains it");
 }
 
 namespace {
 
-/// The functions that the node names, where the library has them.
+/// Returns the functions that the node refers to, as far as the library has them.
 FunctionMap namedFunctions(Node node, SymbolicGradients &library) {
   FunctionMap named;
   auto add = [&](StringRef name) {
@@ -31,7 +31,7 @@ FunctionMap namedFunctions(Node node, SymbolicGradients &library) {
   return named;
 }
 
-/// A call of `callee` with inputs of the node and the gradients of its results.
+/// Calls `callee` with inputs of the node and the gradients of its results.
 Values callOf(Emitter &e, const Forward &f, StringRef op, StringRef callee) {
   SmallVector<Value> inputs(f.node.data());
   for (auto [result, gradient] : llvm::zip(f.node.results(), f.gradients))
@@ -53,7 +53,7 @@ Values callOf(Emitter &e, const Forward &f, StringRef op, StringRef callee) {
                     .results());
 }
 
-/// The gradient that somebody wrote for a function.
+/// Calls the user-defined gradient of a function.
 Expected<Values> declaredGradients(Backpropagation &b, const Forward &f, FuncOp callee) {
   FuncOp gradient = TREADLE_TRY(b.library.declaredFor(callee));
   StringRef op = functionalOp(OpKind::Call, gradient.getIsStateful());
@@ -79,15 +79,16 @@ Expected<Values> ofFunctional(Backpropagation &b, const Forward &f,
   else if (isCall && !first.getIsStateful())
     gradients = callOf(b.emitter, f, "SymbolicGradient", recursive);
   else
-    gradients = Unexpected(unimplemented("function '", recursive,
-                                         "' runs itself, and has effects or is no plain call; "
-                                         "such recursion has no gradient yet"));
+    gradients =
+        Unexpected(unimplemented("function '", recursive,
+                                 "' is recursive, and has effects or isn't called directly; "
+                                 "such recursion has no gradient yet"));
   for (const std::string &name : entered)
     b.library.leave(name);
   return gradients;
 }
 
-/// The gradient of a gradient: of the function that computes it.
+/// Differentiates a SymbolicGradient: the gradient of the function that computes the gradient.
 Expected<std::optional<Values>> ofSymbolicGradient(Backpropagation &b, const Forward &f) {
   auto function = f.node.attr<tf_type::FuncAttr>("f");
   if (!function)
@@ -104,9 +105,9 @@ Expected<std::optional<Values>> functionGradients(Backpropagation &b, const Forw
   FunctionMap functions = namedFunctions(f.node, b.library);
   std::optional<FunctionalNode> functional = FunctionalNode::of(f.node, functions);
   if (!functional && isFunctional(opKind(f.node.opType())))
-    return Unexpected(unimplemented("its functions are missing, generic, or asked for with "
+    return Unexpected(unimplemented("its functions are missing, generic, or referenced with "
                                     "attributes; only functions with known types have gradients "
-                                    "yet (tfg-specialize-functions makes such)"));
+                                    "yet (run tfg-specialize-functions first)"));
   if (!functional)
     return std::optional<Values>();
   Values gradients = TREADLE_TRY(ofFunctional(b, f, *functional));

@@ -1,4 +1,4 @@
-// Gradients of nodes that run functions: calls, conditionals and loops.
+// Gradients of nodes that call functions: calls, conditionals and loops.
 #pragma once
 
 #include "treadle/gradients/Backpropagation.h"
@@ -9,20 +9,22 @@ namespace treadle::tfg {
 
 struct FunctionalNode;
 
-/// Nothing if the node runs no function. Else the gradients of its inputs, from those of its
-/// results, which may be null. The node is replaced by one that gives what its gradient needs of
-/// its functions' values as further results; its gradient is a node that runs functions, too.
+/// Returns nullopt if the node doesn't call functions; otherwise the gradients of its inputs, given
+/// those of its results, which may be null. The node is replaced by one with additional results for
+/// the values that the gradient needs from its functions; the gradient is a node that calls
+/// functions too.
 Expected<std::optional<Values>> functionGradients(Backpropagation &b, const Forward &forward);
 
-/// Of a call, If or Case.
+/// Differentiates a call, If or Case.
 Expected<Values> branchGradients(Backpropagation &b, const Forward &forward,
                                  const FunctionalNode &functional);
-/// Of a While: a While that runs as many iterations, backward. Values of an iteration that it needs
-/// are pushed to lists that are loop variables, and popped.
+/// Differentiates a While: the gradient is a While that runs the same number of iterations
+/// backward. Values of an iteration that it needs are pushed to lists that are loop variables, and
+/// popped.
 Expected<Values> loopGradients(Backpropagation &b, const Forward &forward,
                                const FunctionalNode &functional);
 
-/// Unimplemented: nobody said what the gradient of this op is.
+/// Returns an Unimplemented error: the op's gradient isn't defined.
 Error noGradient(Node node);
 
 } // namespace treadle::tfg

@@ -1,4 +1,4 @@
-// Gradients of ops that pick rows by numbers, put them somewhere, or add them up by segments.
+// Gradients of ops that gather or scatter rows, or reduce them by segments.
 #include "treadle/gradients/GradientTable.h"
 
 using namespace mlir;
@@ -13,7 +13,7 @@ Value sizeOf(Emitter &e, Value x) {
 
 Value flattened(Emitter &e, Value x) { return e.reshape(x, e.integers(-1)); }
 
-/// Elements `begin` to `end` of a vector; both scalars.
+/// Returns elements `begin` to `end` of a vector; both are scalars.
 Value part(Emitter &e, Value vector, Value begin, Value end) {
   Type i32 = e.builder.getI32Type();
   Value one = e.integers(1);
@@ -36,7 +36,7 @@ Value segmentSum(Emitter &e, Value rows, Value segments, Value count) {
       {e.attr("Tindices", elementOf(segments)), e.attr("Tnumsegments", elementOf(count))});
 }
 
-/// The rows that were gathered along the first axis of what has this shape, added up there.
+/// Sums gathered rows into a tensor of this shape along the first axis.
 Value scatteredRows(Emitter &e, const Forward &f, Value shape) {
   Value rank = sizeOf(e, shape);
   Value zero = e.integer(0), one = e.integer(1);
@@ -45,7 +45,7 @@ Value scatteredRows(Emitter &e, const Forward &f, Value shape) {
   return segmentSum(e, e.reshape(f.dy(), rowsShape), flattened(e, f.x(1)), rows);
 }
 
-/// Of a table of the shape [batch, outer, axis, inner], from rows [batch, outer, rows, inner].
+/// Sums rows [batch, outer, rows, inner] into a tensor of shape [batch, outer, axis, inner].
 Value scatteredAlong(Emitter &e, const Forward &f, Value axis, int64_t batchDims) {
   Value shape = e.shapeOf(f.x(0)), rank = sizeOf(e, shape), zero = e.integer(0), one = e.integer(1);
   Term at{&e, e.same("FloorMod", {e.index(axis), rank})};
@@ -89,7 +89,8 @@ Values gatherV2Gradient(Emitter &e, const Forward &f) {
   if (batchDims == 0 && isZero(f.x(2)))
     return {scatteredRows(e, f, e.shapeOf(f.x(0)))};
   if (batchDims < 0) {
-    e.fail(unimplemented("its batch_dims is ", batchDims, "; expected it counted from the front"));
+    e.fail(
+        unimplemented("its batch_dims is ", batchDims, "; expected a value that is not negative"));
     return {};
   }
   return {scatteredAlong(e, f, f.x(2), batchDims)};
@@ -162,7 +163,7 @@ Value gatherRows(Emitter &e, Value rows, Value indices) {
       ->getResult(0);
 }
 
-/// The shape of `like` with 1 in the dimensions that `x` doesn't have.
+/// Returns the shape of `like` with size 1 in the dimensions that `x` lacks.
 Value alignedTo(Emitter &e, Value x, Value like) {
   Value more = e.same("Sub", {e.rankOf(like), e.rankOf(x)});
   Value ones = e.fill(e.reshape(more, e.integers(1)), e.integer(1));
@@ -177,13 +178,13 @@ Values segmentMeanGradient(Emitter &e, const Forward &f) {
   return {gatherRows(e, e.same("RealDiv", {f.dy(), alignedTo(e, counts, f.dy())}), f.x(1))};
 }
 
-/// Rows of negative numbers are dropped by the ops of this kind.
+/// Ops of this kind drop rows with negative numbers.
 struct UnsortedSegments {
   Emitter &e;
   const Forward &f;
 
   Value clipped() const { return e.same("Maximum", {f.x(1), e.number(0, elementOf(f.x(1)))}); }
-  /// Zero in rows that were dropped.
+  /// Zero in dropped rows.
   Value gathered(Value rows) const {
     Value kept =
         e.to(e.builder.getI1Type(), "GreaterEqual", {f.x(1), e.number(0, elementOf(f.x(1)))});
@@ -197,7 +198,7 @@ Values unsortedSegmentSumGradient(Emitter &e, const Forward &f) {
   return {UnsortedSegments{e, f}.gathered(f.dy())};
 }
 
-/// Elements that are equal to the extreme value of their segment share its gradient.
+/// Elements equal to their segment's extreme value share its gradient.
 Value shared(Emitter &e, const Forward &f, Value extreme, Value dy, Value counts) {
   Value isChosen = e.to(e.builder.getI1Type(), "Equal", {f.x(0), extreme});
   Value mask = e.cast(isChosen, f.element());
@@ -219,7 +220,7 @@ Values unsortedSegmentExtremeGradient(Emitter &e, const Forward &f) {
   return {shared(e, f, extreme, s.gathered(f.dy()), gatherRows(e, counts, s.clipped()))};
 }
 
-/// Rows are picked first, and summed then: there is an op for each that does both backward.
+/// The forward op gathers and then sums rows: one op each does both backward.
 Values sparseSegmentGradient(Emitter &e, const Forward &f) {
   Value shape = e.shapeOf(f.x(0));
   Value rows = product(e, part(e, shape, e.integer(0), e.integer(1)));
@@ -252,7 +253,7 @@ Values dynamicPartitionGradient(Emitter &e, const Forward &f) {
   return {e.reshape(rows, e.shapeOf(f.x(0)))};
 }
 
-/// Each row's largest elements go back to where they stood.
+/// Scatters the largest elements of each row back to their positions.
 Values topKGradient(Emitter &e, const Forward &f) {
   Value shape = e.shapeOf(f.x(0)), rank = sizeOf(e, shape), zero = e.integer(0), one = e.integer(1);
   Value last = e.same("Sub", {rank, one});

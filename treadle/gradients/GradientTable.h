@@ -1,4 +1,4 @@
-// The gradients of ops: a function each that builds the gradients of a node's inputs.
+// The gradients of ops: one function each that builds the gradients of a node's inputs.
 #pragma once
 
 #include "treadle/gradients/Emitter.h"
@@ -7,7 +7,7 @@
 
 namespace treadle::tfg {
 
-/// A node of the function that is differentiated, with the gradients of its results.
+/// A node of the function under differentiation, with the gradients of its results.
 struct Forward {
   Node node;
   Values gradients; // none is null
@@ -23,13 +23,13 @@ struct Forward {
   }
 };
 
-/// The gradients of the inputs, in their order: null where there is none, as at the end where there
-/// are fewer.
+/// Returns the gradients of the inputs in order; null for inputs without one, and trailing ones may
+/// be omitted.
 using GradientFunction = std::function<Values(Emitter &, const Forward &)>;
 using GradientTable = llvm::StringMap<GradientFunction>;
 
-/// The table of all families below. An op that has no gradient, whose inputs count as constant, has
-/// an empty function.
+/// Returns the table of all families below. An op without a gradient, whose inputs count as
+/// constant, has an empty function.
 const GradientTable &gradientTable();
 
 void addUnaryGradients(GradientTable &table);
@@ -49,13 +49,14 @@ void addEinsumGradients(GradientTable &table);
 void addListGradients(GradientTable &table);
 void addTensorArrayGradients(GradientTable &table);
 
-/// The gradients of inputs that an elementwise op broadcast, from those in the result's shape.
+/// Sums gradients in the result's shape over the dimensions along which an elementwise op broadcast
+/// its inputs.
 Values summedToInputs(Emitter &e, const Forward &f, mlir::Value gx, mlir::Value gy);
 
-/// The same of a product of matrices, whose first dimensions alone are broadcast.
+/// The same for a matrix product, which broadcasts only batch dimensions.
 Values summedOverBatches(Emitter &e, const Forward &f, mlir::Value gx, mlir::Value gy);
 
-/// The shape of a reduction's input with 1 along the axes that were reduced.
+/// Returns the shape of a reduction's input with size 1 along the reduced axes.
 mlir::Value keptShape(Emitter &e, const Forward &f, mlir::Value shape);
 
 } // namespace treadle::tfg

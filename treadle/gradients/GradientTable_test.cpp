@@ -1,4 +1,4 @@
-// The gradients beside the records of ops.
+// Compares the gradients with the op records.
 #include "treadle/gradients/GradientTable.h"
 
 #include "treadle/ops/OpTable.h"

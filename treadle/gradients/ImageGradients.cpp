@@ -1,4 +1,4 @@
-// Gradients of resizing, and of ops that move pixels or rows about.
+// Gradients of resizing, and of ops that move pixels or rows.
 #include "treadle/gradients/GradientTable.h"
 
 using namespace mlir;
@@ -8,7 +8,7 @@ namespace {
 
 constexpr StringRef resizeAttrs[] = {"align_corners", "half_pixel_centers"};
 
-/// The height and the width of an image.
+/// Returns the height and the width of an image.
 Value imageSize(Emitter &e, Value image) {
   Value shape = e.shapeOf(image);
   return e.slice(shape, e.integers(1), e.integers(2));
@@ -55,7 +55,7 @@ Values rollGradient(Emitter &e, const Forward &f) {
                  e.attrsOf(f.node, {"Tshift", "Taxis"}))};
 }
 
-/// The op that undoes another takes the same attributes and further inputs.
+/// The inverse op takes the same attributes and further inputs.
 GradientFunction undoneBy(StringRef op, ArrayRef<StringRef> attrs) {
   return [op, attrs](Emitter &e, const Forward &f) -> Values {
     SmallVector<Value> inputs(f.node.data());
@@ -66,7 +66,7 @@ GradientFunction undoneBy(StringRef op, ArrayRef<StringRef> attrs) {
 
 constexpr StringRef blockAttrs[] = {"block_size", "data_format"};
 
-/// The attribute that says the type of the paddings is another one in the op that undoes them.
+/// The inverse op has another attribute for the dtype of the paddings.
 Values batchToSpaceGradient(Emitter &e, const Forward &f, StringRef op, StringRef from,
                             StringRef to) {
   SmallVector<Value> inputs(f.node.data());

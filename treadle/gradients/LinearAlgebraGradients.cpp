@@ -1,4 +1,4 @@
-// Gradients of decompositions and solutions of linear systems, and of parts of matrices.
+// Gradients of decompositions, solutions of linear systems, and parts of matrices.
 #include "treadle/gradients/GradientTable.h"
 
 using namespace mlir;
@@ -20,7 +20,7 @@ Value adjointInverse(Emitter &e, Value x) {
   return e.same("MatrixInverse", x, e.attr("adjoint", true));
 }
 
-/// Numbers, one a matrix, as matrices of one element.
+/// Reshapes one number per matrix to 1x1 matrices.
 Value asMatrices(Emitter &e, Value x) {
   Type i32 = e.builder.getI32Type();
   Value column = e.same("ExpandDims", {x, e.integer(-1)}, e.attr("Tdim", i32));
@@ -44,7 +44,7 @@ Values logDeterminantGradient(Emitter &e, const Forward &f) {
   return {e.same("Mul", {asMatrices(e, f.dy(1)), adjointInverse(e, f.x(0))})};
 }
 
-/// What the gradient of the solution says of the matrix.
+/// Returns the gradient of the matrix, given the gradient of the solution.
 Value ofMatrix(Emitter &e, const Forward &f, Value db) {
   return e.same("Neg", f.flag("adjoint") ? product(e, f.y(0), db, false, true)
                                          : product(e, db, f.y(0), false, true));
@@ -64,8 +64,8 @@ Values triangularSolveGradient(Emitter &e, const Forward &f) {
   return summedOverBatches(e, f, isLower ? band(e, da, -1, 0) : band(e, da, 0, -1), db);
 }
 
-/// With l l^H = x: l^-H P(l^H dl) l^-1, made Hermitian, where P takes the lower half and half of
-/// the diagonal.
+/// With l l^H = x: l^-H P(l^H dl) l^-1, made Hermitian, where P takes the lower triangle with half
+/// of the diagonal.
 Values choleskyGradient(Emitter &e, const Forward &f) {
   Value middle = band(e, product(e, f.y(0), f.dy(), true, false), -1, 0);
   Value half = e.number(0.5, f.element());
@@ -92,7 +92,7 @@ Values matrixDiagV3Gradient(Emitter &e, const Forward &f) {
   return {e.same("MatrixDiagPartV3", {f.dy(), f.x(1), padding}, e.attrsOf(f.node, {"align"}))};
 }
 
-/// The diagonal of a matrix of zeros in the input's shape.
+/// Sets the diagonal of a zero matrix in the input's shape.
 Values matrixDiagPartGradient(Emitter &e, const Forward &f) {
   return {e.same("MatrixSetDiag", {e.zerosLike(f.x(0)), f.dy()})};
 }

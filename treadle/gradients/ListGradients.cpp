@@ -7,7 +7,7 @@ using namespace mlir;
 namespace treadle::tfg {
 namespace {
 
-/// What the list ops are written with.
+/// Helpers for list ops.
 struct Lists {
   Emitter &e;
   const Forward &f;
@@ -33,12 +33,12 @@ struct Lists {
   Value elementShape(Value list) const {
     return e.emit("TensorListElementShape", list, i32(), e.attr("shape_type", i32()))->getResult(0);
   }
-  /// A list as long as the input, of which nothing is set.
+  /// Returns a list of the input's length with no elements set.
   Value reservedLike(Value other) const {
     return list("TensorListReserve", {elementShape(other), length(other)},
                 e.attr("shape_type", i32()));
   }
-  /// The shape of what is inside of a tensor's first dimension.
+  /// Returns the tensor's shape without the first dimension.
   Value rowShape(Value tensor) const {
     return e.same("StridedSlice", {e.shapeOf(tensor), e.integers(1), e.integers(0), e.integers(1)},
                   {e.attr("Index", i32()), e.integerAttr("end_mask", 1)});
@@ -50,7 +50,7 @@ struct Lists {
 
 Values pushGradient(const Lists &l) {
   Value x = l.f.x(1);
-  // A list of lists has scalars for elements, and what is in them has no say.
+  // The elements of a list of lists are scalars, whatever they contain.
   Value shape = isa<tf_type::VariantType>(elementOf(x)) ? l.e.integers({}) : l.e.shapeOf(x);
   Node pop = l.e.emit("TensorListPopBack", {l.f.dy(), shape}, {l.variant(), l.elementType()},
                       l.e.attr("element_dtype", l.elementType()));

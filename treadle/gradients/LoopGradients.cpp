@@ -12,11 +12,11 @@ using namespace mlir;
 namespace treadle::tfg {
 namespace {
 
-/// The forward loop counts its iterations in one more variable, and pushes what the backward loop
-/// needs of each to lists that are variables, too. The variables of the backward loop:
+/// The forward loop counts its iterations in one more variable, and pushes the values that the
+/// backward loop needs from each iteration to lists, which are variables too. The variables of the
+/// backward loop:
 ///
-///     iterations done, iterations of the forward loop, gradients, lists, values that no iteration
-///     changes
+///   iteration counter, iterations of the forward loop, gradients, lists, loop-invariant values
 class LoopGradients {
 public:
   LoopGradients(Backpropagation &b, const Forward &f, const FunctionalNode &functional)
@@ -43,7 +43,7 @@ private:
   FuncOp condition, original;
   BodyGradient body;
   llvm::BitVector active;         // variables whose gradients the backward loop carries
-  SmallVector<unsigned> constant; // variables that no iteration changes, and that it looks at
+  SmallVector<unsigned> constant; // loop-invariant variables that it uses
   SmallVector<Value> pushed;      // values of the body that it needs
   SmallVector<Type> dxElements, pushedElements, constantTypes;
   FuncOp backwardBody, backwardCondition;
@@ -74,7 +74,7 @@ void LoopGradients::assignCaptures() {
     constantTypes.push_back(body.function.getDataArgument(i).getType());
 }
 
-/// The last tensor of a list, and the list without it.
+/// Pops the last tensor of a list; `rest` is the remaining list.
 Value LoopGradients::popped(Outline &outline, Value list, Type element, Value &rest) {
   OpBuilder &builder = outline.atEnd();
   auto scalar = RankedTensorType::get({}, i32());
@@ -164,7 +164,7 @@ void LoopGradients::makeBackwardCondition() {
   finishFunction(b.library, backwardCondition);
 }
 
-/// The functions of the forward loop get the counter and the lists, and the loop takes them.
+/// Adds the counter and the lists to the functions of the forward loop and to the loop.
 void LoopGradients::makeForward() {
   FuncOp test = b.library.copyOf(condition, (condition.getName() + "_forward").str());
   Emitter &inner = body.backpropagation.emitter;
@@ -204,7 +204,7 @@ Values LoopGradients::emitBackward() {
   for (unsigned i : active.set_bits()) {
     Value dy = f.gradients[i];
     bool isHandle = isa<tf_type::ResourceType>(elementOf(loop->getResult(i)));
-    if (!dy) // only the operand tells what a handle is of
+    if (!dy) // only the operand determines the variable's dtype
       dy = e.zerosLike(isHandle ? loop->getOperand(i) : loop->getResult(i));
     inputs.push_back(dy);
   }

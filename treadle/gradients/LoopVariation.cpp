@@ -10,7 +10,7 @@ public:
   Variation(const Backpropagation &b, FuncOp body)
       : b(b), body(body), order(neededNodes(ValueRange(body.getReturn().getData()))) {}
 
-  /// Adds the variables that vary after an iteration; whether there are any more.
+  /// Adds the variables that vary after an iteration; returns whether any were added.
   bool grow(llvm::BitVector &varying) {
     values.clear();
     for (unsigned i : varying.set_bits())

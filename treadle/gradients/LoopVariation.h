@@ -1,4 +1,4 @@
-// Which variables of a loop have gradients to carry.
+// Determines which variables of a loop carry gradients.
 #pragma once
 
 #include "treadle/gradients/Backpropagation.h"
@@ -7,9 +7,9 @@
 
 namespace treadle::tfg {
 
-/// Those that vary with what the gradients are asked of, perhaps only after some iterations, and
-/// that a result whose gradient is known depends on. `varying` says which variables vary when the
-/// loop begins, `asked` whose results have gradients.
+/// Returns the variables that depend on an x, possibly only after some iterations, and that a
+/// result with a known gradient depends on. `varying` states which variables vary when the loop
+/// begins, `asked` which results have gradients.
 llvm::BitVector activeVariables(const Backpropagation &b, FuncOp body, llvm::BitVector varying,
                                 llvm::BitVector asked);
 

@@ -1,4 +1,4 @@
-// Gradients of products of matrices.
+// Gradients of matrix products.
 #include "treadle/gradients/GradientTable.h"
 
 using namespace mlir;
@@ -6,8 +6,8 @@ using namespace mlir;
 namespace treadle::tfg {
 namespace {
 
-/// One of the two products that give the gradients: which operands (x, y or dz), and which of them
-/// are transposed.
+/// One of the two products for the gradients: which operands (x, y or dz) it multiplies, and which
+/// of them it transposes.
 struct Product {
   enum Operand { X, Y, Dz } left;
   bool leftIsTransposed;
@@ -40,7 +40,7 @@ std::pair<Value, Value> products(Emitter &e, const Forward &f, const MatMulOp &o
   return {multiply(forX[isX][isY]), multiply(forY[isX][isY])};
 }
 
-/// The sizes of all axes but the last two.
+/// Returns the sizes of all axes except the last two.
 Value batchShape(Emitter &e, Value shape) {
   return e.same("StridedSlice", {shape, e.integers(0), e.integers(-2), e.integers(1)},
                 e.attr("Index", elementOf(shape)));
@@ -55,7 +55,7 @@ Values productGradient(Emitter &e, const Forward &f, const MatMulOp &op) {
   return op.broadcasts ? summedOverBatches(e, f, gx, gy) : Values{gx, gy};
 }
 
-/// This op transposes without conjugating.
+/// This op transposes without conjugation.
 Values matMulGradient(Emitter &e, const Forward &f) {
   MatMulOp op = {"MatMul", "transpose_a", "transpose_b", false};
   auto conj = [&](Value x) { return isa<ComplexType>(f.element()) ? e.same("Conj", x) : x; };

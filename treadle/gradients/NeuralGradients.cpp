@@ -1,4 +1,4 @@
-// Gradients of what neural networks are made of.
+// Gradients of neural network ops.
 #include "treadle/gradients/GradientTable.h"
 
 using namespace mlir;
@@ -22,7 +22,7 @@ Value column(Emitter &e, Value x) {
   return e.same("ExpandDims", {x, e.integer(-1)}, e.attr("Tdim", Type(e.builder.getI32Type())));
 }
 
-/// The op's second result is the gradient of its loss; what flows to that result is left out.
+/// The op's second result is the gradient of its loss; the gradient of that result is ignored.
 Values sparseCrossEntropyGradient(Emitter &e, const Forward &f) {
   return {e.same("Mul", {column(e, f.dy()), f.y(1)})};
 }
@@ -50,8 +50,8 @@ Values lrnGradient(Emitter &e, const Forward &f) {
   return {e.same("LRNGrad", {f.dy(), f.x(0), f.y(0)}, e.attrsOf(f.node, lrnAttrs))};
 }
 
-/// While training, the op hands on the mean and the variance that it found; else those that it was
-/// given count.
+/// In training, the op returns the batch mean and variance, which are used here; otherwise its
+/// inputs are.
 Values batchNormGradient(Emitter &e, const Forward &f, StringRef op, bool hasThird) {
   bool isTraining = !f.node.attr("is_training") || f.flag("is_training");
   SmallVector<NamedAttribute> attrs =

@@ -25,7 +25,7 @@ Attribute listOfDtypes(Emitter &e, ArrayRef<Value> values) {
   return listOfDtypes(e, elements);
 }
 
-/// The node's attributes, with the lists of its results' dtypes and shapes grown.
+/// Returns the node's attributes with its lists of result dtypes and shapes extended.
 static NamedAttrList grownAttrs(Node node, TypeRange more) {
   NamedAttrList attrs;
   for (NamedAttribute attr : node.attrs()) {
@@ -47,7 +47,7 @@ static NamedAttrList grownAttrs(Node node, TypeRange more) {
   return attrs;
 }
 
-/// A node whose op is the function's name states no types.
+/// A node that calls a function by its op name states no types.
 static void stateTypes(NamedAttrList &attrs, Node node, TypeRange results) {
   auto list = [&](auto types) {
     SmallVector<Attribute> dtypes;

@@ -1,30 +1,30 @@
-// What gradients of calls, conditionals and loops share: attributes of the nodes that they replace
-// and make, and functions that are done.
+// Shared by the gradients of calls, conditionals and loops: attributes of replaced and new nodes,
+// and completed functions.
 #pragma once
 
 #include "treadle/gradients/Backpropagation.h"
 
 namespace treadle::tfg {
 
-/// The value of an attribute like `body`.
+/// Returns the value of an attribute such as `body`.
 mlir::Attribute functionName(FuncOp function);
-/// The value of an attribute like `Tin`.
+/// Returns the value of an attribute such as `Tin`.
 mlir::Attribute listOfDtypes(Emitter &e, mlir::TypeRange elements);
 mlir::Attribute listOfDtypes(Emitter &e, llvm::ArrayRef<mlir::Value> values);
 
-/// Another node in the place of this one, with more results after its own; what used its results
-/// uses the new ones'. `changed` are attributes that it has instead of its own or beside them.
+/// Replaces the node by one with additional results, and redirects its uses. `changed` overrides or
+/// extends its attributes.
 Node withResults(Node node, llvm::StringRef op, mlir::TypeRange moreElements,
                  llvm::ArrayRef<mlir::NamedAttribute> changed);
 
-/// Some value of the dtype; null for handles.
+/// Returns an arbitrary value of the dtype; null for handles.
 mlir::Value placeholderValue(Emitter &e, mlir::Type element);
 
-/// The function gets no more nodes: says whether it has effects, and tells the library.
+/// Completes the function: sets whether it has effects, and adds it to the library.
 void finishFunction(SymbolicGradients &library, FuncOp function);
 bool arePure(SymbolicGradients &library, llvm::ArrayRef<FuncOp> functions);
 
-/// `in the gradient of function 'f': ...`
+/// Prefixes the error: `in the gradient of function 'f': ...`
 Unexpected inFunction(FuncOp function, Error error);
 
 } // namespace treadle::tfg

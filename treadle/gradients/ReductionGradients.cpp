@@ -18,13 +18,13 @@ Values meanGradient(Emitter &e, const Forward &f) {
     Type i32 = e.builder.getI32Type();
     return Term{&e, e.to(i32, "Size", x, e.attr("out_type", i32))};
   };
-  // Where there is no mean, there is nothing to spread either.
+  // The mean of no elements has nothing to distribute.
   Value each = size(f.x(0))("FloorDiv", size(f.dy())("Maximum", {&e, e.integer(1)}));
   StringRef div = isa<IntegerType>(f.element()) ? "Div" : "RealDiv";
   return {spread(e, f, e.same(div, {f.dy(), e.cast(each, f.element())}))};
 }
 
-/// Elements that are equal to the extreme value share its gradient.
+/// Elements equal to the extreme value share its gradient.
 Values extremeGradient(Emitter &e, const Forward &f) {
   Value kept = keptShape(e, f, e.shapeOf(f.x(0)));
   Value isExtreme = e.to(e.builder.getI1Type(), "Equal", {f.x(0), e.reshape(f.y(0), kept)});
@@ -39,7 +39,7 @@ Value keptShape(Emitter &e, const Forward &f, Value shape) {
   Type i32 = e.builder.getI32Type();
   Value rank = e.rankOf(f.x(0));
   Term axes{&e, e.index(f.x(1))};
-  // Axes may count from the end.
+  // Negative axes count from the end.
   Value positive = (axes + Term{&e, rank})("FloorMod", {&e, rank});
   Value ones = e.emit("Fill", {e.shapeOf(axes), e.integer(1)}, i32,
                       {e.attr("T", i32), e.attr("index_type", i32)})

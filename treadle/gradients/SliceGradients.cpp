@@ -1,4 +1,4 @@
-// Gradients of ops that take parts of tensors, or put tensors into larger ones.
+// Gradients of ops that slice tensors, or insert tensors into larger ones.
 #include "treadle/gradients/GradientTable.h"
 
 using namespace mlir;
@@ -9,7 +9,7 @@ namespace {
 constexpr StringRef stridedAttrs[] = {"Index",         "begin_mask",    "end_mask",
                                       "ellipsis_mask", "new_axis_mask", "shrink_axis_mask"};
 
-/// Zeros around the slice, as many as stood there.
+/// Pads the gradient with zeros to the input's shape.
 Values sliceGradient(Emitter &e, const Forward &f) {
   Term begin{&e, e.index(f.x(1))}, whole{&e, e.shapeOf(f.x(0))}, part{&e, e.shapeOf(f.dy())};
   Value paddings = e.same("Pack", {begin, whole - begin - part},

@@ -9,7 +9,7 @@ using namespace mlir;
 namespace treadle::tfg {
 namespace {
 
-/// Appends arguments for the gradients of the results to a copy of a function, and returns the
+/// Adds arguments for the gradients of the results to a copy of a function, and makes it return the
 /// gradients of its arguments instead of its results.
 Expected<void> differentiate(FuncOp function, SymbolicGradients &library) {
   Block &body = function.getEntry();
@@ -38,7 +38,7 @@ Expected<void> differentiate(FuncOp function, SymbolicGradients &library) {
   return {};
 }
 
-/// Names for the new arguments and results, and the type.
+/// Sets the names of the new arguments and results, and the type.
 void setSignature(FuncOp gradient, FuncOp forward, unsigned numArguments) {
   OpBuilder builder(gradient.getContext());
   Block &body = gradient.getEntry();
@@ -131,7 +131,7 @@ Expected<FuncOp> SymbolicGradients::make(FuncOp function) {
   unsigned numArguments = function.getNumDataArguments();
   FuncOp gradient = copyOf(function, (function.getName() + "_gradient").str());
   gradient.setResAttrsAttr(nullptr);
-  // A call of the function in its own body asks for the gradient function that is being made.
+  // A recursive call refers to the gradient function under construction.
   bool isEntered = enter(name);
   Expected<void> ok = differentiate(gradient, *this);
   if (isEntered)

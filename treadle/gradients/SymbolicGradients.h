@@ -1,4 +1,4 @@
-// Functions that compute the gradients of others, and the library that they are made in.
+// Builds functions that compute the gradients of others, and keeps track of them.
 #pragma once
 
 #include "treadle/dialect/Tfg.h"
@@ -13,37 +13,38 @@
 
 namespace treadle::tfg {
 
-/// What a SymbolicGradient node asks of a function: the gradients of its arguments, given the
-/// arguments and the gradients of its results. The function that the library declares as its
-/// gradient does it; else one is made that holds a copy of the body, and each node's gradient after
-/// the nodes that use it. Calls in the body become SymbolicGradient nodes in turn. Each function is
-/// made once. Not thread-safe.
+/// Builds the function for a SymbolicGradient node: it computes the gradients of a function's
+/// arguments, given the arguments and the gradients of its results. If the library declares a
+/// gradient for the function, it calls that; otherwise it contains a copy of the body, followed by
+/// each node's gradient in reverse order. Calls in the body become SymbolicGradient nodes in turn.
+/// Each gradient function is built once. Not thread-safe.
 ///
-/// Gradients of other kinds find the functions that they need here, too, and add those they make.
+/// Gradients of functional nodes look up and add their functions here too.
 class SymbolicGradients {
 public:
-  /// `find` gives a function of the target's context by its name, or null. What is made goes to
-  /// the end of `target` and is told to `add`; `find` gives it from then on.
+  /// `find` returns a function in the target's context by its name, or null. New functions are
+  /// appended to `target` and passed to `add`; from then on `find` returns them.
   SymbolicGradients(mlir::ModuleOp target, std::function<FuncOp(llvm::StringRef)> find,
                     std::function<void(FuncOp)> add)
       : target(target), find(std::move(find)), add(std::move(add)) {}
 
-  /// NotFound where there is no such function, Unimplemented where an op on the way has no
-  /// gradient.
+  /// NotFound if there is no such function, Unimplemented if an op on the path has no gradient.
   Expected<FuncOp> of(llvm::StringRef function);
 
   FuncOp lookup(llvm::StringRef name) const { return find(name); }
-  /// The function that is to compute the gradient of this one, by what the library declares.
+  /// Returns the gradient function that the library declares for this function.
   Expected<FuncOp> declaredFor(FuncOp function);
 
   mlir::ModuleOp module() { return target; }
-  /// A name that no function has.
+  /// Returns a function name that isn't used.
   std::string unique(llvm::StringRef base);
-  /// A copy at the end of the module, which isn't found yet, by a new name made from `base`.
+  /// Appends a copy to the module under a new name derived from `base`; `find` doesn't return it
+  /// yet.
   FuncOp copyOf(FuncOp function, llvm::StringRef base);
-  /// The function is complete.
+  /// Adds the completed function.
   void complete(FuncOp function) { add(function); }
-  /// False if the function's gradient is being made already. Followed by leave() if true.
+  /// Returns false if the function's gradient is already under construction. Followed by leave() if
+  /// true.
   bool enter(llvm::StringRef function) { return entered.insert(function).second; }
   void leave(llvm::StringRef function) { entered.erase(function); }
 
@@ -53,9 +54,9 @@ private:
   mlir::ModuleOp target;
   std::function<FuncOp(llvm::StringRef)> find;
   std::function<void(FuncOp)> add;
-  llvm::StringMap<FuncOp> made; // by what they are the gradient of; null while they are made
+  llvm::StringMap<FuncOp> made; // by the original function; null while under construction
   llvm::StringSet<> entered;
-  llvm::StringSet<> given; // names of functions that may not be complete yet
+  llvm::StringSet<> given; // names of functions that may be incomplete
   llvm::StringMap<unsigned> suffixes;
 };
 

@@ -1,5 +1,5 @@
-// Gradients of TensorArrays of the kind that v1 graphs hold: an array of gradients stands beside
-// the array, and the flow of the one continues in the gradient of the flow of the other.
+// Gradients of TensorArrays as in v1 graphs: a gradient array accompanies the array, and the
+// gradient of its flow is the flow of the gradient array.
 #include "treadle/gradients/GradientTable.h"
 #include "treadle/gradients/TensorArraySource.h"
 
@@ -11,7 +11,7 @@ namespace {
 struct Arrays {
   Emitter &e;
   const Forward &f;
-  Value handle, flow; // of the array of gradients
+  Value handle, flow; // of the gradient array
 
   Type dtype() const {
     auto stated = f.node.attr<TypeAttr>(f.node.attr("dtype") ? "dtype" : "T");
@@ -26,7 +26,7 @@ struct Arrays {
   }
 };
 
-/// The array is that of the flow: reads of one gradient array come after all writes to it, which
+/// Uses the flow's array, because reads of a gradient array must come after all writes to it, which
 /// the flow orders.
 Arrays gradientArray(Emitter &e, const Forward &f, Value flow) {
   Node made = e.emit("TensorArrayGradV3", {f.x(0), flow}, {elementOf(f.x(0)), elementOf(flow)},

@@ -1,4 +1,4 @@
-// Gradients of elementwise ops of one input.
+// Gradients of elementwise ops with one input.
 #include "treadle/gradients/GradientTable.h"
 
 using namespace mlir;
@@ -6,7 +6,7 @@ using namespace mlir;
 namespace treadle::tfg {
 namespace {
 
-/// `dx` from x, y and dy.
+/// Computes `dx` from x, y and dy.
 using Formula = Term (*)(Term x, Term y, Term dy);
 
 const std::pair<const char *, Formula> formulas[] = {
@@ -30,7 +30,7 @@ const std::pair<const char *, Formula> formulas[] = {
     {"Sinh", [](Term x, Term y, Term dy) { return dy * x("Cosh"); }},
     {"Cosh", [](Term x, Term y, Term dy) { return dy * x("Sinh"); }},
     {"Tanh", [](Term x, Term y, Term dy) { return dy * (1.0 - square(y)); }},
-    // TensorFlow multiplies in the functions that it has for these two, which isn't the slope; its
+    // TensorFlow's function-based gradients multiply for these two, which isn't the derivative; its
     // Python gradients divide.
     {"Asinh", [](Term x, Term y, Term dy) { return dy / y("Cosh"); }},
     {"Acosh", [](Term x, Term y, Term dy) { return dy / y("Sinh"); }},
