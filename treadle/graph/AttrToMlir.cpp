@@ -1,4 +1,4 @@
-// Attributes of the runtime as those of the IR: the other way round than lowering/Attributes.h.
+// Converts runtime attributes to IR attributes: the inverse of lowering/Attributes.h.
 #include "treadle/graph/EditIndex.h"
 
 #include "treadle/lowering/Constants.h"

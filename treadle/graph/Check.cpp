@@ -1,4 +1,4 @@
-// What the op table and the effects of nodes say about a graph.
+// Checks a graph against the op records and the effects of its nodes.
 #include "treadle/Check.h"
 #include "treadle/analysis/conformance/Conformance.h"
 #include "treadle/analysis/races/Races.h"
@@ -23,7 +23,7 @@ using namespace mlir;
 namespace treadle {
 namespace {
 
-/// `, defined at model.py:31`, where that is known.
+/// `, defined at model.py:31`; empty if the location is unknown.
 std::string origin(tfg::Node node) {
   std::string line = sourceLine(node->getLoc());
   return line.empty() ? "" : str(", defined at ", line);
@@ -46,18 +46,20 @@ std::string raceText(const tfg::Race &race, const tfg::EffectAnalysis &effects) 
   if (race.first == race.second)
     return str("node ", describe(race.first), " writes ", resource,
                ", and nothing orders an iteration", loop,
-               " and the next; let what the loop carries wait for it by a control edge");
+               " and the next; add a control edge from it to a value that the loop carries");
   std::string both = race.firstWrites == race.secondWrites
                          ? str("both write ", resource)
                          : str("one ", race.firstWrites ? "writes" : "reads", " ", resource,
                                ", the other ", race.secondWrites ? "writes" : "reads", " it");
-  return str("nodes ", describe(race.first), " and ", describe(race.second), ": ", both,
-             loop.empty() ? ", and no path orders them; add a control edge"
-                          : str(", and nothing orders an iteration", loop,
-                                " and the next; let what the loop carries wait for both"));
+  return str(
+      "nodes ", describe(race.first), " and ", describe(race.second), ": ", both,
+      loop.empty()
+          ? ", and no path orders them; add a control edge"
+          : str(", and nothing orders an iteration", loop,
+                " and the next; add control edges from both to a value that the loop carries"));
 }
 
-/// Nodes whose inputs are of shapes that their op can't take.
+/// Reports nodes whose input shapes their op doesn't accept.
 void addShapeConflicts(ModuleOp module, size_t limit, std::vector<Problem> &problems) {
   tfg::ShapeAnalysis analysis(module);
   analysis.run();
@@ -68,7 +70,7 @@ void addShapeConflicts(ModuleOp module, size_t limit, std::vector<Problem> &prob
         {"error", {conflict.node.name().str()}, str(place(conflict.node), ": ", conflict.message)});
 }
 
-/// Soft edges that no run keeps.
+/// Reports soft edges that no run respects.
 void addSoftEdgeProblems(ModuleOp module, size_t limit, std::vector<Problem> &problems) {
   SmallVector<tfg::SoftEdgeFinding> found;
   tfg::forEachBody(module, [&](Block &body) {
@@ -82,7 +84,7 @@ void addSoftEdgeProblems(ModuleOp module, size_t limit, std::vector<Problem> &pr
         {"error", {finding.node.name().str()}, str(place(finding.node), ": ", finding.message)});
 }
 
-/// Loops that end without a value once they get to iteration 1.
+/// Reports loops that exit without a value once they reach iteration 1.
 void addStarvedNodes(ArrayRef<tfg::StarvedNode> starved, std::vector<Problem> &problems) {
   for (const tfg::StarvedNode &one : starved) {
     if (one.decidesOnce)
@@ -109,7 +111,7 @@ std::vector<std::string> allNames(ModuleOp module) {
   return names;
 }
 
-/// What runs fail at that isn't wrong with a node by itself.
+/// Adds errors that runs raise and that the checks of single nodes don't find.
 void addRunFaults(std::vector<Problem> faults, std::vector<Problem> &problems) {
   llvm::StringSet<> known;
   for (const Problem &problem : problems)
@@ -120,8 +122,8 @@ void addRunFaults(std::vector<Problem> faults, std::vector<Problem> &problems) {
       problems.push_back(std::move(fault));
 }
 
-/// What a model's callers can run: each signature, and what initializes, saves and restores it. A
-/// signature that asks for what isn't there is a problem.
+/// Returns the runs that a model's callers can request: each signature, and the nodes that
+/// initialize, save and restore the model. A signature that names a missing tensor is a problem.
 Runs runsOf(ModuleOp metaGraph, const pb::MetaGraphDef &meta, std::vector<std::string> &needed,
             std::vector<Problem> &problems) {
   ModuleIndex index(metaGraph);
@@ -149,7 +151,7 @@ Runs runsOf(ModuleOp metaGraph, const pb::MetaGraphDef &meta, std::vector<std::s
   return runs;
 }
 
-/// Pairs of nodes that would race if one run had both.
+/// Pairs of nodes that would race if they were part of one run; `check` assumes that they aren't.
 class Apart {
 public:
   void add(tfg::Node a, tfg::Node b) {
@@ -159,7 +161,8 @@ public:
       pairs.emplace_back(a, b);
   }
 
-  /// What `check` assumed to leave them out, where it did.
+  /// Adds a note that lists the pairs and the assumption under which they weren't reported as
+  /// races.
   void tell(const Runs &runs, std::vector<Problem> &problems) const {
     if (pairs.empty())
       return;
@@ -172,10 +175,11 @@ public:
     problems.push_back(
         {"note",
          {pairs[0].first.name().str(), pairs[0].second.name().str()},
-         str("each node that nothing uses counts as a run of its own: ", ends,
-             hasMoreEnds ? ", ..." : "", "; in a run that asks for several of them, ", seen.size(),
+         str("each node without users was checked as a run of its own: ", ends,
+             hasMoreEnds ? ", ..." : "", "; in a run that requests several of them, ", seen.size(),
              seen.size() == 1 ? " more pair" : " more pairs", " of nodes would race: ", races,
-             hasMoreRaces ? "; ..." : "", "; say what one run asks for to look for these")});
+             hasMoreRaces ? "; ..." : "",
+             "; name the nodes that one run requests to check for these")});
   }
 
 private:
@@ -184,7 +188,7 @@ private:
   std::vector<std::pair<tfg::Node, tfg::Node>> pairs;
 };
 
-/// Of races that matter to one of the runs. With `apart`, what else would race goes there.
+/// Adds the races within one of the runs. Other races are collected in `apart` unless it is null.
 void addRaces(tfg::GraphOp graph, const Runs &runs, const tfg::EffectAnalysis &effects,
               size_t limit, Apart *apart, std::vector<Problem> &problems) {
   auto runTogether = [&](tfg::Node a, tfg::Node b) {
@@ -206,9 +210,9 @@ void addRaces(tfg::GraphOp graph, const Runs &runs, const tfg::EffectAnalysis &e
     problems.push_back(
         {"unfinished",
          {},
-         str("not all races were looked for: the graph has more than ", tfg::mostRacePairs,
-             " pairs of nodes with conflicting effects that nothing orders; order "
-             "some of them, or name what one run asks for")});
+         str("the search for races stopped early: the graph has more than ", tfg::mostRacePairs,
+             " pairs of unordered nodes with conflicting effects; order "
+             "some of them, or name the nodes that one run requests")});
 }
 
 void addRaces(ModuleOp module, const Runs &runs, size_t limit, std::vector<Problem> &problems) {
@@ -217,7 +221,8 @@ void addRaces(ModuleOp module, const Runs &runs, size_t limit, std::vector<Probl
     addRaces(graph, runs, effects, limit, /*apart=*/nullptr, problems);
 }
 
-/// Of a graph about which nobody said what runs ask for. One that was a function runs as a whole.
+/// Adds the races of a graph without declared runs. The graph of an entry function is one run as a
+/// whole.
 void addRacesOfEnds(ModuleOp module, size_t limit, std::vector<Problem> &problems) {
   tfg::EffectAnalysis effects(module);
   for (tfg::GraphOp graph : module.getOps<tfg::GraphOp>()) {

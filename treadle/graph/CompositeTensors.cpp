@@ -19,7 +19,7 @@ std::string kindOf(const Spec &spec) {
   }
 }
 
-/// Of component `i` of `count`.
+/// The name of component `i` of `count`.
 std::string componentName(const Spec &spec, size_t i, size_t count) {
   constexpr const char *sparse[] = {"indices", "values", "dense_shape"};
   constexpr const char *slices[] = {"values", "indices", "dense_shape"};
@@ -27,7 +27,7 @@ std::string componentName(const Spec &spec, size_t i, size_t count) {
   case Spec::RAGGED_TENSOR_SPEC:
     if (i == 0)
       return "values";
-    return count == 2 ? "row_splits" : str("row_splits_", i - 1); // the outermost first
+    return count == 2 ? "row_splits" : str("row_splits_", i - 1); // outermost first
   case Spec::SPARSE_TENSOR_SPEC:
     return i < 3 ? sparse[i] : std::to_string(i);
   case Spec::INDEXED_SLICES_SPEC:
@@ -37,7 +37,7 @@ std::string componentName(const Spec &spec, size_t i, size_t count) {
   }
 }
 
-/// A ragged tensor without ragged dimensions is a plain one.
+/// Names the components. A ragged tensor without ragged dimensions is a plain tensor.
 NamedValues named(const std::string &key, const Spec &spec, std::vector<Value> components) {
   NamedValues values;
   bool isPlain = components.size() == 1 && spec.type_spec_class() == Spec::RAGGED_TENSOR_SPEC;
@@ -71,7 +71,7 @@ std::vector<Value> componentsOfSparse(DType dtype, bool hasRank, int64_t rank) {
           vectorOf(DType::Int64, columns)};
 }
 
-/// The parts of what a TypeSpec says of itself: its shape, its dtype, ...
+/// The serialized fields of a TypeSpec: its shape, dtype and so on.
 class State {
 public:
   explicit State(const Spec &spec) : values(spec.type_state().tuple_value().values()) {}
@@ -88,7 +88,7 @@ private:
   const google::protobuf::RepeatedPtrField<pb::StructuredValue> &values;
 };
 
-/// `shape` without its first `count` dimensions, behind one that is unknown.
+/// `shape` with its first `count` dimensions replaced by one unknown dimension.
 Value rowsOf(const State &state, int count) {
   Value value{{}, state.dtype(1), state.hasRank(), {}, {}, {}};
   if (value.hasRank)

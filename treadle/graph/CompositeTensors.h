@@ -1,4 +1,4 @@
-// Internal: ragged, sparse and other composite tensors as the tensors that they are made of.
+// Internal: decomposes ragged, sparse and other composite tensors into their component tensors.
 #pragma once
 
 #include "treadle/graph/SavedModel.h"
@@ -9,17 +9,18 @@ namespace treadle {
 
 using NamedValues = std::vector<std::pair<std::string, Graph::Value>>;
 
-/// What a signature has under a key: one value, or the components `key.values`, `key.row_splits`
-/// and so on of a composite tensor, in TensorFlow's order.
+/// Returns what a signature has under a key: one value, or the components of a composite tensor
+/// (`key.values`, `key.row_splits`, ...) in TensorFlow's order.
 NamedValues componentsOf(const std::string &key, const pb::TensorInfo &info);
 
-/// What a function takes or gives of this type; nothing for a type whose components aren't known.
+/// Returns the components of a function's argument or result of this type; nullopt if the type's
+/// components aren't known.
 std::optional<NamedValues> componentsOf(const std::string &name, const pb::TypeSpecProto &spec);
 
-/// Of anything that states a dtype and a shape.
+/// Returns the dtype and shape of a message that has both fields.
 template <typename Info>
 Graph::Value typedValue(const Info &info, const pb::TensorShapeProto &shape, bool hasShape = true) {
-  constexpr int firstReference = 100; // the dtype of a reference is that of what it refers to
+  constexpr int firstReference = 100; // a reference dtype counts as the dtype that it refers to
   int dtype = info.dtype();
   Graph::Value value;
   value.dtype = static_cast<DType>(dtype > firstReference ? dtype - firstReference : dtype);

@@ -21,7 +21,7 @@ std::string text(Attribute attr) {
   return out.size() > longest ? out.substr(0, longest) + "..." : out;
 }
 
-/// Numbers attributes, of any context: equal ones have one number.
+/// Numbers attributes across contexts: equal attributes get the same number.
 class AttributeNumbers {
 public:
   unsigned of(Attribute attr) {
@@ -98,7 +98,7 @@ private:
     return str(node.name().str(), ":", cast<OpResult>(value).getResultNumber());
   }
 
-  /// An input by the name that it has in the second graph, if it is there; else marked as gone.
+  /// Returns an input by its name in the second graph; marked as removed if it isn't there.
   std::string inputText(mlir::Value value, bool isOld) const {
     if (auto argument = dyn_cast<BlockArgument>(value))
       return str("argument ", argument.getArgNumber());
@@ -129,7 +129,8 @@ private:
     return "[" + out + "]";
   }
 
-  /// Equal for nodes that compute the same, in terms of the second graph's names.
+  /// Returns a text that is equal for nodes that compute the same, in terms of the second graph's
+  /// names.
   std::string signature(tfg::Node node, bool isOld) const {
     std::string out =
         str(node.opType().str(), joined(data(node, isOld)), joined(control(node, isOld)));
@@ -139,7 +140,7 @@ private:
     return out;
   }
 
-  // In rounds, since a node can be found once its inputs are.
+  // Works in rounds, since a node can be matched only after its inputs.
   void matchByStructure() {
     llvm::StringMap<SmallVector<tfg::Node, 1>> candidates;
     for (auto &[name, node] : current)
@@ -220,7 +221,7 @@ void diffFunctions(tfg::FuncOp before, tfg::FuncOp after, AttributeNumbers &numb
     return;
   BodyDiff(before.getEntry(), after.getEntry(), name, numbers, out).run();
   if (returned(before) != returned(after))
-    out.push_back({"changed", name, "", "other values are returned"});
+    out.push_back({"changed", name, "", "the returned values changed"});
 }
 
 void diffModules(ModuleOp before, ModuleOp after, std::vector<Difference> &out) {
@@ -239,10 +240,10 @@ void diffModules(ModuleOp before, ModuleOp after, std::vector<Difference> &out) 
     if (tfg::FuncOp other = current.function(function.getName()))
       diffFunctions(function, other, numbers, out);
     else
-      out.push_back({"removed", function.getName().str(), "", "the function is gone"});
+      out.push_back({"removed", function.getName().str(), "", "the function was removed"});
   for (tfg::FuncOp function : after.getOps<tfg::FuncOp>())
     if (!old.function(function.getName()))
-      out.push_back({"added", function.getName().str(), "", "the function is new"});
+      out.push_back({"added", function.getName().str(), "", "the function was added"});
 }
 
 } // namespace

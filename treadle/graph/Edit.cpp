@@ -1,4 +1,4 @@
-// Graph's nodes: reading and editing them one by one.
+// Reads and edits single nodes of a Graph.
 #include "treadle/analysis/conformance/Conformance.h"
 #include "treadle/dialect/NodeAttributes.h"
 #include "treadle/graph/EditIndex.h"
@@ -22,7 +22,7 @@ Error typeMismatch(StringRef node, size_t input, Value value, ValueType expected
                          expected.isRef ? "a reference to " : "", dtypeName(expected.dtype));
 }
 
-/// Data first, then tokens.
+/// Returns the data inputs and the control inputs.
 Expected<std::pair<SmallVector<Value>, SmallVector<Value>>>
 resolve(const EditIndex &index, StringRef node, const std::vector<std::string> &inputs) {
   SmallVector<Value> data, tokens;
@@ -37,14 +37,15 @@ resolve(const EditIndex &index, StringRef node, const std::vector<std::string> &
       continue;
     }
     if (!tokens.empty())
-      return Unexpected(invalidArgument("node '", node.str(), "': input '", name,
-                                        "' comes after control inputs; expected those last"));
+      return Unexpected(
+          invalidArgument("node '", node.str(), "': input '", name,
+                          "' comes after control inputs; control inputs must come last"));
     data.push_back(*value);
   }
   return std::pair(data, tokens);
 }
 
-/// Whether `to` is needed for `from`; what a NextIteration gives to a Merge doesn't count.
+/// Whether `from` depends on `to`. The back edge from a NextIteration to a Merge is ignored.
 bool dependsOn(tfg::Node from, tfg::Node to) {
   std::vector<Operation *> stack = {from.getOperation()};
   llvm::DenseSet<Operation *> seen;
@@ -72,8 +73,9 @@ Expected<void> checkAcyclic(tfg::Node node, ValueRange inputs) {
     if (tfg::isBackEdge(source.getOperation(), node.getOperation()))
       continue;
     if (dependsOn(source, node))
-      return Unexpected(invalidArgument("node '", node.name().str(), "': input '", nameOf(input),
-                                        "' would close a cycle; only a NextIteration closes one"));
+      return Unexpected(
+          invalidArgument("node '", node.name().str(), "': input '", nameOf(input),
+                          "' would close a cycle; only a NextIteration may close one"));
   }
   return {};
 }
@@ -112,7 +114,7 @@ bool isName(StringRef name) {
 Expected<void> checkNewName(const EditIndex &index, StringRef name) {
   if (!isName(name))
     return Unexpected(invalidArgument("'", name.str(),
-                                      "' is no name of a node; expected letters, digits and "
+                                      "' is not a valid node name; expected letters, digits and "
                                       "any of ._-/"));
   if (index.nodes.contains(name))
     return Unexpected(alreadyThere(name));
@@ -169,7 +171,7 @@ Expected<std::vector<std::string>> Graph::nodeUsers(std::string_view name) const
   tfg::Node node = TREADLE_TRY(indexOf(*impl).node(name));
   llvm::SmallSetVector<Operation *, 8> users(node->user_begin(), node->user_end());
   std::vector<std::string> names;
-  for (Operation *user : llvm::reverse(users)) // uses are kept last first
+  for (Operation *user : llvm::reverse(users)) // use lists are in reverse order
     names.push_back(tfg::Node(user).name().str());
   return names;
 }
@@ -206,7 +208,7 @@ Expected<Graph::NodeInfo> Graph::node(std::string_view name) const {
 void makeOwn(Graph &graph) {
   if (graph.impl.use_count() > 1)
     graph = madeOf(graph, graph.impl->copy());
-  // Nobody else has it: it isn't const any more.
+  // The graph is unshared here, so its Impl may be modified.
   const_cast<Graph::Impl &>(*graph.impl).forgetIndex();
 }
 
@@ -215,7 +217,7 @@ Expected<std::string> Graph::addNode(NodeInfo info) {
   EditIndex &index = indexOf(*impl);
   if (!index.graph)
     return Unexpected(Error{Code::FailedPrecondition,
-                            "the module has functions only, and no graph to add a node to"});
+                            "the module has only functions, and no graph to add a node to"});
   if (info.name.empty())
     info.name = madeName(index, info.op);
   TREADLE_TRY(checkNewName(index, info.name));
@@ -232,8 +234,8 @@ Expected<std::string> Graph::addNode(NodeInfo info) {
   for (const auto &[key, value] : info.attrs) {
     Attribute attr = index.attribute(value);
     if (!attr)
-      return Unexpected(
-          invalidArgument("node '", info.name, "': attribute '", key, "' holds what no graph can"));
+      return Unexpected(invalidArgument("node '", info.name, "': attribute '", key,
+                                        "' has a value that a graph can't represent"));
     attrs.set(key, attr);
   }
   SmallVector<Type> types;
@@ -242,7 +244,8 @@ Expected<std::string> Graph::addNode(NodeInfo info) {
     for (const AttrDef &attr : def->attrs())
       if (!attr.hasDefault() && !info.attrs.has(attr.name()))
         return Unexpected(invalidArgument("node '", info.name, "': attribute '", attr.name(), "' (",
-                                          attr.kindName(), ") is missing, and no input tells it"));
+                                          attr.kindName(),
+                                          ") is missing and can't be inferred from the inputs"));
     TREADLE_TRY(checkData(*def, info.name, data, lookup));
     for (const ArgDef &output : def->outputs())
       for (ValueType type : tfg::argumentTypes(*def, output, lookup))
@@ -252,13 +255,13 @@ Expected<std::string> Graph::addNode(NodeInfo info) {
   } else {
     if (info.outputs.empty() && !info.op.empty() && info.op != "NoOp")
       return Unexpected(invalidArgument("node '", info.name, "': op '", info.op,
-                                        "' is unknown; state its outputs' dtypes"));
+                                        "' is unknown; give the dtypes of its outputs"));
     for (const Value &output : info.outputs)
       types.push_back(index.tensor({output.dtype}));
   }
   if (llvm::is_contained(types, Type()))
     return Unexpected(invalidArgument("node '", info.name,
-                                      "': the dtype of an output is not told by its attributes"));
+                                      "': its attributes don't determine the dtype of an output"));
   OpBuilder builder = OpBuilder::atBlockEnd(&index.graph.getNodes().front());
   tfg::Node node = tfg::NodeBuilder(builder, info.op)
                        .name(info.name)
@@ -275,13 +278,13 @@ Expected<std::string> Graph::addNode(NodeInfo info) {
 }
 
 Expected<void> Graph::removeNode(std::string_view name) {
-  // What is asked is looked up first: an error leaves even a shared graph alone.
+  // Validates before editing, so that an error leaves even a shared graph unchanged.
   std::vector<std::string> users = TREADLE_TRY(nodeUsers(name));
   if (!users.empty())
     return Unexpected(Error{Code::FailedPrecondition,
                             str("node '", name, "' is used by '", users.front(), "'",
                                 users.size() > 1 ? str(" and ", users.size() - 1, " more") : "",
-                                "; rewire what uses it first")});
+                                "; rewire its users first")});
   makeOwn(*this);
   EditIndex &index = indexOf(*impl);
   auto entry = index.nodes.find(name);
@@ -340,17 +343,17 @@ Expected<void> Graph::setNodeAttr(std::string_view name, std::string_view key,
   tfg::Node node = TREADLE_TRY(index.node(name));
   if (tfg::isReserved(key))
     return Unexpected(
-        invalidArgument("node '", name, "': '", key, "' is no attribute, but a field of the node"));
+        invalidArgument("node '", name, "': '", key, "' is a field of the node, not an attribute"));
   if (!value) {
     node->removeDiscardableAttr(key);
     return {};
   }
   Attribute attr = index.attribute(*value);
   if (!attr)
-    return Unexpected(
-        invalidArgument("node '", name, "': attribute '", key, "' holds what no graph can"));
+    return Unexpected(invalidArgument("node '", name, "': attribute '", key,
+                                      "' has a value that a graph can't represent"));
   auto lookup = [&](StringRef other) { return other == StringRef(key) ? attr : node.attr(other); };
-  // Attributes that say what comes in and goes out have to go on saying so.
+  // Attributes that state dtypes or counts of inputs and outputs must stay consistent with them.
   if (const OpDef *def = lookupOp(std::string_view(node.opType()))) {
     SmallVector<mlir::Value> data(node.data());
     TREADLE_TRY(checkData(*def, name, data, lookup));
@@ -362,7 +365,7 @@ Expected<void> Graph::setNodeAttr(std::string_view name, std::string_view key,
         if (!isSame && type.dtype != DType::Invalid)
           return Unexpected(invalidArgument("node '", name, "': attribute '", key,
                                             "' would change output ", next, " ('", output.name(),
-                                            "'); add another node, and rewire what uses this one"));
+                                            "'); add another node and rewire this one's users"));
         ++next;
       }
   }
@@ -400,7 +403,7 @@ Expected<void> Graph::replaceUses(std::string_view from, std::string_view to) {
     for (tfg::Node following : index.softFollowers())
       tfg::renameSoftInputs(following, renamed);
   }
-  // A node that computes the replacement from the old value goes on using that.
+  // If the replacement depends on the old value, it keeps using the old value.
   tfg::Node source(replacement->getDefiningOp());
   auto keeps = [&](OpOperand &use) { return dependsOn(source, tfg::Node(use.getOwner())); };
   llvm::SmallSetVector<Operation *, 8> users;

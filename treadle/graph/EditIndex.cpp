@@ -56,7 +56,7 @@ Expected<Value> EditIndex::value(StringRef name) const {
   unsigned index = 0;
   if (!output.empty() && output.getAsInteger(10, index))
     return Unexpected(
-        invalidArgument("'", name.str(), "' is no value; expected 'x:0', 'x' or '^x'"));
+        invalidArgument("'", name.str(), "' is not a value; expected 'x:0', 'x' or '^x'"));
   if (index >= from.numResults())
     return Unexpected(notFound("there is no value '", name.str(), "': '", nodeName.str(), "' (",
                                from.opType().str(), ") has ", from.numResults(), " outputs"));

@@ -1,4 +1,4 @@
-// Internal: what edits of a graph keep beside it.
+// Internal: the index that edits of a graph maintain.
 #pragma once
 
 #include "treadle/graph/GraphImpl.h"
@@ -12,14 +12,14 @@ struct EditIndex {
   explicit EditIndex(const Graph::Impl &impl);
 
   mlir::Attribute attribute(const AttrValue &value) const;
-  /// A tensor type of unknown rank; null for an Invalid dtype.
+  /// Returns a tensor type of unknown rank; null for an Invalid dtype.
   mlir::Type tensor(ValueType type);
 
   Expected<tfg::Node> node(llvm::StringRef name) const;
-  /// What `x:1`, `x` or `^x` names.
+  /// Returns the value that `x:1`, `x` or `^x` names.
   Expected<mlir::Value> value(llvm::StringRef name) const;
 
-  /// The graph's nodes that have soft edges to others.
+  /// Returns the graph's nodes that have soft edges to other nodes.
   llvm::SmallVector<tfg::Node> softFollowers();
 
   mlir::MLIRContext *context;
@@ -27,17 +27,17 @@ struct EditIndex {
   graphdef::TypeTable types;
   llvm::StringMap<tfg::Node> nodes;
   llvm::StringMap<tfg::FuncOp> functions;
-  llvm::StringMap<unsigned> suffixes; // of made names, to try next
-  bool mayHaveSoftEdges = false;      // false: no node of the graph has any
+  llvm::StringMap<unsigned> suffixes; // next suffix to try for generated names
+  bool mayHaveSoftEdges = false;      // false if no node of the graph has any
 };
 
-/// The index of a graph, made when it is first asked for. Not thread-safe.
+/// Returns the index of a graph and builds it on first use. Not thread-safe.
 EditIndex &indexOf(const Graph::Impl &impl);
 
-/// Makes the graph one that no copy shares, before it is edited.
+/// Unshares the graph from its copies before an edit (copy-on-write).
 void makeOwn(Graph &graph);
 
-/// `x:0`, or `^x` for a token.
+/// Returns `x:0`, or `^x` for a token.
 std::string nameOf(mlir::Value value);
 
 } // namespace treadle

@@ -1,4 +1,4 @@
-// extract: a part of a graph as a graph of its own.
+// extract: makes a graph of its own from a part of a graph.
 #include "treadle/Freeze.h"
 #include "treadle/graph/GraphImpl.h"
 #include "treadle/graph/SavedModel.h"
@@ -14,7 +14,7 @@ using namespace mlir;
 namespace treadle {
 namespace {
 
-/// The graph of a SavedModel's meta graph, without what the SavedModel says beside it.
+/// Returns the graph of a SavedModel's meta graph without the metadata of the SavedModel.
 Expected<Graph> plainGraph(const Graph &graph) {
   if (!graph.isSavedModel())
     return graph;
@@ -26,7 +26,7 @@ Expected<Graph> plainGraph(const Graph &graph) {
   return madeOf(graph, std::move(module));
 }
 
-/// Puts a Placeholder where a value was.
+/// Replaces a value by a Placeholder.
 Expected<void> feed(Graph &graph, const std::string &name, std::vector<std::string> &fetches) {
   Expected<ValueName> parsed = parseValueName(name);
   if (!parsed || !parsed->iterations.empty())

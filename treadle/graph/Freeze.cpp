@@ -1,9 +1,10 @@
-// freeze: values in the place of variables.
+// freeze: replaces variables by constants.
 //
-// Which variable a handle stands for is found for each body by itself: handles that come in over a
-// function's arguments are those of its callers. Where one is read, there is a constant then, and
-// the handles' way through calls and loops serves nothing; passes take it away. Variables that are
-// still there then are written, or used otherwise: these stay as they were, all over again.
+// The variable that a handle refers to is resolved in each body separately: a handle that is a
+// function argument refers to what the function's callers pass. Reads become constants. The handles
+// that calls and loops still pass on are dead then, and passes remove them. If a variable is still
+// used afterwards (because it is written, or used in another way), freezing starts over and keeps
+// it.
 #include "treadle/Freeze.h"
 #include "treadle/analysis/effects/Effects.h"
 #include "treadle/graph/GraphImpl.h"
@@ -31,13 +32,13 @@ using tfg::Node;
 using tfg::ResourceId;
 
 Error cannotHold(Node node) {
-  return unimplemented("what '", variableName(node), "' (node '", node.name().str(),
-                       "') holds is of a dtype that no constant has");
+  return unimplemented("'", variableName(node), "' (node '", node.name().str(),
+                       "') has a dtype that constants don't support");
 }
 
 class Freezer {
 public:
-  /// Variables of the names `kept` stay.
+  /// Keeps the variables named in `kept`.
   Freezer(ModuleOp module, const FreezeRequest &request, const std::set<std::string> &kept)
       : module(module), request(request), kept(kept), effects(module),
         functions(tfg::functionsOf(module)) {
@@ -58,18 +59,18 @@ public:
   }
 
 private:
-  /// What of one body is being replaced.
+  /// The state of the replacement in one body.
   struct Body {
     explicit Body(Block &block) : block(block), names(block) {}
     Block &block;
     tfg::NameScope names;
     llvm::DenseMap<ResourceId, Value> constants;
-    llvm::DenseMap<Value, Value> entered; // handles that were taken into a frame, and the values
+    llvm::DenseMap<Value, Value> entered; // values of handles that an Enter passes into a frame
   };
-  /// Makes what stands in the place of an op that looks at a variable of this value.
+  /// Builds the replacement of an op that reads or inspects a variable with this value.
   using Replace = Expected<Node> (Freezer::*)(Body &, Node, const Tensor &);
 
-  /// Null for other ops.
+  /// Returns the function that replaces the node; null for other ops.
   static Replace replacementOf(Node node) {
     const OpDef *def = lookupOp(node.opType());
     if (!def)
@@ -100,7 +101,8 @@ private:
           bound[{function, static_cast<unsigned>(i)}].insert(id);
   }
 
-  /// Adds the variables that a class of handles may stand for; false if nobody knows all of them.
+  /// Adds the variables that a class of handles may refer to; returns false if they aren't all
+  /// known.
   bool addVariables(ResourceId id, llvm::SmallSetVector<ResourceId, 2> &found,
                     llvm::DenseSet<ResourceId> &seen) const {
     if (!seen.insert(id).second)
@@ -118,8 +120,8 @@ private:
            });
   }
 
-  /// The variable to be replaced that a value is a handle of or a reference to; nothing for other
-  /// values, and where it may be any of several.
+  /// Returns the variable to replace that a value is a handle of or a reference to; nullopt for
+  /// other values, and if the variable is ambiguous.
   std::optional<ResourceId> variableOf(Value value) const {
     llvm::SmallSetVector<ResourceId, 2> found;
     llvm::DenseSet<ResourceId> seen;
@@ -140,7 +142,7 @@ private:
       return it->second;
     return Unexpected(
         Error{Code::FailedPrecondition, str("variable '", name, "' (node '", node.name().str(),
-                                            "') has no value; run what initializes it first")});
+                                            "') has no value; run its initializer first")});
   }
 
   Expected<void> freezeBody(Block &block) {
@@ -159,7 +161,7 @@ private:
       bool isReference =
           tf_type::isReference(cast<TensorType>(node.data()[i].getType()).getElementType());
       Replace replace = replacementOf(node);
-      // The same handle, by another name.
+      // An Identity forwards the same handle under another name.
       bool isHandle = node.opType() == "Identity" && !isReference;
       if (replace && i == 0 && !isHandle) {
         Tensor value = TREADLE_TRY(valueOf(*id));
@@ -168,7 +170,7 @@ private:
         node->erase();
         return {};
       }
-      // A reference may be read by any op; what hands it on is looked at where that goes.
+      // Any op may read a reference. Uses that forward it are checked where they forward to.
       bool isHandedOn = llvm::any_of(
           node.results(), [&](Value result) { return !effects.handles(result).empty(); });
       if (isReference && !isHandedOn && !writes(node, *id)) {
@@ -185,7 +187,7 @@ private:
     });
   }
 
-  /// The variable's value where the handle is: in the same frame.
+  /// Returns the variable's value in the frame of the handle.
   Expected<Value> constantFor(Body &body, Value handle, ResourceId id) {
     Operation *op = handle.getDefiningOp();
     if (tfg::entersFrame(op))
@@ -214,8 +216,7 @@ private:
     return body.entered[enter->getResult(0)] = node->getResult(0);
   }
 
-  // --- replacements
-  // --------------------------------------------------------------------------------------
+  // --- replacements ----------------------------------------------------------------------------
 
   Expected<Node> constant(Node node, const Tensor &value) {
     OpBuilder builder(node.getOperation());
@@ -224,7 +225,7 @@ private:
     return made ? Expected<Node>(made) : Unexpected(cannotHold(node));
   }
 
-  // One that is read once in a body becomes a constant of the read's name.
+  // A variable that is read once in a body becomes a constant with the read's name.
   Expected<Node> read(Body &body, Node node, const Tensor &value) {
     Value handle = node->getOperand(0);
     Operation *op = handle.getDefiningOp();
@@ -268,13 +269,13 @@ private:
   const tfg::EffectAnalysis effects;
   const tfg::FunctionMap functions;
   llvm::DenseMap<ResourceId, Node> variables;
-  /// By function and argument, what callers give.
+  /// The variables that callers pass, by function and argument.
   llvm::DenseMap<std::pair<Operation *, unsigned>, llvm::SmallSetVector<ResourceId, 2>> bound;
-  llvm::DenseSet<Operation *> open; // functions that are called in ways that nobody sees
+  llvm::DenseSet<Operation *> open; // functions with calls that can't be analyzed
 };
 
-/// Where a fetch names a result of a node that runs functions, another node of its name gives the
-/// results up to that one: the node itself is free to lose what it did with handles.
+/// If a fetch names a result of a node that calls functions, a new node takes over its name and
+/// forwards the results up to that one, so that passes may remove handles from the node itself.
 void separateFetches(ModuleOp module, const std::vector<std::string> &fetches) {
   llvm::StringMap<unsigned> numFetched; // by node
   for (const std::string &fetch : fetches)
@@ -312,7 +313,8 @@ void separateFetches(ModuleOp module, const std::vector<std::string> &fetches) {
   }
 }
 
-/// Nodes that wait for a variable wait for what it waited for.
+/// Removes unused variables; nodes with a control dependency on one inherit its control
+/// dependencies.
 void dropUnused(ModuleOp module) {
   tfg::forEachBody(module, [](Block &body) {
     for (Operation &op : llvm::make_early_inc_range(body))
@@ -322,14 +324,14 @@ void dropUnused(ModuleOp module) {
   });
 }
 
-/// Makes the node that gives variables and tables what they held.
+/// Builds the node that initializes variables and tables with their contents.
 class InitializerBuilder {
 public:
   InitializerBuilder(tfg::GraphOp graph, const FreezeRequest &request)
       : block(graph.getNodes().front()), names(block), request(request),
         builder(OpBuilder::atBlockEnd(&block)) {}
 
-  /// Adds what gives the variable or table of this node its contents; once for each name.
+  /// Adds the initialization of this node's variable or table, once for each name.
   Expected<void> add(Node node) {
     std::string name = variableName(node);
     if (!done.insert(name).second)
@@ -342,11 +344,11 @@ public:
     if (table == request.tables.end())
       return Unexpected(
           Error{Code::FailedPrecondition, str("table '", name, "' (node '", node.name().str(),
-                                              "') holds nothing yet; run what fills it first")});
+                                              "') is empty; run its initializer first")});
     return fill(node, *table);
   }
 
-  /// The name of the node; empty if nothing was added.
+  /// Returns the name of the initializer node; empty if nothing was added.
   std::string finish() {
     if (tokens.empty())
       return "";
@@ -397,7 +399,7 @@ private:
                          .controlResult());
   }
 
-  /// Of a node in a function, that of another one in the graph.
+  /// Returns the node's handle; for a node in a function, the handle of a copy in the graph.
   Value handleOf(Node node) {
     if (node->getBlock() == &block)
       return node->getResult(0);
@@ -418,7 +420,7 @@ private:
   SmallVector<Value> tokens;
 };
 
-/// Nodes that make variables and tables, in the graph and in functions.
+/// Returns the nodes that create variables and tables, in the graph and in functions.
 SmallVector<Node> statefulNodes(ModuleOp module) {
   SmallVector<Node> nodes;
   tfg::forEachBody(module, [&](Block &body) {
@@ -430,7 +432,7 @@ SmallVector<Node> statefulNodes(ModuleOp module) {
   return nodes;
 }
 
-/// The graph `part` with constants in the place of all variables but those of the names `kept`.
+/// Returns the graph `part` with constants instead of all variables except those named in `kept`.
 Expected<Graph> frozenBut(const Graph &part, const FreezeRequest &request,
                           const std::vector<std::string> &fetches,
                           const std::set<std::string> &kept) {
@@ -443,7 +445,7 @@ Expected<Graph> frozenBut(const Graph &part, const FreezeRequest &request,
   std::vector<std::string> nodes;
   for (const std::string &fetch : fetches)
     nodes.push_back(nodeOf(fetch));
-  // In place: another copy would have all values again.
+  // Runs in place: a copy would duplicate all values.
   TREADLE_TRY(runOn(
       module, str("tfg-prune-arguments{graph=true keep=", llvm::join(nodes, ","), "},", prune)));
   dropUnused(module);
@@ -455,7 +457,7 @@ Expected<Graph> frozenBut(const Graph &part, const FreezeRequest &request,
 Expected<Graph> freeze(const Graph &graph, const FreezeRequest &request, std::string *initializer) {
   std::vector<std::string> fetches = request.fetches;
   if (fetches.empty())
-    return Unexpected(invalidArgument("there is nothing to keep: name what to fetch"));
+    return Unexpected(invalidArgument("the list of fetches is empty; expected at least one"));
   Graph part = TREADLE_TRY(extract(graph, fetches, request.feeds));
   std::set<std::string> kept;
   Graph frozen = TREADLE_TRY(frozenBut(part, request, fetches, kept));

@@ -1,4 +1,4 @@
-// Calls of a SavedModel's functions as nodes of its graph.
+// Adds calls of a SavedModel's functions as nodes to its graph.
 #include "treadle/graph/GraphImpl.h"
 #include "treadle/graph/ObjectValues.h"
 
@@ -17,7 +17,8 @@ namespace {
 
 using Traced = ModelFunction::Variant;
 
-/// Plans the nodes of all calls. They are added at the end: edits move what was found before.
+/// Plans the nodes of all calls. They are added at the end, because edits would invalidate the
+/// index.
 class CallPlanner {
 public:
   CallPlanner(const Graph &graph, const SavedModelFiles &files, ObjectFunctions &functions,
@@ -44,7 +45,7 @@ private:
     return name;
   }
 
-  /// That the function of the library is what the objects say of it.
+  /// Returns the library function after checking that it matches the signature in the object graph.
   Expected<tfg::FuncOp> bodyOf(const Graph::Signature &signature, size_t numCaptures) const {
     tfg::FuncOp body = index.function(signature.name);
     if (!body || body.isExternal())
@@ -55,8 +56,8 @@ private:
         body.getResultTypes().size() != signature.outputs.size())
       return Unexpected(invalidArgument(
           "function '", signature.name, "' has ", body.getNumDataArguments(), " arguments and ",
-          body.getResultTypes().size(), " results, but the objects say ", numInputs, " and ",
-          signature.outputs.size()));
+          body.getResultTypes().size(), " results, but the model's objects declare ", numInputs,
+          " and ", signature.outputs.size()));
     for (size_t i = 0; i < signature.inputs.size(); ++i)
       TREADLE_TRY(checkType(signature, signature.inputs[i],
                             body.getDataArgument(static_cast<unsigned>(i)).getType()));
@@ -70,12 +71,12 @@ private:
     DType found = valueTypeOf(type).dtype;
     if (found == DType::Resource || found == DType::Variant)
       return Unexpected(unimplemented("'", stated.first, "' is of dtype ", dtypeName(found),
-                                      ", which can't be given or had yet"));
+                                      ", which isn't supported as an argument or result yet"));
     return found == stated.second.dtype
                ? Expected<void>()
                : Unexpected(invalidArgument("'", stated.first, "' of function '", signature.name,
                                             "' is of ", dtypeName(found),
-                                            ", but the objects say otherwise"));
+                                            ", but the model's objects declare another dtype"));
   }
 
   Expected<void> planCall(Traced &variant, const std::string &prefix) {
@@ -121,8 +122,8 @@ private:
 
   Expected<std::string> captureValue(int id) {
     if (id < 0 || static_cast<size_t>(id) >= functions.objects.size())
-      return Unexpected(
-          invalidArgument("it captures object ", id, ", but there are ", functions.objects.size()));
+      return Unexpected(invalidArgument("it captures object ", id, ", but the model has ",
+                                        functions.objects.size()));
     const ModelObject &object = functions.objects[static_cast<size_t>(id)];
     switch (object.kind) {
     case ModelObject::Constant:
@@ -136,8 +137,7 @@ private:
       return object.kind == ModelObject::Resource
                  ? madeResource(id, object)
                  : Unexpected(invalidArgument("it captures variable '", object.name,
-                                              "', and which of the graph's nodes that is isn't "
-                                              "stated"));
+                                              "', which can't be matched to a node of the graph"));
     default:
       return Unexpected(
           unimplemented("it captures ", object.name.empty() ? "a function" : object.name));
@@ -148,7 +148,7 @@ private:
     tfg::Node node = index.node(name);
     if (!node || node.results().empty())
       return Unexpected(
-          invalidArgument("it captures ", what, " '", name, "', which the graph hasn't"));
+          invalidArgument("it captures ", what, " '", name, "', which isn't in the graph"));
     return withOutput(name);
   }
 
@@ -166,7 +166,7 @@ private:
     return made->second;
   }
 
-  /// A table is made by a function of its own, again and again the same one.
+  /// Returns the call of the function that creates a table; each table has one.
   Expected<std::string> madeResource(int id, const ModelObject &object) {
     if (auto made = resourceNodes.find(id); made != resourceNodes.end())
       return made->second;
@@ -177,7 +177,7 @@ private:
         creator == functions.creators.end() ? tfg::FuncOp() : index.function(creator->second);
     if (!body || body.isExternal() || body.getNumDataArguments() != 0 ||
         body.getResultTypes().size() != 1)
-      return Unexpected(unimplemented("it captures a resource that no function makes"));
+      return Unexpected(unimplemented("it captures a resource without a function that creates it"));
     std::string name = str("_function/resource_", id);
     nodes.push_back(callOf(body, name, {}));
     return resourceNodes[id] = name;
@@ -185,7 +185,7 @@ private:
 
   const ModuleIndex &index;
   ObjectFunctions &functions;
-  const std::map<std::string, std::string> assets; // paths by tensor
+  const std::map<std::string, std::string> assets; // paths by tensor name
   const ObjectValues values;
   std::set<std::string> prefixes;
   std::map<std::string, std::string> assetNodes;

@@ -1,4 +1,4 @@
-// addGradients: on a copy, which takes the graph's place when all is there.
+// addGradients: works on a copy that replaces the graph on success.
 #include "treadle/Gradients.h"
 #include "treadle/dialect/Diagnostics.h"
 #include "treadle/gradients/AddGradients.h"
@@ -24,9 +24,9 @@ Expected<SmallVector<Value>> valuesOf(const EditIndex &index, const Names &names
     }
     Value value = TREADLE_TRY(index.value(name));
     if (tfg::isControl(value))
-      return Unexpected(invalidArgument("'", name,
-                                        "' is a token, which has no gradient; expected "
-                                        "a value like 'x:0'"));
+      return Unexpected(invalidArgument(
+          "'", name,
+          "' is a control token, which has no gradient; expected a value such as 'x:0'"));
     values.push_back(value);
   }
   return values;
@@ -50,7 +50,7 @@ Expected<tfg::GradientsRequest> resolve(const EditIndex &index, const GradientsR
   return out;
 }
 
-/// Which forms of control flow are among the nodes that the ys need, and in functions.
+/// The forms of control flow among the nodes that the ys depend on, and in functions.
 struct Forms {
   bool hasRegions = false, hasV1 = false;
 
@@ -72,7 +72,7 @@ Forms formsOf(ModuleOp module, ValueRange ys) {
   return forms;
 }
 
-/// The graph with functional control flow alone, as far as the passes can.
+/// Converts the graph's control flow to functional form where the passes can.
 Expected<Graph> functional(const Graph &graph, const Names &ys) {
   EditIndex index(*graph.impl);
   SmallVector<Value> values = TREADLE_TRY(valuesOf(index, ys));
@@ -95,9 +95,10 @@ Expected<std::vector<std::string>> addGradients(Graph &graph, const GradientsReq
   Expected<tfg::GradientsRequest> resolved = resolve(index, request);
   bool isConverted = ready.impl != graph.impl;
   if (!resolved && isConverted && resolve(EditIndex(*graph.impl), request))
-    return Unexpected(invalidArgument(
-        resolved.error().message, " any more, now that its loops and conditionals are functional: "
-                                  "it stands inside of one; expected values outside of them"));
+    return Unexpected(
+        invalidArgument(resolved.error().message,
+                        " after loops and conditionals were converted to functions: it is "
+                        "inside one of them; expected a value outside of them"));
   if (!resolved)
     return Unexpected(std::move(resolved.error()));
   auto gradients =

@@ -1,4 +1,4 @@
-// Graphs: reading, writing, and what they are made of.
+// Reads, writes and summarizes graphs.
 #include "treadle/graph/GraphImpl.h"
 
 #include "treadle/export/File.h"
@@ -49,7 +49,7 @@ Graph::Value describe(tfg::Node node, unsigned output) {
   Graph::Value value;
   value.name = str(node.name().str(), ":", output);
   value.dtype = valueTypeOf(node->getResult(output).getType()).dtype;
-  // Types say more where a pass has found shapes.
+  // The type of the result is more precise if a pass has inferred shapes.
   auto type = mlir::dyn_cast<mlir::RankedTensorType>(node->getResult(output).getType());
   PartialShape shape = type ? PartialShape::ranked({type.getShape().begin(), type.getShape().end()})
                             : shapeAttr(node);
@@ -74,7 +74,7 @@ PartialShape feedShape(const ModuleIndex &index, llvm::StringRef name) {
   if (!node || !isPlaceholder(node))
     return {};
   PartialShape shape = shapeAttr(node);
-  // Graphs of before could not say that a shape is unknown, and left it empty.
+  // Older graphs couldn't express unknown shapes and left the shape empty.
   constexpr int firstWithUnknownShapes = 24;
   if (shape.dims.empty() && index.graph().getVersion().getProducer() < firstWithUnknownShapes)
     return {};
@@ -91,7 +91,7 @@ GraphPlace GraphPlace::of(const std::string &path) {
   return {place.parent_path().string(), false};
 }
 
-/// What `import(context)` gives, with its remarks as notes.
+/// Returns the result of `import(context)` with its remarks attached as notes.
 template <typename Import>
 static Expected<Graph> importGraph(Import import, GraphPlace place, const std::string &path = {}) {
   auto context = makeContext();
@@ -117,7 +117,7 @@ Expected<Graph> Graph::fromBytes(std::string_view bytes) {
 
 const std::vector<std::string> &Graph::notes() const { return impl->place.notes; }
 
-// Text alone has a place for regions.
+// Only the textual form can represent regions.
 Expected<void> Graph::toFile(const std::string &path) const {
   if (llvm::StringRef(path).ends_with(".mlir"))
     return exportFile(*impl->module, path);
@@ -141,7 +141,8 @@ std::vector<Graph::Value> Graph::inputs() const {
   return out;
 }
 
-/// What the graph lists as its results: `x:0,y:1`. A graph that was a function has such a list.
+/// Returns the values that the graph lists as its results (`x:0,y:1`). A graph that was imported
+/// from a function has such a list.
 static std::vector<Graph::Value> listedOutputs(const ModuleIndex &index) {
   std::vector<Graph::Value> out;
   mlir::DictionaryAttr entry;
@@ -179,7 +180,7 @@ namespace {
 
 class Summarizer {
 public:
-  /// With `needed`, only these of the block's nodes.
+  /// Visits the block's nodes, or only those in `needed` unless it is null.
   void visitBlock(mlir::Block &block, const std::string &where,
                   const std::set<mlir::Operation *> *needed = nullptr) {
     for (mlir::Operation &op : block) {
@@ -222,7 +223,7 @@ private:
       visitVariable(node);
   }
 
-  // A frame is named by its Enters.
+  // A frame is named by its Enter nodes.
   void visitEnter(tfg::Node node, const std::string &where) {
     mlir::StringAttr name = tfg::frameName(node);
     if (!name)
@@ -250,7 +251,7 @@ private:
 
 } // namespace
 
-/// Those in regions included.
+/// Counts nodes, including those in regions.
 static int64_t numNodes(mlir::Block &block, const std::set<mlir::Operation *> *needed = nullptr) {
   int64_t count = 0;
   for (mlir::Operation &op : block)
@@ -259,7 +260,8 @@ static int64_t numNodes(mlir::Block &block, const std::set<mlir::Operation *> *n
   return count;
 }
 
-/// `needed`: of the graph's nodes those that count, with what they call; null: all.
+/// `needed` restricts the summary to these nodes of the graph and the functions that they call;
+/// null for all.
 static GraphSummary summarize(const Graph &graph, const std::set<mlir::Operation *> *needed) {
   Summarizer summarizer;
   const ModuleIndex &index = graph.impl->index();

@@ -1,4 +1,4 @@
-// Internal to the folders that make up the library: what a Graph holds.
+// Internal to the folders that implement the library: the contents of a Graph.
 #pragma once
 
 #include "treadle/graph/SharedContext.h"
@@ -20,40 +20,41 @@ struct EditIndexDeleter {
   void operator()(EditIndex *index) const;
 };
 
-/// Runs passes over a module in place. InvalidArgument for a pipeline that can't be read, and where
-/// a pass fails.
+/// Runs a pass pipeline over a module in place. InvalidArgument if the pipeline doesn't parse or a
+/// pass fails.
 Expected<void> runOn(mlir::ModuleOp module, std::string_view pipeline);
 
-/// Where a graph was read from, and what that assumed. What is made of a graph keeps it.
+/// The file that a graph was read from and the assumptions of its import. Graphs derived from a
+/// graph share it.
 struct GraphPlace {
-  std::string folder;         // that its file is in; empty: from memory
-  bool isModelFolder = false; // it is the graph's own: that of a SavedModel
+  std::string folder;         // the folder of its file; empty if the graph was read from memory
+  bool isModelFolder = false; // whether the folder is the graph's own, as for a SavedModel
   std::vector<std::string> notes = {};
 
   static GraphPlace of(const std::string &path);
 };
 
 struct Graph::Impl {
-  /// A graph that was read, in a context that makeContext made.
+  /// Wraps an imported module in a context that makeContext created.
   Impl(std::unique_ptr<mlir::MLIRContext> own, mlir::OwningOpRef<mlir::ModuleOp> module,
        GraphPlace place = {})
       : context(std::move(own)), module(std::move(module)), place(std::move(place)) {
     share(*context);
   }
-  /// A graph that was made of another one, in that one's context.
+  /// Wraps a module derived from another graph, in that graph's context.
   Impl(const Impl &other, mlir::OwningOpRef<mlir::ModuleOp> module)
       : context(other.context), module(std::move(module)), place(other.place) {}
 
-  /// The module again, for its owner to change. Attributes are shared, weights among them.
+  /// Clones the module for modification. Attributes, and so weights, are shared.
   mlir::OwningOpRef<mlir::ModuleOp> copy() const { return (*module).clone(); }
 
-  /// Made when first asked for; thread-safe.
+  /// Built on first use; thread-safe.
   const ModuleIndex &index() const {
     std::call_once(*indexed, [this] { moduleIndex = std::make_unique<ModuleIndex>(*module); });
     return *moduleIndex;
   }
 
-  /// After an edit, which nothing else may run beside.
+  /// Discards the index after an edit. Not thread-safe.
   void forgetIndex() {
     moduleIndex.reset();
     indexed.emplace();
@@ -62,7 +63,7 @@ struct Graph::Impl {
   const std::shared_ptr<mlir::MLIRContext> context;
   mutable mlir::OwningOpRef<mlir::ModuleOp> module;
   const GraphPlace place;
-  /// The names of the graph's nodes, kept by edits; see Edit.cpp.
+  /// The index of the graph's nodes that edits maintain; see Edit.cpp.
   mutable std::unique_ptr<EditIndex, EditIndexDeleter> editIndex;
 
 private:
@@ -70,31 +71,32 @@ private:
   mutable std::unique_ptr<ModuleIndex> moduleIndex;
 };
 
-/// A graph that was made of another one, by changing a copy of its module.
+/// Returns a graph for a modified copy of another graph's module.
 inline Graph madeOf(const Graph &graph, mlir::OwningOpRef<mlir::ModuleOp> module) {
   Graph made;
   made.impl = std::make_shared<const Graph::Impl>(*graph.impl, std::move(module));
   return made;
 }
 
-/// The graph as the runtime and other formats take it: with functions instead of the regions of
-/// conditionals and loops. The same graph if it has none; Unimplemented where there is no such
-/// function.
+/// Returns the graph in the form that the runtime and other formats take: with functions instead of
+/// control flow regions. Returns the same graph if it has no regions; Unimplemented if a region has
+/// no functional equivalent.
 Expected<Graph> withoutRegions(const Graph &graph);
 
-/// The graph with calls of functions instead of programs that nodes hold; itself if none does.
+/// Returns the graph with calls of functions instead of the programs embedded in nodes; the same
+/// graph if there are none.
 Expected<Graph> withoutPrograms(const Graph &graph);
 
-/// The graph with what users say of their ops as attributes of its nodes; itself if they say
-/// nothing of its. The table may be null.
+/// Returns the graph with the users' traits of its ops as node attributes; the same graph if none
+/// of its ops has traits. The table may be null.
 Expected<Graph> withTraits(const Graph &graph, const OpTraitsTable *table);
 
-/// The graph with loops that overlap as frames, and with what users say of their ops; the table may
+/// Returns the graph with overlapping loops as frames, and with the users' op traits; the table may
 /// be null.
 Expected<Graph> withOverlappingLoops(const Graph &graph, LoopOverlap overlap,
                                      const OpTraitsTable *table);
 
-/// The shape that a placeholder states; unknown for other nodes.
+/// Returns the shape that a placeholder declares; an unknown shape for other nodes.
 PartialShape feedShape(const ModuleIndex &index, llvm::StringRef node);
 
 } // namespace treadle

@@ -1,4 +1,5 @@
-// Loops made ready to run: which of them overlap, and what registered ops say of themselves.
+// Prepares loops for execution: selects those that overlap iterations, and attaches the traits of
+// registered ops.
 #include "treadle/graph/GraphImpl.h"
 
 #include "treadle/analysis/effects/Effects.h"
@@ -39,7 +40,8 @@ void state(tfg::Node node, const OpTraits &traits) {
 
 bool isWhile(tfg::Node node) { return carriesArguments(opKind(node.opType())); }
 
-/// Whether there is a loop that could overlap, or (where that must pay) one that waits.
+/// Whether there is a loop that could overlap iterations. With `mustWait`, only loops that contain
+/// a waiting op count, since only those gain from it.
 bool hasLoops(const Graph &graph, bool mustWait) {
   tfg::WaitingNodes waiting(*graph.impl->module);
   bool found = false;

@@ -1,12 +1,12 @@
-// What is wrong with a file that no graph can be read from.
+// Reports the malformed nodes of a file that can't be imported.
 #pragma once
 
 #include "treadle/treadle.h"
 
 namespace treadle {
 
-/// What is wrong with each malformed node of a GraphDef's or SavedModel's file, in its order, of
-/// `most` nodes at most; empty where there are none, or the file is malformed in another way.
+/// Returns an error for each malformed node of a GraphDef or SavedModel file, in file order, at
+/// most `most`. Empty if there are none, or if the file is malformed in another way.
 std::vector<Error> malformedNodes(const std::string &path, size_t most);
 
 } // namespace treadle

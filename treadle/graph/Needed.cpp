@@ -7,7 +7,7 @@ using namespace mlir;
 
 namespace treadle {
 
-/// What `roots` need, themselves included.
+/// Returns the transitive dependencies of `roots`, including `roots`.
 static std::set<Operation *> neededBy(std::vector<Operation *> roots) {
   std::set<Operation *> needed(roots.begin(), roots.end());
   while (!roots.empty()) {
@@ -30,7 +30,7 @@ Expected<std::vector<Operation *>> nodesNamed(const ModuleIndex &index,
     nodeName.consume_front("^");
     tfg::Node node = index.node(nodeName);
     if (!node)
-      return Unexpected(invalidArgument("'", name, "' asks for node '", nodeName.str(),
+      return Unexpected(invalidArgument("'", name, "' refers to node '", nodeName.str(),
                                         "', which isn't in the graph",
                                         index.suggestions(nodeName)));
     roots.push_back(node.getOperation());

@@ -1,4 +1,4 @@
-// Internal: what runs of a graph get to.
+// Internal: the nodes that runs of a graph reach.
 #pragma once
 
 #include "treadle/lowering/Lowering.h"
@@ -9,15 +9,17 @@
 
 namespace treadle {
 
-/// The nodes of these names (`x`, `x:0`, `^x`). InvalidArgument for a name that isn't in the graph.
+/// Returns the nodes of these names (`x`, `x:0`, `^x`). InvalidArgument for a name that isn't in
+/// the graph.
 Expected<std::vector<mlir::Operation *>> nodesNamed(const ModuleIndex &index,
                                                     const std::vector<std::string> &names);
 
-/// What the nodes of these names need, themselves included. Errors as of `nodesNamed`.
+/// Returns the transitive dependencies of the nodes of these names, including these nodes. Errors
+/// as for `nodesNamed`.
 Expected<std::set<mlir::Operation *>> neededBy(const ModuleIndex &index,
                                                const std::vector<std::string> &names);
 
-/// The names of functions that nodes call, and that those call.
+/// Returns the names of the functions that nodes call, directly or indirectly.
 llvm::StringSet<> calledBy(const ModuleIndex &index, const std::set<mlir::Operation *> &nodes);
 
 } // namespace treadle

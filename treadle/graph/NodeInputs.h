@@ -1,4 +1,4 @@
-// Internal: what the inputs of a new node say of its attributes.
+// Internal: infers a new node's attributes from its inputs.
 #pragma once
 
 #include "treadle/ops/OpTable.h"
@@ -9,12 +9,12 @@
 
 namespace treadle {
 
-/// How many of `total` data inputs belong to each input of the op: as attributes state, else one to
-/// each and the others to the list.
+/// Returns how many of `total` data inputs belong to each input of the op: as its attributes state,
+/// otherwise one to each and the rest to the list.
 std::vector<size_t> inputCounts(const OpDef &def, size_t total, const AttrMap &attrs);
 
-/// Sets the type and number attributes that inputs decide and the node doesn't state. A dtype that
-/// is Invalid says nothing.
+/// Sets the dtype and number attributes that the inputs determine and the node doesn't state.
+/// Invalid dtypes are ignored.
 void inferAttrs(const OpDef &def, std::span<const DType> dtypes, AttrMap &attrs);
 
 } // namespace treadle

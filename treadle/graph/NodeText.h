@@ -1,4 +1,4 @@
-// For tests of sessions: nodes as GraphDef text.
+// Test support: builds nodes as GraphDef text.
 #pragma once
 
 #include "treadle/tensor/Error.h"

@@ -1,4 +1,4 @@
-// From the objects of a SavedModel to the functions that they offer.
+// Finds the functions that a SavedModel's object graph offers.
 #include "treadle/graph/ObjectFunctions.h"
 
 #include "treadle/export/SavedModel.h"
@@ -36,7 +36,7 @@ std::string numberText(double value) {
   return text;
 }
 
-/// A value that is no tensor, as Python writes it.
+/// Formats a value that isn't a tensor as Python does.
 std::string fixedText(const Value &value) {
   switch (value.kind_case()) {
   case Value::kNoneValue:
@@ -56,8 +56,8 @@ std::string fixedText(const Value &value) {
   }
 }
 
-/// What a leaf of a signature is made of: one tensor, or the components of a composite one. Nothing
-/// if it is no tensor.
+/// Returns the tensors of a leaf of a signature: one, or the components of a composite tensor.
+/// Returns nullopt if it isn't a tensor.
 std::optional<NamedValues> tensorsOf(const std::string &name, const Value &value) {
   if (value.has_tensor_spec_value())
     return NamedValues{
@@ -70,7 +70,7 @@ std::optional<NamedValues> tensorsOf(const std::string &name, const Value &value
   return std::nullopt;
 }
 
-/// The parts of a nested value with their keys, in the order in which TensorFlow flattens them.
+/// Returns the elements of a nested value with their keys, in TensorFlow's flattening order.
 std::optional<std::vector<std::pair<std::string, const Value *>>> partsOf(const Value &value) {
   std::vector<std::pair<std::string, const Value *>> parts;
   auto addAll = [&](const auto &values) {
@@ -114,7 +114,7 @@ Structure::Kind kindOf(const Value &value) {
 
 // --- arguments and results ----------------------------------------------------------------------
 
-/// What Python knows of a function's arguments.
+/// The names of a Python function's arguments.
 struct ArgumentNames {
   std::vector<std::string> names;
   std::string rest; // `args` of `*args`
@@ -152,7 +152,7 @@ ArgumentNames ArgumentNames::of(const pb::FunctionSpec &spec) {
   return found;
 }
 
-/// Takes apart what one concrete function takes and gives.
+/// Flattens the signature of one concrete function.
 class VariantReader {
 public:
   VariantReader(Traced &variant, const ArgumentNames &arguments, bool isBare)
@@ -165,7 +165,7 @@ public:
       std::set<std::string_view> seen;
       for (const auto &[key, value] : *values)
         if (!seen.insert(key).second)
-          fail(str("it has two values of the name '", key, "'"));
+          fail(str("it has two values named '", key, "'"));
     }
   }
 
@@ -178,7 +178,7 @@ private:
   void readInputs(const Value &signature) {
     const auto &both = signature.tuple_value().values();
     if (both.size() != 2)
-      return fail("what it takes isn't stated");
+      return fail("its arguments aren't declared");
     const auto byPlace = partsOf(both[0]);
     for (size_t i = 0; byPlace && i < byPlace->size(); ++i)
       readInput(arguments.at(i), *(*byPlace)[i].second);
@@ -197,7 +197,7 @@ private:
       return std::ranges::move(*tensors, std::back_inserter(variant.signature.inputs)), void();
     if (value.has_type_spec_value())
       return fail(str("argument '", name, "' is a ", specName(value.type_spec_value()),
-                      ", which can't be given yet"));
+                      ", which isn't supported as an argument yet"));
     if (isBare)
       return;
     std::string text = fixedText(value);
@@ -207,7 +207,7 @@ private:
   }
 
   static std::string specName(const pb::TypeSpecProto &spec) {
-    return spec.type_spec_class_name().empty() ? "type of its own" : spec.type_spec_class_name();
+    return spec.type_spec_class_name().empty() ? "custom type" : spec.type_spec_class_name();
   }
 
   void readResults(const Value &value) { variant.result = readResult("", value); }
@@ -227,7 +227,8 @@ private:
       structure.kind = Structure::Value;
       std::ranges::move(*tensors, std::back_inserter(variant.signature.outputs));
     } else if (value.has_type_spec_value())
-      fail(str("it gives a ", specName(value.type_spec_value()), ", which can't be had yet"));
+      fail(str("it gives a ", specName(value.type_spec_value()),
+               ", which isn't supported as a result yet"));
     return structure;
   }
 
@@ -276,12 +277,12 @@ ModelObject objectOf(const pb::MetaGraphDef &meta, const pb::SavedObject &node) 
     object.name = "a tensor of another function";
     break;
   default:
-    object.name = "an object of its own kind";
+    object.name = "an object of a custom class";
   }
   return object;
 }
 
-/// Finds functions from the root on: the shortest path to each is its name.
+/// Finds functions from the root: the shortest path to a function is its name.
 class ObjectReader {
 public:
   explicit ObjectReader(const pb::MetaGraphDef &meta)
@@ -296,8 +297,8 @@ public:
   }
 
 private:
-  /// What TensorFlow makes for itself: signatures have their own place, a function's traces are its
-  /// variants, and tables are made and filled when the model is loaded.
+  /// Whether to search the object. TensorFlow's internal objects are skipped: signatures are read
+  /// elsewhere, a function's traces are its variants, and tables are created and filled on load.
   bool isOpen(int id) const {
     const ModelObject &object = found.objects[static_cast<size_t>(id)];
     return object.kind != ModelObject::Function && object.kind != ModelObject::Resource &&
@@ -372,7 +373,8 @@ private:
       for (const Traced &variant : found.functions[i].variants)
         if (auto alias = aliases.find(variant.signature.name); alias != aliases.end()) {
           auto [it, isNew] = found.aliases.emplace(alias->second, i);
-          // A trace on its own has the alias as well; the function with all of them counts.
+          // A trace that is also an attribute of its own has the alias too; the function with all
+          // traces takes precedence.
           if (!isNew &&
               found.functions[i].variants.size() > found.functions[it->second].variants.size())
             it->second = i;
@@ -447,7 +449,7 @@ Expected<const ModelFunction *> ObjectFunctions::find(std::string_view name) con
   if (auto alias = aliases.find(name); alias != aliases.end())
     return &functions[alias->second];
   return Unexpected(notFound("the model has no function '", name, "'", didYouMean(name, names),
-                             list.empty() ? "; it has none, so call one of its signatures"
+                             list.empty() ? "; it has no functions, only signatures"
                                           : "; its functions are " + list));
 }
 

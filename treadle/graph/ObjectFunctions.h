@@ -1,4 +1,4 @@
-// Internal: functions that the objects of a SavedModel offer to call.
+// Internal: the callable functions of a SavedModel's object graph.
 #pragma once
 
 #include "treadle/graph/SavedModel.h"
@@ -7,33 +7,33 @@
 
 namespace treadle {
 
-/// What one object of a SavedModel is, as far as functions need it.
+/// One object of a SavedModel, with the fields that functions need.
 struct ModelObject {
   enum Kind { Other, Variable, Constant, Asset, Resource, Function } kind = Other;
-  std::string
-      name; // of a variable; a constant's node; an asset's tensor; what another is, in words
+  /// A variable's name; a constant's node; an asset's tensor; a description of other kinds.
+  std::string name;
   std::map<std::string, int, std::less<>> children;
 };
 
-/// The objects of one meta graph. Nothing that they say is believed before it is checked: numbers
-/// of objects are those of objects that are there.
+/// The objects of one meta graph. They are validated when read: every object number refers to an
+/// existing object.
 struct ModelObjects {
   static ModelObjects of(const pb::MetaGraphDef &meta);
 
-  /// The object at the end of a path from the root, -1 if there is none. `separator` stands between
-  /// the names of edges, which may hold it.
+  /// Returns the object at the end of a path from the root; -1 if there is none. `separator`
+  /// separates the names of edges, which may contain it.
   int objectAt(std::string_view path, char separator) const;
 
-  std::vector<ModelObject> objects;    // the first is the root
-  std::map<int, std::string> creators; // of objects that are functions: the concrete one
-  /// By concrete function: the objects that it captures.
+  std::vector<ModelObject> objects;    // element 0 is the root
+  std::map<int, std::string> creators; // the concrete function, by objects that are functions
+  /// The captured objects, by concrete function.
   std::map<std::string, std::vector<int>, std::less<>> captures;
 };
 
 /// The functions that these objects offer.
 struct ObjectFunctions : ModelObjects {
   static ObjectFunctions of(const pb::MetaGraphDef &meta);
-  /// Of the only meta graph of a SavedModel; none of another graph.
+  /// Reads the only meta graph of a SavedModel; empty for other graphs.
   static ObjectFunctions of(const Graph &graph);
 
   /// See Model::function.
@@ -44,16 +44,16 @@ struct ObjectFunctions : ModelObjects {
   std::map<std::string, size_t, std::less<>> aliases;
 };
 
-/// A variant in words: `f(x: float32[?], training=False) -> float32[?]`.
+/// Formats a variant: `f(x: float32[?], training=False) -> float32[?]`.
 std::string functionText(const ModelFunction &function, const ModelFunction::Variant &variant);
 
-/// The graph with a call of each variant, whose tensors the variants' signatures name. A variant
-/// that can't be called gets a problem instead.
+/// Returns the graph with a call of each variant; the variants' signatures name the tensors of the
+/// call. A variant that can't be called gets a problem instead.
 Expected<Graph> withFunctionCalls(Graph graph, const SavedModelFiles &files,
                                   ObjectFunctions &functions);
 
-/// A function's graph: the calls of its variants are what `calls` names. NotFound, with the nearest
-/// names, if the model has none of that name; Unimplemented if it has, but none can be called.
+/// A function's graph; `calls` names the calls of its variants. NotFound, with the nearest names,
+/// if the model has no such function; Unimplemented if none of its variants can be called.
 struct FunctionGraph {
   Graph graph;
   std::vector<std::string> calls;

@@ -1,4 +1,4 @@
-// Which values of a SavedModel's graph stand for its objects.
+// Maps a SavedModel's objects to values of its graph.
 #include "treadle/graph/ObjectValues.h"
 
 #include "treadle/graph/GraphImpl.h"
@@ -15,21 +15,22 @@ namespace {
 
 using tfg::Node;
 
-/// The node that makes a value, if it is of that op.
+/// Returns the node that defines a value if it has that op.
 Node sourceOf(Value value, StringRef op) {
   Operation *source = value.getDefiningOp();
   Node node = source && Node::isNode(source) ? Node(source) : Node();
   return node && node.opType() == op ? node : Node();
 }
 
-/// Null for what is no handle of a variable that has a name.
+/// Returns the op of a variable handle that has a name; null for other values.
 Operation *namedHandle(Value value) {
   Node node = sourceOf(value, "VarHandleOp");
   auto name = node ? node.attr<StringAttr>("shared_name") : StringAttr();
   return name && !name.empty() ? node.getOperation() : nullptr;
 }
 
-/// `encoder/w/.ATTRIBUTES/VARIABLE_VALUE` without its end; in names, `.` and `/` are `..` and `.S`.
+/// Parses `encoder/w/.ATTRIBUTES/VARIABLE_VALUE` without its suffix; in names, `.` and `/` are
+/// escaped as `..` and `.S`.
 constexpr char separator = '\0';
 
 std::string pathOf(std::string_view key) {
@@ -46,7 +47,8 @@ std::string pathOf(std::string_view key) {
   return text;
 }
 
-/// What a variable was made from: the handle that its only initial value is read from.
+/// Returns the variable that a copy was initialized from: the handle that its only initial value is
+/// read from.
 Operation *originalOf(Operation *copy) {
   for (Operation *user : copy->getUsers()) {
     Node assign = Node::isNode(user) ? Node(user) : Node();
@@ -61,7 +63,8 @@ Operation *originalOf(Operation *copy) {
 
 } // namespace
 
-/// Finds what the graph states: first all captures, then what is restored, which may be copies.
+/// Reads the mapping from the graph: first all captures, then the restored variables, which may be
+/// copies.
 class ObjectValues::Reader {
 public:
   Reader(ObjectValues &found, const Graph &graph, const SavedModelFiles &files,
@@ -115,7 +118,7 @@ private:
       unite(first, handle);
   }
 
-  /// From now on both are handles of the first one's variable.
+  /// Makes both handles refer to the first one's variable.
   void unite(Operation *first, Operation *second) {
     first = found.leaderOf(first), second = found.leaderOf(second);
     if (first != second && Node(first).attr("dtype") == Node(second).attr("dtype"))
@@ -133,7 +136,7 @@ private:
           visitRestore(Node(&op), node);
   }
 
-  /// `call`: of the function that the op is in, if it is in one.
+  /// `call` is the call of the function that contains the op; null if the op is in the graph.
   void visitRestore(Node restore, Node call) {
     Operation *names = restore.data().size() == 3 ? restore.data()[1].getDefiningOp() : nullptr;
     Attribute value = names ? Node(names).attr("value") : Attribute();
@@ -152,7 +155,8 @@ private:
       }
   }
 
-  /// The handle of the variable that the value becomes, by way of Identities.
+  /// Returns the handle of the variable that the value is assigned to, possibly through Identity
+  /// nodes.
   static Value assignedBy(Value value, Node call) {
     constexpr int mostSteps = 4;
     for (int step = 0; value && step < mostSteps; ++step) {
@@ -170,17 +174,17 @@ private:
     return {};
   }
 
-  /// In the graph, of a handle there or in the function that is called.
+  /// Maps a handle in the graph or in the called function to the graph.
   static Value handleOf(Value handle, Node call) {
     auto argument = dyn_cast<BlockArgument>(handle);
     if (!argument)
       return call ? Value() : handle;
-    size_t place = argument.getArgNumber() / 2; // each has its token behind it
+    size_t place = argument.getArgNumber() / 2; // each data argument is followed by its token
     return call && place < call.data().size() ? call.data()[place] : Value();
   }
 
-  /// Where only a copy is restored, what it is a copy of has the object's name, and nobody else
-  /// gives it a value.
+  /// If only a copy is restored, the object gets the name of the variable that it was copied from,
+  /// unless another object claims that variable.
   void preferOriginal(int object, Operation *copy) {
     Operation *original = captured.contains(object) ? nullptr : originalOf(copy);
     if (!original || !claimed.insert(original).second)
@@ -194,7 +198,7 @@ private:
       handlesByName[node.attr<StringAttr>("shared_name").getValue()] = handle;
   }
 
-  /// For a variable that nothing states, if nothing states its namesake either.
+  /// Falls back to the variable of the same name if neither is mapped yet.
   void findByName(int object) {
     const ModelObject &variable = objects.objects[static_cast<size_t>(object)];
     if (variable.kind != ModelObject::Variable || found.values.contains(object))
@@ -210,7 +214,7 @@ private:
   const ModelObjects &objects;
   std::map<int, Value> captured;
   std::vector<std::pair<int, Operation *>> restored; // objects and handles
-  llvm::DenseSet<Operation *> claimed;               // handles that stand for an object
+  llvm::DenseSet<Operation *> claimed;               // handles that are mapped to an object
   llvm::StringMap<Operation *> handlesByName;
 };
 

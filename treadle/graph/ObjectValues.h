@@ -1,4 +1,4 @@
-// Internal: which values of a SavedModel's graph stand for its objects.
+// Internal: maps a SavedModel's objects to values of its graph.
 #pragma once
 
 #include "treadle/graph/ObjectFunctions.h"
@@ -10,17 +10,17 @@ namespace treadle {
 
 class ModuleIndex;
 
-/// The values that stand for the objects of a SavedModel. The file states them: a call of a
-/// concrete function gets what the function captures, and the restore op assigns what is stored
-/// under the path of an object. Several handles may stand for one variable: Keras 3 restores and
+/// The graph values of a SavedModel's objects. They follow from the file: a call of a concrete
+/// function passes the objects that the function captures, and the restore op assigns what is
+/// stored under an object's path. Several handles may refer to one variable: Keras 3 restores and
 /// saves copies.
 class ObjectValues {
 public:
   ObjectValues(const Graph &graph, const SavedModelFiles &files, const ModelObjects &objects);
 
-  /// `v:0`; empty if none is known.
+  /// Returns the object's value (`v:0`); empty if none is known.
   std::string of(int object) const;
-  /// VarHandleOps of variables that another one stands for, too: that other one comes second.
+  /// Returns VarHandleOps that duplicate another one's variable, each followed by that other one.
   std::vector<std::pair<mlir::Operation *, mlir::Operation *>> copies() const;
 
 private:
@@ -32,7 +32,8 @@ private:
   llvm::MapVector<mlir::Operation *, mlir::Operation *> sameAs;
 };
 
-/// The graph with one name for all handles of one variable; the same graph where they have it.
+/// Returns the graph with one name for all handles of a variable; the same graph if that already
+/// holds.
 Expected<Graph> withOneHandleEach(Graph graph, const SavedModelFiles &files);
 
 } // namespace treadle

@@ -1,4 +1,4 @@
-// Nodes by the name and op in an error, and their locations.
+// Finds the node that an error names, and its location.
 #include "treadle/graph/Origin.h"
 
 #include "treadle/dialect/SourceLocation.h"
@@ -18,7 +18,7 @@ struct NamedNode {
   StringRef name, op;
 };
 
-/// Of `node 'NAME' (OP): ...`.
+/// Parses `node 'NAME' (OP): ...`.
 std::optional<NamedNode> parse(StringRef message) {
   if (!message.consume_front("node '"))
     return std::nullopt;
@@ -47,16 +47,16 @@ bool hasNode(Block &body, NamedNode wanted) {
   });
 }
 
-/// Of a placeholder without a value: that it stands in a function, if it does. No input gives it
-/// one.
+/// Adds the function that contains a placeholder without a value, if it is in one: no call can feed
+/// it.
 void addFunction(Error &error, NamedNode wanted, ModuleOp module) {
   for (tfg::GraphOp graph : module.getOps<tfg::GraphOp>())
     if (hasNode(*graph.getBody(), wanted))
       return;
   for (tfg::FuncOp function : module.getOps<tfg::FuncOp>())
     if (!function.isExternal() && hasNode(function.getEntry(), wanted)) {
-      error.message += str("; it stands in function '", function.getName().str(),
-                           "', where nothing feeds it: make it an argument of the function");
+      error.message += str("; it is in function '", function.getName().str(),
+                           "', where it can't be fed: make it an argument of the function");
       error.reason = Reason::Other;
       return;
     }

@@ -1,4 +1,4 @@
-// Internal: where the program that made a graph defined a node.
+// Internal: adds source locations of nodes to errors.
 #pragma once
 
 #include "treadle/tensor/Error.h"
@@ -7,9 +7,9 @@
 
 namespace treadle {
 
-/// The error, and ` (defined at model.py:31)` where it begins with `node 'x' (Op):` and debug info
-/// knows the node. Where functions have nodes of one name and op, all their lines that differ, if
-/// they are few.
+/// Returns the error, with ` (defined at model.py:31)` appended if it begins with `node 'x' (Op):`
+/// and the debug info has the node. If several functions have such a node, all distinct locations
+/// are added if there are few.
 Error withOrigin(Error error, mlir::ModuleOp module);
 
 } // namespace treadle

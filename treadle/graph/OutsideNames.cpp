@@ -28,8 +28,8 @@ struct Definitions {
   llvm::StringSet<> nodes, functions;
 };
 
-/// Which of a module's names stand anywhere in messages, whatever the field is for: one too many
-/// costs little.
+/// Collects the module's names that occur anywhere in the messages, whatever the field. A false
+/// positive is harmless: it only keeps one node more.
 class Finder {
 public:
   Finder(const Definitions &definitions, OutsideNames &found)
@@ -59,7 +59,7 @@ private:
     std::string text = field.is_repeated() ? reflection.GetRepeatedString(message, &field, index)
                                            : reflection.GetString(message, &field);
     note(text);
-    // Collections hold variables as bytes.
+    // Collections store variables as serialized bytes.
     pb::VariableDef variable;
     if (field.type() == Field::TYPE_BYTES && variable.ParseFromString(text))
       visit(variable);
@@ -93,8 +93,8 @@ Expected<void> checkAllThere(ModuleOp metaGraph, const OutsideNames &names) {
   Definitions definitions(metaGraph);
   auto missing = [](const char *what, const std::string &name) {
     return Unexpected(invalidArgument("a pass removed ", what, " '", name,
-                                      "', which the SavedModel names outside of its graph; leave "
-                                      "that pass out, or tell it to keep it"));
+                                      "', which the SavedModel's metadata refers to; leave out "
+                                      "that pass, or let it keep the name"));
   };
   for (const std::string &node : names.nodes)
     if (!definitions.nodes.contains(node))

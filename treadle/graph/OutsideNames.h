@@ -1,4 +1,4 @@
-// What a SavedModel knows of its graph from outside: passes must leave it.
+// The names by which a SavedModel's metadata refers to its graph. Passes must keep them.
 #pragma once
 
 #include "treadle/tensor/Error.h"
@@ -11,16 +11,16 @@
 namespace treadle {
 
 struct OutsideNames {
-  /// Nodes of the graph that signatures, savers, collections and assets name.
+  /// Nodes of the graph that signatures, savers, collections and assets refer to.
   std::set<std::string> nodes;
-  /// Functions that the objects of the model have as methods.
+  /// Functions that are methods of the model's objects.
   std::set<std::string> functions;
 };
 
-/// Of one of metaGraphs(module).
+/// Collects the names of one of metaGraphs(module).
 Expected<OutsideNames> outsideNames(mlir::ModuleOp metaGraph);
 
-/// InvalidArgument for the first of the names that is gone.
+/// InvalidArgument for the first of the names that is missing.
 Expected<void> checkAllThere(mlir::ModuleOp metaGraph, const OutsideNames &names);
 
 } // namespace treadle

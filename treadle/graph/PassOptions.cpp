@@ -13,13 +13,14 @@ using namespace mlir;
 namespace treadle {
 namespace {
 
-/// `a,b` for an option of this name.
+/// The value `a,b` of an option with this name.
 struct NamedList {
   StringRef option;
   std::string names;
 };
 
-/// Which passes have an option that takes names. Pipelines have all that runs need.
+/// Tells which passes have an option that takes names. Pipelines have all options that describe
+/// runs.
 class KnownOptions {
 public:
   bool has(StringRef pass, StringRef option) {
@@ -41,8 +42,8 @@ bool mentions(StringRef options, StringRef option) {
   return llvm::any_of(words, [&](StringRef word) { return word.split('=').first == option; });
 }
 
-/// One pass with its options, and those of the lists that it takes and that it hasn't got; what is
-/// kept adds up.
+/// Returns one pass with its options and with those of `lists` that it accepts and doesn't have
+/// yet; names in `keep` are merged.
 std::string withLists(StringRef element, ArrayRef<NamedList> lists, KnownOptions &known) {
   auto [name, options] = element.split('{');
   options.consume_back("}");

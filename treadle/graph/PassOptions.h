@@ -1,4 +1,4 @@
-// Internal: what passes are told of the runs that follow, unless the pipeline says it.
+// Internal: adds pass options that describe the intended runs to a pipeline that doesn't set them.
 #pragma once
 
 #include "treadle/Graph.h"
@@ -8,16 +8,16 @@
 
 namespace treadle {
 
-/// Before pipelines are parsed. Thread-safe.
+/// Must be called before a pipeline is parsed. Thread-safe.
 void registerPassesOnce();
 
-/// A pipeline in which each pass that has an option `keep` is told to keep these nodes as well.
+/// Returns the pipeline with these nodes added to each pass's `keep` option, if it has one.
 std::string pipelineKeeping(llvm::StringRef pipeline, const std::set<std::string> &nodes);
 
-/// Graph::runPasses for one run, or several of one kind: passes keep the nodes that it names, and
-/// those with options `fetches`, `targets` and `feeds` are given the run's, where the pipeline
-/// doesn't give them. Passes aren't told of fetches and targets where the graph is a SavedModel,
-/// which others may call by its signatures. Names that aren't in the graph are left out.
+/// Runs Graph::runPasses for one run, or for several runs of one kind: passes keep the nodes that
+/// the request names. Passes with options `fetches`, `targets` and `feeds` get the request's unless
+/// the pipeline sets them. For a SavedModel, fetches and targets aren't passed on, since callers
+/// may run its signatures too. Names that aren't in the graph are ignored.
 Expected<Graph> runPassesFor(const Request &run, const Graph &graph, llvm::StringRef pipeline);
 
 } // namespace treadle

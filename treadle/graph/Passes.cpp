@@ -1,4 +1,4 @@
-// Graph::runPasses: passes over a copy of the graph.
+// Graph::runPasses: runs passes over a copy of the graph.
 #include "treadle/graph/GraphImpl.h"
 
 #include "treadle/dialect/Diagnostics.h"
@@ -21,7 +21,7 @@ using namespace mlir;
 namespace treadle {
 namespace {
 
-/// ` (did you mean 'tfg-cse'?)`; where no pass has a name like it, all of them.
+/// Returns ` (did you mean 'tfg-cse'?)`, or all passes if no name is similar.
 std::string nearOrAll(std::string_view wanted) {
   std::vector<std::string_view> names = passNames();
   std::string near = didYouMean(wanted, names);
@@ -33,8 +33,8 @@ std::string nearOrAll(std::string_view wanted) {
   return all;
 }
 
-/// `why` are lines of MLIR: `...:1:16: error: 'tfg-prun' does not refer to a registered pass...`,
-/// and the pipeline again with a mark below; or what is wrong with the options of a pass.
+/// `why` is MLIR's diagnostic (`...:1:16: error: 'tfg-prun' does not refer to a registered
+/// pass...`, followed by the pipeline and a caret line), or an error about the options of a pass.
 Error pipelineError(std::string_view pipeline, StringRef why) {
   auto [message, rest] = why.trim().split('\n');
   std::string reason = message.str();
@@ -47,8 +47,8 @@ Error pipelineError(std::string_view pipeline, StringRef why) {
     std::string wanted = name.take_until([](char c) { return c == '\''; }).str();
     reason = str("there is no pass '", wanted, "'", nearOrAll(wanted));
   }
-  return invalidArgument("'", pipeline, "' is no pipeline of passes: ", reason,
-                         "; docs/working-on-graphs.md tells of passes and their options");
+  return invalidArgument("'", pipeline, "' is not a valid pass pipeline: ", reason,
+                         "; see docs/working-on-graphs.md for passes and their options");
 }
 
 } // namespace
@@ -84,7 +84,8 @@ Expected<void> runOn(ModuleOp module, std::string_view pipeline) {
   return {};
 }
 
-/// While passes run, functions that the model names outside count as named by the graph.
+/// Marks functions that the model's metadata refers to, so that passes keep them as if the graph
+/// called them.
 static void markFunctions(ModuleOp metaGraph, const OutsideNames &names, bool isMarked) {
   Builder builder(metaGraph.getContext());
   SmallVector<Attribute> functions;

@@ -1,4 +1,4 @@
-// Pipelines of passes as text.
+// Splits the text of pass pipelines.
 #pragma once
 
 #include <string_view>
@@ -6,8 +6,7 @@
 
 namespace treadle {
 
-/// The passes of a pipeline with their options: they end at commas outside of braces and
-/// parentheses.
+/// Splits a pipeline into passes with their options, at commas outside of braces and parentheses.
 inline std::vector<std::string_view> passesOf(std::string_view pipeline) {
   std::vector<std::string_view> passes;
   int depth = 0;

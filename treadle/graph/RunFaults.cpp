@@ -16,7 +16,7 @@ using namespace mlir;
 namespace treadle {
 namespace {
 
-/// Which nodes of a graph every run reaches that has them.
+/// Determines which nodes execute in every run that includes them.
 class Reach {
 public:
   explicit Reach(const ModuleIndex &index)
@@ -67,7 +67,7 @@ private:
     problems.push_back({isError ? "error" : "note",
                         {fault.name},
                         isError ? fault.error.message
-                                : str(fault.error.message, "; a run that gets there fails")});
+                                : str(fault.error.message, "; a run that reaches it fails")});
   }
 
   const ModuleIndex index;
@@ -78,7 +78,7 @@ private:
   std::vector<Problem> problems;
 };
 
-/// The graph as sessions take it.
+/// Returns the graph in the form that sessions take.
 Expected<Graph> runnable(const Graph &graph) {
   auto isGeneric = [](tfg::FuncOp function) { return function.getGeneric(); };
   bool isOpen = llvm::any_of(graph.impl->module->getOps<tfg::FuncOp>(), isGeneric);

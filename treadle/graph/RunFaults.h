@@ -1,4 +1,4 @@
-// Internal: what a run would fail at, known without one.
+// Internal: predicts the errors of a run without executing it.
 #pragma once
 
 #include "treadle/Check.h"
@@ -7,14 +7,14 @@
 
 namespace treadle {
 
-/// Makes the plan of a run that asks for these nodes, as a session does, and those of the functions
-/// that it calls. An error is what refuses each such run before it computes anything, and what each
-/// run fails at that reaches its node, if all reach it; a note, what fails only where it is
-/// reached, and an op without a kernel, which someone may register. At most `limit`.
+/// Builds the plan of a run that requests these nodes, as a session does, and the plans of the
+/// functions that it calls. Returns errors for what makes every such run fail: when it is planned,
+/// or at a node that every run reaches. Returns notes for nodes that fail only if they are reached,
+/// and for ops without a kernel, since the user may register one. At most `limit` problems.
 std::vector<Problem> findRunFaults(const Graph &graph, const std::vector<std::string> &nodes,
                                    size_t limit);
 
-/// The same of a module that sessions take as it is.
+/// The same for a module that is already in the form that sessions take.
 std::vector<Problem> findRunFaults(mlir::ModuleOp module, const std::vector<std::string> &nodes,
                                    size_t limit);
 

@@ -26,7 +26,7 @@ Runs Runs::ofEnds(Block &graph) {
   return runs;
 }
 
-// Who needs a node is found from the node on: few are asked about, and most graphs are deep.
+// Walks from the node to its users: few nodes are queried, and most graphs are deep.
 const Runs::Numbers &Runs::runsOf(Operation *op) const {
   auto [entry, isNew] = known.try_emplace(op);
   if (!isNew)
@@ -39,7 +39,7 @@ const Runs::Numbers &Runs::runsOf(Operation *op) const {
     if (auto it = askedBy.find(from); it != askedBy.end())
       llvm::append_range(found, it->second);
     for (Operation *user : from->getUsers()) {
-      while (user->getBlock() != op->getBlock()) // in a region of the node that needs it
+      while (user->getBlock() != op->getBlock()) // the user is in a region of a node of this block
         user = user->getParentOp();
       if (seen.insert(user).second)
         work.push_back(user);
@@ -53,7 +53,7 @@ const Runs::Numbers &Runs::runsOf(Operation *op) const {
 }
 
 bool Runs::haveTogether(Operation *a, Operation *b) const {
-  Numbers first = runsOf(a); // the other may move it
+  Numbers first = runsOf(a); // copied: the second lookup may rehash
   const Numbers &second = runsOf(b);
   return llvm::any_of(first, [&](unsigned run) { return llvm::is_contained(second, run); });
 }

@@ -1,4 +1,4 @@
-// Internal: which nodes of a graph run together.
+// Internal: determines which nodes of a graph run together.
 #pragma once
 
 #include "treadle/dialect/Tfg.h"
@@ -10,25 +10,24 @@
 
 namespace treadle {
 
-/// The runs that callers make of a graph, each told by what it asks for. Of no use once the graph
-/// changed.
+/// The runs that callers request of a graph. Invalid once the graph changes.
 class Runs {
 public:
-  /// A run that asks for these nodes together, and what people call it.
+  /// Adds a run that requests these nodes; `name` describes it in messages.
   void add(std::string name, llvm::ArrayRef<mlir::Operation *> asked);
-  /// Of a graph about which nobody said what runs ask for: each node that no other uses is asked
-  /// for by itself. What only nodes in a circle use counts as one more run.
+  /// Returns the runs of a graph without declared runs: each node without users is requested by a
+  /// run of its own. Nodes that only cycles use belong to one more run.
   static Runs ofEnds(mlir::Block &graph);
 
   bool haveTogether(mlir::Operation *a, mlir::Operation *b) const;
-  /// The name of a run that has `node`, but not `other`; empty if there is none.
+  /// Returns the name of a run that includes `node` but not `other`; empty if there is none.
   std::string withOnly(mlir::Operation *node, mlir::Operation *other) const;
 
   const std::vector<std::string> &names() const { return allNames; }
 
 private:
   using Numbers = llvm::SmallVector<unsigned, 2>;
-  /// Of the runs that need a node: ascending.
+  /// Returns the numbers of the runs that need a node, in ascending order.
   const Numbers &runsOf(mlir::Operation *op) const;
 
   std::vector<std::string> allNames;

@@ -29,7 +29,7 @@ std::string textOf(const Tags &tags) {
   return "{" + text + "}";
 }
 
-/// The index of the only one that fits; -1 if none does, or several do.
+/// Returns the index of the only match; -1 if there is none, or more than one.
 template <typename Fits> int onlyOne(const std::vector<Tags> &all, Fits fits) {
   int found = -1;
   for (int i = 0; i < std::ssize(all); ++i)
@@ -56,9 +56,9 @@ Error noSuchTags(const std::vector<Tags> &all, const Tags &wanted) {
   std::string have;
   for (const Tags &tags : all)
     have += str(have.empty() ? "" : ", ", textOf(tags));
-  return notFound("the model has no single meta graph with the tags ",
+  return notFound("the model doesn't have exactly one meta graph with the tags ",
                   textOf(wanted.empty() ? Tags{"serve"} : wanted), "; it has ",
-                  have.empty() ? "none at all" : have);
+                  have.empty() ? "none" : have);
 }
 
 std::vector<pb::AssetFileDef> assetDefs(const pb::MetaGraphDef &meta) {
@@ -68,14 +68,14 @@ std::vector<pb::AssetFileDef> assetDefs(const pb::MetaGraphDef &meta) {
   auto it = meta.collection_def().find(assetCollection);
   if (it == meta.collection_def().end())
     return defs;
-  // The messages are named in TensorFlow's package, not in ours: only the bytes count.
+  // The type URL names TensorFlow's package instead of this project's, so only the bytes are used.
   for (const auto &any : it->second.any_list().value())
     if (pb::AssetFileDef def; def.ParseFromString(any.value()))
       defs.push_back(std::move(def));
   return defs;
 }
 
-/// True if `name` stays below the folder that it is meant for.
+/// Whether `name` stays inside its intended folder.
 bool staysInside(const std::string &name) {
   fs::path path = fs::path(name).lexically_normal();
   return !name.empty() && path.is_relative() && *path.begin() != "..";
@@ -113,8 +113,8 @@ Expected<std::vector<SavedModelFiles::Asset>> SavedModelFiles::assets() const {
   for (const pb::AssetFileDef &def : assetDefs(meta)) {
     if (!staysInside(def.filename()))
       return Unexpected(invalidArgument("asset '", def.filename(),
-                                        "' leads out of the model's folder '", folder,
-                                        "'; the model is not to be trusted"));
+                                        "' points outside of the model's folder '", folder,
+                                        "'; don't trust this model"));
     assets.push_back({def.tensor_info().name(), str(folder, "/assets/", def.filename())});
   }
   return assets;

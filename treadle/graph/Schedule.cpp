@@ -1,4 +1,4 @@
-// Orders that users ask for, and schedules that hide communication.
+// Applies orders that users request, and schedules that overlap communication with computation.
 #include "treadle/Schedule.h"
 
 #include "treadle/graph/EditIndex.h"
@@ -21,9 +21,9 @@ Expected<Schedule> scheduleCommunication(Graph &graph, const ScheduleRequest &re
   tfg::GraphOp nodes = indexOf(*graph.impl).graph;
   if (!nodes)
     return Unexpected(
-        Error{Code::FailedPrecondition, "the module has functions only, and no graph to schedule"});
+        Error{Code::FailedPrecondition, "the module has only functions, and no graph to schedule"});
   tfg::Schedule found = tfg::scheduleCommunication(nodes.getNodes().front(), options);
-  graph.impl->editIndex.reset(); // nodes were replaced
+  graph.impl->editIndex.reset(); // the pass replaced nodes
   Schedule schedule{.unscheduled = found.before.seconds,
                     .scheduled = found.after.seconds,
                     .compute = found.after.compute,
@@ -46,7 +46,7 @@ Expected<std::vector<Following>> preserveOrder(Graph &graph, const std::vector<F
   EditIndex &index = indexOf(*graph.impl);
   if (!index.graph)
     return Unexpected(
-        Error{Code::FailedPrecondition, "the module has functions only, and no graph to order"});
+        Error{Code::FailedPrecondition, "the module has only functions, and no graph to order"});
   std::vector<tfg::Following> wishes;
   wishes.reserve(order.size());
   for (const Following &wish : order)

@@ -10,11 +10,11 @@ using namespace mlir;
 namespace treadle {
 namespace {
 
-/// A scope that is being filled: inner ones by name.
+/// A scope under construction, with its inner scopes by name.
 struct Open {
   Scope scope;
   std::vector<Open> inner;
-  llvm::StringMap<size_t> places; // of scopes in `inner`
+  llvm::StringMap<size_t> places; // indices of scopes in `inner`
 
   void add(StringRef name, StringRef op) {
     ++scope.nodes;
@@ -42,7 +42,7 @@ struct Open {
   }
 };
 
-/// `needed`: the nodes that count; null: all.
+/// `needed` restricts the scope to these nodes; null for all.
 Scope scopeOf(Block &block, std::string name, const std::set<Operation *> *needed) {
   Open open;
   for (Operation &op : block)

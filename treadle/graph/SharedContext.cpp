@@ -9,7 +9,8 @@
 namespace treadle {
 namespace {
 
-/// MLIR locks where it may use threads. These tasks run where they are given.
+/// MLIR locks only if multithreading is enabled, which takes a thread pool. This one runs its tasks
+/// inline.
 class NoThreads final : public llvm::ThreadPoolInterface {
 public:
   void wait() override {}
@@ -25,7 +26,7 @@ private:
 } // namespace
 
 std::unique_ptr<mlir::MLIRContext> makeContext() {
-  mlir::DialectRegistry registry; // passes ask for what they need of it
+  mlir::DialectRegistry registry; // passes load their dependent dialects
   registry.insert<mlir::func::FuncDialect, tf_executor::TfExecutorDialect, tf::TfDialect,
                   tf_type::TfTypeDialect, tfg::TfgDialect>();
   auto context =

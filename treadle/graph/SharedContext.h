@@ -1,4 +1,4 @@
-// Internal to the library: contexts in which several threads work.
+// Internal to the library: contexts that several threads use.
 #pragma once
 
 #include "mlir/IR/MLIRContext.h"
@@ -7,13 +7,14 @@
 
 namespace treadle {
 
-/// A context for reading a graph, with all dialects that graphs, and the passes over them, have.
-/// It doesn't lock yet, which would slow down reading.
+/// Returns a context for importing a graph, with all dialects of graphs and of the passes over them
+/// loaded. It doesn't lock yet, because locking would slow down the import.
 std::unique_ptr<mlir::MLIRContext> makeContext();
 
-/// Lets several threads work with the modules of a context that makeContext made: each on what is
-/// its own, and all read what nobody changes. To be called once, before others know the context.
-/// From then on no dialect is loaded in it. It starts no threads.
+/// Enables locking, so that several threads can work with the modules of a context from
+/// makeContext: each modifies only its own modules, and all may read unmodified ones. Must be
+/// called once, before the context is shared. No dialect may be loaded afterwards. Starts no
+/// threads.
 void share(mlir::MLIRContext &context);
 
 } // namespace treadle

@@ -1,13 +1,13 @@
-// Internal: what of a graph people are shown who ask for no part of it.
+// Internal: the part of a graph that is shown by default.
 #pragma once
 
 #include "treadle/Graph.h"
 
 namespace treadle {
 
-/// The tensors whose nodes, with what these need, are shown: of a SavedModel those that a signature
-/// gives, or without its name those that any gives. Empty: all of the graph, as with `all`, and of
-/// a plain graph. Errors: those of Graph::signatureFetches.
+/// Returns the tensors whose dependencies are shown: for a SavedModel, the outputs of the
+/// signature, or of all signatures if none is named. Empty for the whole graph: with `all`, and for
+/// a plain graph. Errors as for Graph::signatureFetches.
 Expected<std::vector<std::string>> shownFetches(const Graph &graph, std::string_view signature,
                                                 bool all);
 

@@ -1,4 +1,4 @@
-// Graph::signatures: what a SavedModel offers to callers.
+// Graph::signatures: the signatures that a SavedModel offers to callers.
 #include "treadle/graph/CompositeTensors.h"
 #include "treadle/graph/GraphImpl.h"
 #include "treadle/graph/SavedModel.h"
@@ -21,7 +21,7 @@ namespace {
 
 using Signature = Graph::Signature;
 
-/// The place of each tensor that the meta graph lists in order.
+/// Returns the position of each tensor in the meta graph's ordered list.
 llvm::StringMap<size_t> listedPlaces(const pb::MetaGraphDef &meta) {
   llvm::StringMap<size_t> places;
   auto it = meta.collection_def().find(std::string(SavedModelFiles::orderCollection));
@@ -31,7 +31,7 @@ llvm::StringMap<size_t> listedPlaces(const pb::MetaGraphDef &meta) {
   return places;
 }
 
-/// Values in the order of their places, then those without one by key.
+/// Sorts values by position, then those without one by key.
 template <typename Infos>
 NamedValues describeAll(const Infos &infos, const llvm::StringMap<size_t> &places) {
   NamedValues values;
@@ -76,7 +76,7 @@ Expected<const Signature *> findSignature(const std::vector<Signature> &signatur
 
 bool Graph::isSavedModel() const { return (*impl->module)->hasAttr(graphdef::savedModelKey); }
 
-/// The values that a list in `tf.entry_function` names, in its order, by the names of their nodes.
+/// Returns the values that a list in `tf.entry_function` names, in order, keyed by node name.
 static std::vector<std::pair<std::string, Graph::Value>>
 listedValues(mlir::DictionaryAttr entry, llvm::StringRef key,
              const std::vector<Graph::Value> &known) {
@@ -93,7 +93,8 @@ listedValues(mlir::DictionaryAttr entry, llvm::StringRef key,
   return values;
 }
 
-/// A graph that was one function of a program is a signature of that name.
+/// Returns the signature of a graph that was imported from one function of a program; the signature
+/// has the function's name.
 static std::optional<Signature> programSignature(const Graph &graph) {
   tfg::GraphOp op = graph.impl->index().graph();
   auto entry =
@@ -119,17 +120,18 @@ std::vector<Signature> Graph::signatures() const {
 Expected<std::vector<std::string>> Graph::signatureFetches(std::string_view name) const {
   std::vector<Signature> all = signatures();
   if (all.empty() && !name.empty() && !isSavedModel())
-    return Unexpected(invalidArgument("the graph is of no SavedModel, so it has no signature '",
-                                      name, "'; name what a run fetches"));
+    return Unexpected(invalidArgument("the graph isn't from a SavedModel, so it has no signature '",
+                                      name, "'; name the fetches instead"));
   if (!name.empty()) {
     const Signature *found = TREADLE_TRY(findSignature(all, name));
     all = {Signature(*found)};
   }
   std::vector<std::string> fetches;
   if (metaGraphs(*impl->module).size() > 1)
-    return name.empty() ? Expected<std::vector<std::string>>(fetches)
-                        : Unexpected(unimplemented("the SavedModel has several meta graphs; one of "
-                                                   "their signatures can't be looked at alone"));
+    return name.empty()
+               ? Expected<std::vector<std::string>>(fetches)
+               : Unexpected(unimplemented("the SavedModel has several meta graphs; load one of "
+                                          "them to select a signature"));
   for (const Signature &signature : all)
     for (const auto &[key, value] : signature.outputs)
       if (!name.empty() || impl->index().node(nodeOf(value.name)))

@@ -9,7 +9,7 @@ using namespace mlir;
 
 namespace treadle {
 
-/// In the graph, and in the functions that are wanted.
+/// Finds starved nodes in the graph and in the selected functions.
 static std::vector<tfg::StarvedNode>
 findStarvedNodes(ModuleOp module, size_t limit, llvm::function_ref<bool(tfg::FuncOp)> isWanted) {
   std::vector<tfg::StarvedNode> found;

@@ -1,4 +1,4 @@
-// Internal: nodes of v1 loops that starve, in what runs get to.
+// Internal: finds starved nodes of v1 loops among the nodes that runs reach.
 #pragma once
 
 #include "treadle/analysis/starvation/Starvation.h"
@@ -6,14 +6,14 @@
 
 namespace treadle {
 
-/// Of a module's graphs and functions, in their order; at most `limit` of each.
+/// Finds starved nodes in a module's graphs and functions, in order; at most `limit` in each.
 std::vector<tfg::StarvedNode> findStarvedNodes(mlir::ModuleOp module, size_t limit);
 
-/// Of what a run needs that asks for nodes of these names; none if one of them isn't there.
+/// Finds starved nodes among the dependencies of nodes of these names; empty if a name is missing.
 std::vector<tfg::StarvedNode> findStarvedNodes(mlir::ModuleOp module, const ModuleIndex &index,
                                                const std::vector<std::string> &names);
 
-/// The error; if it says that a loop of the run gave no value, with the nodes that starve.
+/// Returns the error; if it reports that a loop produced no value, the starved nodes are appended.
 Error withStarvedNodes(Error error, mlir::ModuleOp module, const ModuleIndex &index,
                        const std::vector<std::string> &names);
 

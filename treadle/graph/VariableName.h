@@ -1,4 +1,4 @@
-// Internal: what a variable is called.
+// Internal: names of variables.
 #pragma once
 
 #include "treadle/dialect/Tfg.h"
@@ -8,21 +8,20 @@
 
 namespace treadle {
 
-/// A handle of a variable, or a reference to one.
+/// Whether the node creates a variable's handle or a reference to a variable.
 inline bool makesVariable(tfg::Node node) {
   std::string_view family = resourceFamily(node.opType());
   return family == "variable" || family == "reference variable";
 }
 
-/// The name by which sessions know the variable that a node makes a handle or reference of:
-/// `name`, or `container/name`.
+/// Returns the name under which sessions store the node's variable: `name`, or `container/name`.
 inline std::string variableName(tfg::Node node) {
   auto text = [&](llvm::StringRef key) {
     auto attr = node.attr<mlir::StringAttr>(key);
     return attr ? attr.getValue().str() : std::string();
   };
   std::string name = text("shared_name"), container = text("container");
-  // All handles without a name are those of one variable.
+  // All handles without a name refer to one variable.
   if (name.empty() && resourceFamily(node.opType()) != "variable")
     name = node.name().str();
   return container.empty() ? name : container + "/" + name;

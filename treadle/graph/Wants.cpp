@@ -11,7 +11,7 @@ std::string textAttr(tfg::Node node, llvm::StringRef name) {
   return attr ? attr.getValue().str() : std::string();
 }
 
-/// The text that an input is, where that is known without a run.
+/// Returns the text of a constant input; empty if it isn't constant.
 std::string textInput(tfg::Node node, int input) {
   if (input < 0 || node->getNumOperands() <= static_cast<unsigned>(input))
     return {};
@@ -39,7 +39,7 @@ std::optional<GraphSummary::Want> wantOf(tfg::Node node, const std::string &wher
                                            : Kind::Clock;
   if (def->wantedAttr().empty())
     return wantFor(kind, textInput(node, want.input));
-  // Without a file that they name, these ops read and write none.
+  // These ops access no file unless their attribute names one.
   std::string path = textAttr(node, def->wantedAttr());
   if (kind == Kind::Write) {
     constexpr llvm::StringLiteral toFile = "file://";

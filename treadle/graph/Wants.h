@@ -1,4 +1,4 @@
-// What ops ask for beside their values.
+// Finds what ops need besides their inputs: files, the clock, Python.
 #pragma once
 
 #include "treadle/rewriting/Rewriting.h"
@@ -8,7 +8,8 @@
 
 namespace treadle {
 
-/// What a node of a function (none: the graph) asks for, if it asks for anything.
+/// Returns what a node of function `where` (empty for the graph) needs besides its inputs, if
+/// anything.
 std::optional<GraphSummary::Want> wantOf(tfg::Node node, const std::string &where);
 
 } // namespace treadle
