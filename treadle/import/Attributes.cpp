@@ -1,4 +1,4 @@
-// AttrValue to mlir::Attribute, one function a kind.
+// Converts AttrValue to mlir::Attribute, one function per kind.
 #include "treadle/import/Attributes.h"
 #include "treadle/import/UnknownFields.h"
 
@@ -52,7 +52,7 @@ MessageAttr AttributeImporter::message(StringRef name, const google::protobuf::M
   return MessageAttr::get(context, name, serialize(message));
 }
 
-// By bits: the payload of a NaN has to stay.
+// Converts the bits, to preserve the payload of a NaN.
 Attribute AttributeImporter::floatAttr(float value) {
   return FloatAttr::get(f32,
                         APFloat(APFloat::IEEEsingle(), APInt(32, std::bit_cast<uint32_t>(value))));
@@ -127,7 +127,7 @@ Expected<Attribute> AttributeImporter::convertFunc(const pb::NameAttrList &func)
   return FuncAttr::get(context, FlatSymbolRefAttr::get(string(func.name())), *attrs);
 }
 
-/// How many kinds of values a list has.
+/// Counts the kinds of values in a list.
 static int countKinds(const pb::AttrValue::ListValue &list) {
   return (list.s_size() > 0) + (list.i_size() > 0) + (list.f_size() > 0) + (list.b_size() > 0) +
          (list.type_size() > 0) + (list.shape_size() > 0) + (list.tensor_size() > 0) +

@@ -1,4 +1,4 @@
-// Attribute values of GraphDefs as MLIR attributes.
+// Converts attribute values of GraphDefs to MLIR attributes.
 #pragma once
 
 #include "treadle/dialect/TfType.h"
@@ -13,25 +13,26 @@
 
 namespace treadle::graphdef {
 
-/// Converts attribute values. Whatever has no exact twin among MLIR's and tf_type's attributes
-/// becomes a #tf_type.message (a tensor: #tf_type<tensor_proto>), so that nothing is ever lost.
-/// Not thread-safe.
+/// Converts attribute values losslessly. A value without an exact equivalent among MLIR's and
+/// tf_type's attributes becomes a #tf_type.message (a tensor: #tf_type<tensor_proto>). Not
+/// thread-safe.
 class AttributeImporter {
 public:
   AttributeImporter(mlir::MLIRContext *context, TypeTable &types);
 
-  /// Fails only where an attribute inside it (of a function) has no name.
+  /// Fails only if a nested attribute (of a function) has no name.
   Expected<mlir::Attribute> convert(const pb::AttrValue &value);
   Expected<mlir::DictionaryAttr>
   convert(const google::protobuf::Map<std::string, pb::AttrValue> &attrs);
 
-  /// Null where a FullTypeAttr can't hold it.
+  /// Returns null if a FullTypeAttr can't represent the type.
   tf_type::FullTypeAttr convert(const pb::FullTypeDef &type);
-  /// Null where a ShapeAttr can't hold it.
+  /// Returns null if a ShapeAttr can't represent the shape.
   tf_type::ShapeAttr convert(const pb::TensorShapeProto &shape);
   mlir::IntegerAttr integer(int64_t value) { return mlir::IntegerAttr::get(i64, value); }
   mlir::StringAttr string(std::string_view value);
-  /// The same for the name of an attribute: they are few, and come again with every node.
+  /// Returns the attribute's name as a cached StringAttr: there are few names, and each node
+  /// repeats them.
   mlir::StringAttr key(llvm::StringRef name);
   tf_type::MessageAttr message(llvm::StringRef name, const google::protobuf::Message &message);
 
@@ -49,15 +50,16 @@ private:
   llvm::StringMap<mlir::StringAttr> keys;
 };
 
-/// The bytes of a message, the same for equal messages.
+/// Serializes a message deterministically: equal messages give equal bytes.
 std::string serialize(const google::protobuf::Message &message);
 
-/// Elements of a tensor of these dimensions (each at least 0); nullopt where 64 bits don't do.
+/// Returns the number of elements of a tensor with these dimensions (each at least 0); nullopt on
+/// 64-bit overflow.
 std::optional<int64_t> countElements(llvm::ArrayRef<int64_t> dims);
 
-/// The tensor as a dense attribute of that type, null where export would not make an equal message
-/// of it. The canonical encoding of a tensor is: one typed value where all elements are equal (or
-/// there is one), tensor_content otherwise; strings always as values.
+/// Returns the tensor as a dense attribute of that type; null if export wouldn't reproduce an equal
+/// message. The canonical encoding of a tensor is one typed value if all elements are equal (or
+/// there is only one), otherwise tensor_content; strings are always stored as values.
 mlir::ElementsAttr importDense(const pb::TensorProto &tensor, mlir::RankedTensorType type,
                                int64_t numElements);
 

@@ -1,5 +1,5 @@
-// The last record of the file says what each of the others is: a message to merge, or the bytes of
-// a field.
+// The last record of the file describes the others: each is a message to merge, or the bytes of a
+// field.
 #include "treadle/import/Chunks.h"
 
 #include "treadle/import/TextForm.h"
@@ -21,7 +21,7 @@ using FieldTag = google::protobuf::RepeatedPtrField<pb::FieldIndex>;
 
 std::string nameOf(const FieldDescriptor *field) { return std::string(field->full_name()); }
 
-/// Fields are merged from the outside in, and elements of a list in their order.
+/// Fields are merged from the outside in, and elements of a list in order.
 bool comesBefore(const pb::ChunkedField *a, const pb::ChunkedField *b) {
   int depth = std::min(a->field_tag_size(), b->field_tag_size());
   for (int i = 0; i < depth; ++i) {
@@ -63,10 +63,10 @@ public:
 private:
   Expected<std::string> read(uint64_t index) {
     if (index >= static_cast<uint64_t>(metadata.chunks_size()))
-      return Unexpected(invalidArgument("it names chunk ", index, ", but has ",
+      return Unexpected(invalidArgument("it refers to chunk ", index, ", but has ",
                                         metadata.chunks_size(), " chunks"));
     if (isMerged[index])
-      return Unexpected(invalidArgument("it names chunk ", index, " twice"));
+      return Unexpected(invalidArgument("it refers to chunk ", index, " twice"));
     isMerged[index] = true;
     const pb::ChunkInfo &info = metadata.chunks(static_cast<int>(index));
     Expected<std::string> chunk = reader.read(info.offset());
@@ -81,11 +81,11 @@ private:
     google::protobuf::io::CodedInputStream input(reinterpret_cast<const uint8_t *>(chunk.data()),
                                                  static_cast<int>(chunk.size()));
     if (!to.MergeFromCodedStream(&input) || !input.ConsumedEntireMessage())
-      return Unexpected(invalidArgument("chunk ", index, " is no ", to.GetTypeName().substr(11)));
+      return Unexpected(invalidArgument("chunk ", index, " isn't a ", to.GetTypeName().substr(11)));
     return {};
   }
 
-  /// `tag[at...]` is the way from `to` to the field.
+  /// `tag[at...]` is the path from `to` to the field.
   Expected<void> mergeField(const FieldTag &tag, int at, const pb::ChunkedMessage &from,
                             Message &to, int depth) {
     if (at == tag.size())
@@ -93,9 +93,8 @@ private:
     const FieldDescriptor *field =
         to.GetDescriptor()->FindFieldByNumber(static_cast<int>(tag[at].field()));
     if (!tag[at].has_field() || !field)
-      return Unexpected(invalidArgument("it names field ", tag[at].field(), " of a ",
-                                        to.GetTypeName().substr(11),
-                                        ", which has none of that number"));
+      return Unexpected(invalidArgument("it refers to field ", tag[at].field(), " of a ",
+                                        to.GetTypeName().substr(11), ", which has no such field"));
     bool isElement = at + 1 < tag.size() && !tag[at + 1].has_field();
     int next = at + 1 + isElement;
     if (field->is_repeated() != isElement)
@@ -107,7 +106,7 @@ private:
     return mergeField(tag, next, from, *element, depth);
   }
 
-  /// Bytes of a field that was split alone.
+  /// Merges the bytes of a field that was split out by itself.
   Expected<void> mergeValue(const FieldDescriptor *field, const pb::ChunkedMessage &from,
                             Message &to) {
     if (field->cpp_type() != FieldDescriptor::CPPTYPE_STRING || field->is_repeated())
@@ -123,12 +122,12 @@ private:
     if (field->is_map())
       return findEntry(field, which.map_key(), in);
     const Reflection &reflection = *in.GetReflection();
-    // In all, as many are missing as chunks may give, not more.
+    // The total number of missing elements is limited by the number of chunks.
     uint64_t size = reflection.FieldSize(in, field);
     bool isThere = which.index() < size;
     if (!which.has_index() || (!isThere && which.index() - size >= missing))
-      return Unexpected(invalidArgument("it names element ", which.index(), " of ", nameOf(field),
-                                        ", which has ", size));
+      return Unexpected(invalidArgument("it refers to element ", which.index(), " of ",
+                                        nameOf(field), ", which has ", size));
     for (; size <= which.index(); ++size, --missing)
       reflection.AddMessage(&in, field);
     return reflection.MutableRepeatedMessage(&in, field, static_cast<int>(which.index()));
@@ -136,7 +135,7 @@ private:
 
   Expected<Message *> findEntry(const FieldDescriptor *field, const pb::FieldIndex::MapKey &key,
                                 Message &in) {
-    // Not by reflection, which would keep a second copy of the map.
+    // Reflection would keep a second copy of the map.
     if (auto *node = google::protobuf::DynamicCastToGenerated<pb::NodeDef>(&in))
       return static_cast<Message *>(&(*node->mutable_attr())[key.s()]);
     const FieldDescriptor *keyField = field->message_type()->map_key();
@@ -181,7 +180,7 @@ Expected<void> mergeChunks(std::string_view bytes, Message &message) {
     return said(last.error());
   pb::ChunkMetadata metadata;
   if (!metadata.ParseFromString(*last))
-    return said(invalidArgument("its last record doesn't say what its chunks are"));
+    return said(invalidArgument("its last record doesn't describe its chunks"));
   constexpr int joinVersion = 0;
   if (metadata.version().join_version() > joinVersion)
     return said(unimplemented("it is of version ", metadata.version().join_version(),

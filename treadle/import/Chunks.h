@@ -1,4 +1,4 @@
-// Messages of any size, split into chunks: what TensorFlow's proto splitter writes (.cpb).
+// Reads messages that TensorFlow's proto splitter split into chunks (.cpb), of any size.
 #pragma once
 
 #include "treadle/tensor/Error.h"
@@ -8,9 +8,9 @@
 
 namespace treadle::graphdef {
 
-/// Puts a message together from the bytes of a .cpb file. `message` is of the type that was split,
-/// and empty. Errors: InvalidArgument if the file isn't of that form or type, DataLoss if it is
-/// damaged, Unimplemented for ways of splitting or compressing that aren't there.
+/// Merges the chunks of a .cpb file into `message`, which has the type that was split and must be
+/// empty. Errors: InvalidArgument if the file isn't of that format or type, DataLoss if it is
+/// damaged, Unimplemented for unknown ways of splitting or compression.
 Expected<void> mergeChunks(std::string_view bytes, google::protobuf::Message &message);
 
 } // namespace treadle::graphdef

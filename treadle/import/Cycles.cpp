@@ -1,4 +1,4 @@
-// Topological order by counting, and a cycle to show where there is none.
+// Sorts topologically by counting, and finds a cycle if that fails.
 #include "treadle/import/Cycles.h"
 
 using namespace mlir;
@@ -38,7 +38,7 @@ public:
   }
 
 private:
-  /// Whether the edge isn't a loop's way back.
+  /// Whether the edge isn't a loop's back edge.
   bool isForward(Value operand, Operation *user) {
     Operation *producer = operand.getDefiningOp();
     if (!producer)
@@ -53,8 +53,8 @@ private:
     return it->second && it->second->*flag;
   }
 
-  /// One of the cycles, backwards from a node that never became ready: all its predecessors that
-  /// did not either lead into one.
+  /// Describes one of the cycles, found by walking backwards from a node that never became ready:
+  /// each of its predecessors that didn't become ready leads into a cycle.
   std::string describe() {
     Operation *op = *llvm::find_if(ops, [&](Operation *op) { return waiting[index[op]] != 0; });
     llvm::DenseMap<Operation *, size_t> seen;
@@ -75,7 +75,7 @@ private:
     constexpr size_t maxShown = 8;
     tfg::Node first = tfg::definingNode(cycle.front()->getResult(0));
     std::string result = str("node '", first.name().str(), "' (", first.opType().str(),
-                             "): it waits for itself, through ");
+                             "): it depends on itself, through ");
     bool isFirst = true;
     for (Operation *op : cycle.drop_front().take_front(maxShown)) {
       if (!tfg::Node::isNode(op))
@@ -84,7 +84,7 @@ private:
       isFirst = false;
     }
     if (isFirst)
-      result += "an input of its own";
+      result += "its own input";
     if (cycle.size() > maxShown + 1)
       result += str(" and ", cycle.size() - maxShown - 1, " more");
     return result + "; a cycle must be a loop: only the edge from a NextIteration to a Merge may "

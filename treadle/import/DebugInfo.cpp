@@ -1,4 +1,4 @@
-// Stacks become locations when the first node needs them.
+// Converts stacks to locations lazily, when the first node needs them.
 #include "treadle/import/DebugInfo.h"
 
 #include "treadle/dialect/SourceLocation.h"
@@ -32,7 +32,7 @@ void DebugInfo::addFrames(const pb::GraphDebugInfo::StackTrace &trace,
   for (const pb::GraphDebugInfo::FileLineCol &line : trace.file_line_cols())
     if (std::optional<Location> made = frame(line))
       frames.push_back(*made);
-  // The message has the outermost first.
+  // The message lists the outermost frame first.
   std::ranges::reverse(frames);
 }
 

@@ -1,4 +1,4 @@
-// GraphDebugInfo: the stacks that nodes were defined on, as locations.
+// Reads GraphDebugInfo: the call stacks that defined the nodes, as locations.
 #pragma once
 
 #include "treadle/proto/graph_debug_info.pb.h"
@@ -9,14 +9,14 @@
 
 namespace treadle::graphdef {
 
-/// Reads both forms: a stack for each node (`traces`), and stacks and frames that nodes share by
-/// number. What refers to nothing is skipped: debug info never fails an import.
+/// Reads both formats: a stack for each node (`traces`), and stacks and frames shared by number.
+/// Dangling references are skipped: debug info never fails an import.
 class DebugInfo {
 public:
   DebugInfo(mlir::MLIRContext *context, const pb::GraphDebugInfo &info);
 
-  /// Unknown if nothing is known of it. A node that says which nodes it was made from has their
-  /// stacks, where it has none of its own. `function` is empty for the graph.
+  /// Returns an unknown location if there is none. A node without a stack of its own gets the
+  /// stacks of the nodes that it states as its originals. `function` is empty for the graph.
   mlir::Location locationOf(const pb::NodeDef &node, llvm::StringRef function);
 
 private:
@@ -28,7 +28,7 @@ private:
   mlir::MLIRContext *context;
   const pb::GraphDebugInfo &info;
   const bool isEmpty;
-  /// By the message; the frames of a stack, innermost first.
+  /// The frames of a stack, innermost first, by message.
   llvm::DenseMap<const void *, llvm::SmallVector<mlir::Location, 0>> stacks;
 };
 

@@ -10,7 +10,7 @@ using namespace treadle::graphdef;
 
 namespace {
 
-/// The attribute that gives the length of a list; empty for an argument that is one value.
+/// Returns the attribute that states the length of a list; empty for an argument that is one value.
 StringRef lengthKey(const ArgDef &arg) {
   return arg.typeListAttr().empty() ? StringRef(arg.numberAttr()) : StringRef(arg.typeListAttr());
 }
@@ -24,8 +24,8 @@ std::optional<unsigned> lengthOf(Attribute attr) {
   return std::nullopt;
 }
 
-/// The dtype of a value as an attribute states it: no reference, a handle without subtypes. Null if
-/// the type doesn't tell.
+/// Returns the dtype of a value as attributes state it: without references and subtypes of handles.
+/// Null if the type doesn't determine it.
 Type statedType(Type type) {
   auto tensor = dyn_cast<TensorType>(type);
   if (!tensor)
@@ -40,10 +40,10 @@ Type statedType(Type type) {
   return element;
 }
 
-/// The attribute for the dtype of a list's elements.
+/// The attribute with the element dtype of a list.
 constexpr StringLiteral elementDtypeKey = "element_dtype";
 
-/// What the type of a list tells of its elements: `!tf_type.variant<tensor<2xf32>>`.
+/// Returns the element type that the type of a list states: `!tf_type.variant<tensor<2xf32>>`.
 Type elementTypeOf(Type type) {
   auto variant = dyn_cast<tf_type::VariantType>(getElementTypeOrSelf(type));
   if (!variant || variant.getSubtypes().size() != 1)
@@ -56,7 +56,8 @@ public:
   Derivation(const NamedAttrList &stated, MLIRContext *context)
       : stated(stated), builder(context) {}
 
-  /// Adds what one side tells. False if the types can't be told apart yet.
+  /// Adds what the inputs or the outputs determine. Returns false if the types can't be assigned to
+  /// arguments yet.
   bool add(std::span<const ArgDef> args, TypeRange types, StringRef segmentsKey) {
     std::optional<SmallVector<unsigned>> lengths = split(args, types.size(), segmentsKey);
     if (!lengths)
@@ -68,7 +69,7 @@ public:
     return true;
   }
 
-  /// An op that makes a list out of nothing has its elements' dtype in the list's type alone.
+  /// For an op that creates an empty list, only the list's type states the element dtype.
   void addElementType(const OpDef &op, TypeRange outputs) {
     if (!op.findAttr(elementDtypeKey))
       return;
@@ -85,14 +86,14 @@ private:
     return attr ? attr : derived.get(key);
   }
 
-  /// The number of types that belong to each argument.
+  /// Returns the number of types that belong to each argument.
   std::optional<SmallVector<unsigned>> split(std::span<const ArgDef> args, size_t total,
                                              StringRef segmentsKey) const {
     SmallVector<unsigned> lengths;
     if (auto segments = dyn_cast_or_null<DenseI32ArrayAttr>(stated.get(segmentsKey))) {
       llvm::append_range(lengths, segments.asArrayRef());
     } else {
-      // One length may be open: the lists that share it have the rest.
+      // One length may be unknown: it follows from the total, shared by all lists that use it.
       StringRef open;
       size_t numOpen = 0, sum = 0;
       for (const ArgDef &arg : args) {
@@ -153,7 +154,7 @@ NamedAttrList graphdef::deriveAttributes(const OpDef &op, TypeRange inputs, Type
   Derivation derivation(stated, context);
   bool areInputsKnown = derivation.add(op.inputs(), inputs, operandSegmentsKey);
   derivation.add(op.outputs(), outputs, resultSegmentsKey);
-  // An output may tell how long a list of inputs is.
+  // An output may determine the length of a list of inputs.
   if (!areInputsKnown)
     derivation.add(op.inputs(), inputs, operandSegmentsKey);
   derivation.addElementType(op, outputs);

@@ -1,4 +1,4 @@
-// Taking inputs apart.
+// Parses inputs of nodes.
 #include "treadle/import/Endpoints.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -14,7 +14,7 @@ std::optional<Endpoint> treadle::graphdef::parseEndpoint(StringRef text) {
     endpoint.node = text;
     return endpoint;
   }
-  // Most inputs are a bare name.
+  // Fast path: most inputs are a bare name.
   if (!text.contains(':')) {
     endpoint.node = text;
     return endpoint;

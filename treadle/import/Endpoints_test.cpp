@@ -1,4 +1,4 @@
-// How inputs name what they come from.
+// Tests parsing of node inputs.
 #include "treadle/import/Endpoints.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// All that is wrong with the nodes of a file, instead of the first of it.
+// Collects the errors of all malformed nodes in a file instead of only the first.
 #pragma once
 
 #include "treadle/tensor/Error.h"
@@ -7,9 +7,9 @@
 
 namespace treadle {
 
-/// While one lives, importers of GraphDefs on its thread go on after a malformed node, and note
-/// here what is wrong with it; the import fails nevertheless. What uses a malformed node isn't
-/// malformed for that.
+/// While an instance lives, importers of GraphDefs on its thread continue after a malformed node
+/// and record the error here; the import still fails. Users of a malformed node aren't counted as
+/// malformed.
 class Faults {
 public:
   explicit Faults(size_t most);
@@ -19,8 +19,8 @@ public:
 
   const std::vector<Error> &all() const { return noted; }
 
-  /// Notes the error, of which there is one for each node; false if nobody gathers faults, or there
-  /// are enough.
+  /// Records an error, at most one for each node; returns false if no instance is collecting, or if
+  /// the limit is reached.
   static bool note(const Error &error);
 
 private:

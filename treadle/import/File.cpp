@@ -1,4 +1,4 @@
-// Telling formats apart, and reading files.
+// Detects formats and reads files.
 #include "treadle/import/File.h"
 
 #include "treadle/dialect/TfExecutor.h"
@@ -59,14 +59,14 @@ std::optional<GraphFormat> treadle::formatOfName(std::string_view path) {
   return std::nullopt;
 }
 
-/// Skips blanks, and comments that begin with `mark`.
+/// Skips whitespace, and comments that begin with `mark`.
 static StringRef skipBlanks(StringRef text, StringRef mark) {
   for (text = text.ltrim(); text.starts_with(mark); text = text.ltrim())
     text = text.drop_until([](char c) { return c == '\n'; });
   return text;
 }
 
-/// Texts have no control characters; a binary message of any size has some, since the length of a
+/// Text has no control characters. Binary messages of any size have some, because the length of a
 /// short field is one.
 static bool looksLikeText(StringRef head) {
   return llvm::all_of(
@@ -106,8 +106,8 @@ static bool mentions(StringRef text, ArrayRef<StringRef> names) {
   return llvm::any_of(names, [&](StringRef name) { return text.contains(name); });
 }
 
-/// Loads what the text of a program needs; such programs may have attributes and operations of any
-/// other dialect, of which reading tells. False where it is none, but a graph.
+/// Loads the dialects that a program's text needs; unknown ones are reported when the text is read.
+/// Returns false if the text is a graph rather than a program.
 static bool loadProgramDialects(MLIRContext &context, StringRef text) {
   bool isGraph = mentions(text, {"tf_executor.", "tfg."});
   bool isStandard = !isGraph && mentions(text, {"scf.", "arith.", "math.", "tensor.", "cf.",
@@ -124,15 +124,15 @@ static bool loadProgramDialects(MLIRContext &context, StringRef text) {
   return true;
 }
 
-/// What else is read into tfg, in place.
+/// Converts other dialects to tfg in place.
 static LogicalResult convertToTfg(ModuleOp module, const ConvertProgram &convert) {
   if (hasStableHlo(module))
     return convert(module);
   return hasTfExecutor(module) ? importTfExecutor(module) : success();
 }
 
-/// Where a message belongs: a place in the text, or in the program that the text's own locations
-/// tell of.
+/// Returns the place of a message: in the text, or in the program that the text's locations refer
+/// to.
 static std::string placeOf(Location location) {
   if (auto at = location->findInstanceOf<FileLineColLoc>(); at && at.getLine()) {
     std::string place = str("line ", at.getLine(), ", column ", at.getColumn());
@@ -142,7 +142,7 @@ static std::string placeOf(Location location) {
   return {};
 }
 
-/// An error about an op of a dialect that isn't loaded, in the words for ops that aren't there.
+/// Rewrites an error about an op of an unloaded dialect to the wording for unknown ops.
 static std::optional<std::string> opOfUnknownDialect(StringRef message) {
   if (!message.starts_with("Dialect `") || !message.contains("' not found for custom op '"))
     return std::nullopt;
@@ -150,7 +150,7 @@ static std::optional<std::string> opOfUnknownDialect(StringRef message) {
   return op.take_until([](char c) { return c == '\''; }).str() + " is not supported";
 }
 
-/// MLIR in its binary form within another file.
+/// Whether the content contains MLIR bytecode inside another file format.
 static bool holdsBytecode(StringRef content) {
   constexpr size_t looked = 4096;
   return content.take_front(looked).contains(StringRef("ML\xefR", 4));
@@ -158,15 +158,15 @@ static bool holdsBytecode(StringRef content) {
 
 static Error bytecodeError(StringRef content) {
   StringRef producer = content.substr(content.find("\xefR") + 3).take_while(llvm::isPrint);
-  return unimplemented("it holds MLIR's bytecode", producer.empty() ? "" : " of ", producer.str(),
-                       ", but doesn't begin with it; expected the bytecode alone, as "
+  return unimplemented("it contains MLIR bytecode", producer.empty() ? "" : " of ", producer.str(),
+                       ", but doesn't begin with it; expected only the bytecode, as "
                        "Exported.mlir_module_serialized of jax.export, or a file of "
                        "Exported.serialize()");
 }
 
 namespace {
-/// Listens to what MLIR says while a program is read: the first error counts. Remarks are for who
-/// asked to read it.
+/// Handles MLIR's diagnostics while a program is read: keeps the first error, and passes remarks on
+/// to the caller.
 class FirstError {
 public:
   explicit FirstError(MLIRContext &context)
@@ -209,7 +209,7 @@ static void loadGraphDialects(MLIRContext &context) {
                       tf_type::TfTypeDialect>();
 }
 
-/// Of ops as they are today, with the elements of their constants.
+/// Verifies a program after upgrading old ops and loading the elements of constants.
 static LogicalResult verifyProgram(ModuleOp module) {
   stablehlo::modernize(module);
   return failure(failed(takeStoredElements(module)) || failed(verify(module)));
@@ -227,7 +227,7 @@ static ImportedModule readMlirText(MLIRContext &context, std::string_view writte
     context.allowUnregisteredDialects();
   if (isBody)
     text = asMain(context, text);
-  // Its lexer looks at the byte behind the text, which must be zero.
+  // MLIR's lexer reads the byte after the text, which must be zero.
   ParserConfig config(&context, /*verifyAfterParse=*/false);
   auto module = parseSourceString<ModuleOp>(withPackedBools(text), config);
   if (module && isBody)
@@ -241,8 +241,8 @@ static ImportedModule readMlirText(MLIRContext &context, std::string_view writte
     return Unexpected(first.error());
   if (!module)
     return Unexpected(
-        invalidArgument("the text is no MLIR of the tfg, tf_executor or stablehlo dialect: ",
-                        first.message.empty() ? "it holds no module" : first.message));
+        invalidArgument("the text isn't MLIR of the tfg, tf_executor or stablehlo dialect: ",
+                        first.message.empty() ? "it contains no module" : first.message));
   return module;
 }
 
@@ -250,7 +250,7 @@ ImportedModule treadle::importMlirText(MLIRContext &context, std::string_view te
   return readMlirText(context, text, importStableHlo);
 }
 
-/// A portable artifact of StableHLO.
+/// Imports a portable artifact of StableHLO.
 static ImportedModule importMlirBytecode(MLIRContext &context, std::string_view bytes,
                                          const ConvertProgram &convert) {
   loadGraphDialects(context);
@@ -268,7 +268,7 @@ static ImportedModule importMlirBytecode(MLIRContext &context, std::string_view 
   return module;
 }
 
-/// An artifact, with what jax.export says of it.
+/// Imports an artifact with the metadata of jax.export.
 static ImportedModule importJaxExport(MLIRContext &context, std::string_view bytes,
                                       const ConvertProgram &convert) {
   JaxExport exported = TREADLE_TRY(JaxExport::read(bytes));
@@ -323,8 +323,8 @@ static ImportedModule importAs(GraphFormat format, MLIRContext &context, std::st
   return Unexpected(internal("a format without a reader"));
 }
 
-/// `path` may be empty. What can't be read may be something else altogether, which says more than
-/// the byte at which that shows.
+/// `path` may be empty. If the content can't be read, the error names the format that it seems to
+/// have, which helps more than a byte position.
 static ImportedModule import(MLIRContext &context, std::string_view path, std::string_view content,
                              GraphFormat format, const ConvertProgram &convert = importStableHlo) {
   ImportedModule module = importAs(format, context, content, convert);
@@ -343,8 +343,8 @@ ImportedModule treadle::importBytes(MLIRContext &context, std::string_view bytes
   return import(context, "", bytes, formatOfContent(bytes));
 }
 
-/// Files up to this size are read: one that is mapped, and becomes shorter meanwhile, ends the
-/// process. Beyond it a copy takes too much memory.
+/// Larger files are mapped instead of read, because a copy would take too much memory; but if a
+/// mapped file is truncated meanwhile, the process crashes.
 static constexpr uint64_t largestRead = uint64_t{256} << 20;
 
 static Unexpected unreadable(const std::string &path, std::error_code why) {
@@ -355,7 +355,7 @@ static Unexpected unreadable(const std::string &path, std::error_code why) {
   return Unexpected(unavailable("'", path, "' can't be read: ", why.message()));
 }
 
-/// The `size` bytes of a file.
+/// Reads a file of `size` bytes.
 static Expected<std::unique_ptr<llvm::MemoryBuffer>> readFile(const std::string &path,
                                                               uint64_t size) {
   namespace fs = llvm::sys::fs;
@@ -366,13 +366,13 @@ static Expected<std::unique_ptr<llvm::MemoryBuffer>> readFile(const std::string 
   auto memory = llvm::WritableMemoryBuffer::getNewUninitMemBuffer(size, path);
   if (!memory)
     return Unexpected(
-        resourceExhausted("'", path, "' has ", size, " bytes, too many for the memory"));
+        resourceExhausted("'", path, "' has ", size, " bytes, more than the available memory"));
   for (MutableArrayRef<char> rest = memory->getBuffer(); !rest.empty();) {
     llvm::Expected<size_t> got = fs::readNativeFile(*file, rest);
     if (!got)
       return unreadable(path, llvm::errorToErrorCode(got.takeError()));
     if (!*got)
-      return Unexpected(dataLoss("'", path, "' became shorter while it was read: it had ", size,
+      return Unexpected(dataLoss("'", path, "' was truncated while it was read: it had ", size,
                                  " bytes, and ", rest.size(), " of them are missing"));
     rest = rest.drop_front(*got);
   }
@@ -392,7 +392,7 @@ static Expected<std::unique_ptr<llvm::MemoryBuffer>> openFile(const std::string 
   return unreadable(path, buffer.getError());
 }
 
-/// The file of a folder that holds the graph.
+/// Returns the file in a folder that contains the graph.
 static Expected<std::string> fileInFolder(const std::string &folder) {
   for (StringRef name : {"saved_model.cpb", "saved_model.pb", "saved_model.pbtxt", "graph.pb"}) {
     llvm::SmallString<128> file(folder);
@@ -406,7 +406,7 @@ static Expected<std::string> fileInFolder(const std::string &folder) {
                              foreignFolder(folder)));
 }
 
-/// Notes where a SavedModel's other files are.
+/// Records the folder of a SavedModel's other files.
 static void setFiles(ModuleOp module, StringRef path) {
   llvm::SmallString<128> folder = llvm::sys::path::parent_path(path);
   std::ignore = llvm::sys::fs::make_absolute(folder);
@@ -414,20 +414,20 @@ static void setFiles(ModuleOp module, StringRef path) {
   module->setAttr(graphdef::filesKey, StringAttr::get(module.getContext(), folder));
 }
 
-/// What a file is read as.
+/// Returns the format to read a file as.
 static GraphFormat formatOf(StringRef path, StringRef content) {
   GraphFormat byContent = formatOfContent(content);
   if (byContent == GraphFormat::Artifact || byContent == GraphFormat::JaxExport)
     return byContent;
   GraphFormat format = formatOfName(path).value_or(byContent);
   bool isText = byContent == GraphFormat::Text || byContent == GraphFormat::SavedModelText;
-  // Many a graph in text form is called graph.pb.
+  // Many graphs in text form have names like graph.pb.
   if (format == GraphFormat::Binary)
     return byContent;
   return format == GraphFormat::SavedModelBinary && isText ? GraphFormat::SavedModelText : format;
 }
 
-/// Of no bytes, only what is called a GraphDef is one.
+/// An empty file is a GraphDef only if its name says so.
 static bool isNothing(StringRef path, StringRef content) {
   GraphFormat format = formatOfName(path).value_or(GraphFormat::Mlir);
   return content.empty() && path != "-" && format == GraphFormat::Mlir;

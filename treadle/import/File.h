@@ -1,4 +1,4 @@
-// Graphs in files of any format.
+// Reads graphs from files of any format.
 #pragma once
 
 #include "treadle/tensor/Error.h"
@@ -13,9 +13,9 @@
 
 namespace treadle {
 
-/// The formats that a graph may be stored in: a GraphDef or the message of a SavedModel, each also
-/// in protobuf's text form and in chunks; MLIR text of the tfg dialect, or a program of StableHLO;
-/// a portable artifact of StableHLO; and what jax.export writes.
+/// The formats of graphs: a GraphDef or SavedModel message, each also in protobuf's text format and
+/// in chunks; MLIR text of the tfg dialect or of a StableHLO program; a portable artifact of
+/// StableHLO; and the format of jax.export.
 enum class GraphFormat {
   Binary,
   Text,
@@ -33,32 +33,32 @@ inline bool isSavedModel(GraphFormat format) {
          format == GraphFormat::SavedModelChunks;
 }
 
-/// What the name of a file says (.pb, .pbtxt, .cpb, .mlir, and saved_model.pb, .pbtxt, .cpb);
-/// nullopt for other names.
+/// Returns the format that a file name implies (.pb, .pbtxt, .cpb, .mlir, and saved_model.pb,
+/// .pbtxt, .cpb); nullopt for other names.
 std::optional<GraphFormat> formatOfName(std::string_view path);
 
-/// What the content looks like; empty content is an empty GraphDef.
+/// Detects the format of the content; empty content is an empty GraphDef.
 GraphFormat formatOfContent(std::string_view content);
 
-/// Makes graphs or functions of a program of StableHLO, in place. On failure an error is emitted.
+/// Converts a StableHLO program to graphs or functions in place. Emits an error on failure.
 using ConvertProgram = std::function<mlir::LogicalResult(mlir::ModuleOp)>;
 
-/// Reads a graph from a file. `-` is standard input. The name's extension tells the format, and the
-/// content where the name doesn't; text in a file called .pb is read as text. A folder is a
-/// SavedModel, or has a graph.pb. NotFound if there is no such file, otherwise as the importers of
-/// the formats, with the path in front. `convert`: what becomes of a program, instead of a graph.
+/// Reads a graph from a file; `-` is standard input. The format follows from the extension,
+/// otherwise from the content; text in a .pb file is read as text. A folder is a SavedModel or
+/// contains a graph.pb. NotFound if there is no such file; otherwise the errors of the format's
+/// importer, prefixed with the path. `convert` converts a program.
 Expected<mlir::OwningOpRef<mlir::ModuleOp>>
 importFile(mlir::MLIRContext &context, const std::string &path, const ConvertProgram &convert = {});
 
-/// The same from memory, the format told by content.
+/// The same for bytes in memory; the format is detected from the content.
 Expected<mlir::OwningOpRef<mlir::ModuleOp>> importBytes(mlir::MLIRContext &context,
                                                         std::string_view bytes);
 
-/// Reads a program of StableHLO, a portable artifact or text, which `convert` makes something of.
+/// Reads a StableHLO program, as a portable artifact or text, and converts it by `convert`.
 Expected<mlir::OwningOpRef<mlir::ModuleOp>>
 importProgram(mlir::MLIRContext &context, std::string_view bytes, const ConvertProgram &convert);
 
-/// MLIR text, verified; errors are InvalidArgument and state line and column.
+/// Parses and verifies MLIR text; errors are InvalidArgument and state line and column.
 Expected<mlir::OwningOpRef<mlir::ModuleOp>> importMlirText(mlir::MLIRContext &context,
                                                            std::string_view text);
 

@@ -1,4 +1,4 @@
-// Telling formats apart, and what is said of files that can't be read.
+// Tests format detection, and the errors for files that can't be read.
 #include "treadle/import/File.h"
 #include "treadle/import/ImportTest.h"
 #include "treadle/proto/graph.pb.h"
@@ -32,7 +32,7 @@ protected:
     return graph.SerializeAsString();
   }
 
-  /// Whether the file holds the graph of one node 'n'.
+  /// Whether the file contains a graph with the single node 'n'.
   bool holdsGraph(const std::string &path) {
     auto read = importFile(context, path);
     EXPECT_TRUE(read) << read.error().message;
@@ -121,7 +121,7 @@ TEST_F(FileTest, AnErrorBeginsWithThePath) {
   EXPECT_EQ(read.error().message, path + ": node 'n': its op is '', expected the name of an op");
 }
 
-// MLIR looks at the byte behind a text: of a file whose size is that of pages there is none.
+// MLIR reads the byte after a text; a mapped file that fills its last page has none.
 TEST_F(FileTest, MlirTextThatEndsWithItsMemory) {
   constexpr std::string_view texts[] = {"module {}", "#a = {x", "module attributes {a = \"b",
                                         "module {} // c"};
@@ -138,7 +138,7 @@ TEST_F(FileTest, MlirTextWithAnErrorOfSyntax) {
   EXPECT_EQ(read.error().code, Code::InvalidArgument);
   EXPECT_EQ(
       read.error().message.find(
-          "the text is no MLIR of the tfg, tf_executor or stablehlo dialect: line 2, column 3: "),
+          "the text isn't MLIR of the tfg, tf_executor or stablehlo dialect: line 2, column 3: "),
       0u)
       << read.error().message;
 }

@@ -17,29 +17,29 @@ using llvm::StringRef;
 namespace treadle {
 namespace {
 
-constexpr const char *kerasFix = "a SavedModel: model.export(FOLDER) writes one, model being what "
-                                 "keras.models.load_model(FILE) gives";
+constexpr const char *kerasFix =
+    "a SavedModel: keras.models.load_model(FILE).export(FOLDER) writes one";
 constexpr const char *weightsFix =
-    "a graph: these are values without one; a SavedModel holds both (in Keras model.export(FOLDER) "
+    "a graph: this file has only values; a SavedModel has both (in Keras model.export(FOLDER) "
     "writes one), as does a program in StableHLO (in JAX jax.export)";
 constexpr const char *torchFix = "the module itself: treadle.from_fx(module, [example inputs]) "
                                  "takes it in Python, once it is loaded in PyTorch";
 constexpr const char *exportedFix = "a file made of it, for which PyTorch isn't needed: python -m "
                                     "treadle convert FILE net.tfg";
 constexpr const char *originFix =
-    "the model that it was made from: a SavedModel or a GraphDef of TensorFlow, a program in "
+    "the original model: a SavedModel or a GraphDef of TensorFlow, a program in "
     "StableHLO, or a module of PyTorch for treadle.from_fx";
-constexpr const char *unpackFix = "what is in it: unpack it, and name the folder or file";
+constexpr const char *unpackFix = "its contents: unpack it and pass the folder or file";
 constexpr const char *arraysFix =
     "a model; arrays are inputs: treadle run MODEL --input x=@FILE.npy";
 constexpr const char *programFix =
     "a graph: in TensorFlow tf.saved_model.save or model.export(FOLDER) writes one, in JAX "
     "jax.export, and PyTorch's modules go to treadle.from_fx";
 
-/// How a file is told by its bytes.
+/// Recognizes a format by its bytes.
 struct Magic {
   size_t offset;
-  StringRef bytes; // at that place
+  StringRef bytes; // at that offset
   StringRef what, fix;
 };
 
@@ -64,7 +64,7 @@ constexpr Magic magics[] = {
     {0, "model_checkpoint_path:", "the list of a folder's checkpoints", weightsFix},
 };
 
-/// What an archive of zip holds, by a name in it; the first that is there counts.
+/// Recognizes a zip archive by the name of an entry; the first match counts.
 struct ZipRow {
   StringRef entry, what, fix;
 };
@@ -75,7 +75,7 @@ constexpr ZipRow zips[] = {
      "the program itself: treadle.torch.save(torch.export.load(FILE), \"net.tfg\") writes it for "
      "Treadle"},
     {"/code/", "a script module of PyTorch (TorchScript)",
-     "the module that it was made from: treadle.from_fx(module, [example inputs])"},
+     "the original module: treadle.from_fx(module, [example inputs])"},
     {"data.pkl", "a file of torch.save", torchFix},
     {".npy", "arrays of numpy (.npz)", arraysFix},
     {"", "an archive (zip)", unpackFix},
@@ -112,7 +112,7 @@ std::string text(StringRef what, StringRef fix) {
   return str(what.str(), "; expected ", fix.str());
 }
 
-/// Names stand at the beginning of an archive and in the list at its end.
+/// Names are at the beginning of an archive and in the directory at its end.
 std::string zipText(StringRef content) {
   constexpr size_t looked = 1 << 16;
   const ZipRow *row = std::ranges::find_if(zips, [&](const ZipRow &row) {
@@ -122,18 +122,18 @@ std::string zipText(StringRef content) {
   return text(row->what, row->fix);
 }
 
-/// The length of a header, and then the header, in JSON.
+/// The length of a header, then the header in JSON.
 bool isSafetensors(StringRef content) {
   return content.size() > 9 && content[8] == '{' &&
          llvm::support::endian::read64le(content.data()) < content.size();
 }
 
-/// What the tables of LevelDB end in, which hold the index of a checkpoint.
+/// The footer of LevelDB tables, which checkpoints use for their index.
 bool isTable(StringRef content) {
   return content.ends_with(StringRef("\x57\xfb\x80\x8b\x24\x75\x47\xdb", 8));
 }
 
-/// Pickles of protocol 2 to 5.
+/// Whether it is a pickle of protocol 2 to 5.
 bool isPickle(StringRef content) {
   return content.size() > 2 && content[0] == '\x80' && content[1] >= 2 && content[1] <= 5 &&
          content.ends_with(".");
@@ -162,7 +162,7 @@ std::optional<std::string> foreignFormat(std::string_view path, std::string_view
 
 namespace {
 
-/// Sorted names of what the folder holds.
+/// Returns the sorted names of the folder's entries.
 std::vector<std::string> entriesOf(const std::filesystem::path &folder) {
   std::vector<std::string> names;
   std::error_code error;
@@ -184,7 +184,7 @@ bool holdsModel(const std::filesystem::path &folder) {
                       [](StringRef name) { return name.starts_with("saved_model.pb"); });
 }
 
-/// What a folder is, by a name in it, or a file of that name that holds a text.
+/// Recognizes a folder by the name of an entry, or by text in a file of that name.
 struct FolderRow : Extension {
   StringRef text = "";
 };

@@ -1,4 +1,4 @@
-// Files that people take for graphs: what they are, and what to do with them.
+// Recognizes files that aren't graphs, and suggests what to do with them.
 #pragma once
 
 #include <optional>
@@ -7,13 +7,13 @@
 
 namespace treadle {
 
-/// `a Keras model (.keras); expected ...`, with the likely fix: for content that is of no format
-/// that can be read, told by its first and last bytes, or else by the extension of `path` (which
-/// may be empty). nullopt if it looks like nothing that is known.
+/// Returns a description with the likely fix, such as `a Keras model (.keras); expected ...`, for
+/// content of an unsupported format. The format is recognized by its first and last bytes,
+/// otherwise by the extension of `path` (which may be empty). Returns nullopt for unknown content.
 std::optional<std::string> foreignFormat(std::string_view path, std::string_view content);
 
-/// The same of a folder without a graph, by the names in it: ` (did you mean 'folder/1'?)`, or
-/// `; it holds ...`. Empty if there is nothing to say.
+/// The same for a folder without a graph, by its entries: ` (did you mean 'folder/1'?)`, or `; it
+/// holds ...`. Empty if there is nothing to report.
 std::string foreignFolder(const std::string &folder);
 
 } // namespace treadle

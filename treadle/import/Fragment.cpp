@@ -13,19 +13,19 @@ using namespace mlir;
 namespace treadle {
 namespace {
 
-/// Where nothing else is known of a type.
+/// Placeholder for an unknown type.
 constexpr StringLiteral unknownType = "none";
 constexpr unsigned mostArguments = 64;
-/// Each value that is missing takes a reading of the text.
+/// Limits the size, because each missing value takes another parse of the text.
 constexpr size_t largestFragment = 1 << 16;
 
-/// The text that ends with `end`, behind `begin`; empty if there is none.
+/// Returns the text between `begin` and `end`; empty if there is none.
 StringRef between(StringRef text, StringRef begin, StringRef end) {
   size_t at = text.find(begin);
   return at == StringRef::npos ? StringRef() : text.substr(at + begin.size()).split(end).first;
 }
 
-/// Asks the parser which values a body lacks, and of what types they are.
+/// Finds the values that a body lacks, and their types, from the parser's errors.
 class MissingValues {
 public:
   MissingValues(MLIRContext &context, StringRef body) : context(context), body(body) {}
@@ -44,7 +44,7 @@ private:
     return "func.func @main(" + arguments + ") {" + body.str() + "\nreturn\n}\n";
   }
 
-  /// Whether there was something to learn.
+  /// Returns whether the parse revealed a new value or type.
   bool learn() {
     std::string program = text(), message;
     Location place = UnknownLoc::get(&context);

@@ -1,4 +1,4 @@
-// Texts of MLIR that are a function's body without the function, as documents print them.
+// Reads MLIR fragments, as documentation prints them: the body of a function without the function.
 #pragma once
 
 #include "mlir/IR/BuiltinOps.h"
@@ -11,11 +11,11 @@ namespace treadle {
 /// Whether a text begins with a value, which no module does.
 bool isFragment(std::string_view text);
 
-/// The fragment as the body of @main, whose arguments are the values that nothing defines, in the
-/// order of their first uses. The dialects of its operations must be loaded.
+/// Wraps the fragment into @main, whose arguments are the undefined values in the order of their
+/// first uses. The dialects of its operations must be loaded.
 std::string asMain(mlir::MLIRContext &context, std::string_view fragment);
 
-/// Returns from @main what nothing uses.
+/// Makes @main return all unused values.
 void returnUnused(mlir::ModuleOp module);
 
 } // namespace treadle

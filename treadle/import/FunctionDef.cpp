@@ -1,4 +1,4 @@
-// Signatures of functions, their attributes, and what they return.
+// Imports signatures of functions, their attributes and their results.
 #include "treadle/import/FunctionDef.h"
 
 #include "treadle/import/Keywords.h"
@@ -44,7 +44,7 @@ bool graphdef::isGeneric(const pb::FunctionDef &function) {
 
 namespace {
 
-/// One function's import.
+/// Imports one function.
 class FunctionImporter {
 public:
   FunctionImporter(ImportState &state, ModuleOp module, const pb::FunctionDef &function)
@@ -70,12 +70,12 @@ private:
     for (const pb::OpDef::ArgDef &arg : signature.output_arg())
       if (!seen.insert(arg.name()).second)
         return Unexpected(invalidArgument("result '", arg.name(),
-                                          "' stands twice in the "
+                                          "' is given twice in the "
                                           "signature; names must be unique, rename one of them"));
     for (const std::string &name : signature.control_output())
       if (!controlNames.insert(name).second)
         return Unexpected(invalidArgument("control result '", name,
-                                          "' stands twice in the "
+                                          "' is given twice in the "
                                           "signature; names must be unique, rename one of them"));
     return {};
   }
@@ -86,18 +86,19 @@ private:
     Type type = state.types.element(arg.type());
     if (!type || arg.type() == pb::DT_INVALID)
       return Unexpected(invalidArgument("'", arg.name(), "' is of dtype ", int(arg.type()),
-                                        ", expected a known one, or an attribute that states it"));
+                                        ", expected a known dtype, or an attribute that holds it"));
     return arg.is_ref() ? state.types.referenceTensor(type) : state.types.tensor(type);
   }
 
-  /// [tensor types of (dtype, shape)], null where an array of types can't hold it.
+  /// Returns [tensor types of (dtype, shape)]; null if an array of types can't represent the handle
+  /// data.
   Expected<Attribute> convertHandleData(const pb::OpDef::ArgDef &arg) {
     SmallVector<Attribute> types;
     for (const pb::ResourceHandleProto::DtypeAndShape &data : arg.handle_data()) {
       Type type = state.types.element(data.dtype());
       if (!type || data.dtype() == pb::DT_INVALID)
         return Unexpected(invalidArgument("the handle data of '", arg.name(), "' is of dtype ",
-                                          int(data.dtype()), ", expected a known one"));
+                                          int(data.dtype()), ", expected a known dtype"));
       tf_type::ShapeAttr shape = state.attributes.convert(data.shape());
       if (!shape || !data.has_shape() || hasUnknownFields(data))
         return Attribute();
@@ -111,7 +112,8 @@ private:
       attrs.append(key, state.attributes.string(value));
   }
 
-  /// The dictionary of an argument or result; what it can't hold is kept as a message.
+  /// Returns the dictionary of an argument or result; fields that it can't represent are kept as a
+  /// message.
   Expected<NamedAttrList> convertArg(const pb::OpDef::ArgDef &arg) {
     NamedAttrList attrs;
     pb::OpDef::ArgDef rest;
@@ -147,7 +149,7 @@ private:
     return attrs;
   }
 
-  /// The argument's own attributes, from outside the signature.
+  /// Adds the argument's own attributes, which aren't in the signature.
   Expected<void> addArgAttrs(unsigned index, NamedAttrList &attrs) {
     auto it = function.arg_attr().find(index);
     if (it == function.arg_attr().end())
@@ -185,7 +187,7 @@ private:
     return {};
   }
 
-  /// {name = {function_type = "type", default_value = ...}}, as far as it can be told.
+  /// {name = {function_type = "type", default_value = ...}}, as far as they are known.
   Expected<void> convertAttrDefs() {
     NamedAttrList defs;
     for (const pb::OpDef::AttrDef &attr : signature.attr()) {
@@ -242,7 +244,7 @@ private:
       return false;
     if (!endpoint->output.empty())
       return endpoint->isPlainIndex;
-    // In a generic function a bare name may be a node as well.
+    // In a generic function, a bare name may also be a node.
     return generic || argumentNames.contains(endpoint->node);
   }
 
@@ -251,7 +253,7 @@ private:
     copyUnknownFields(function, rest);
     pb::OpDef &restSignature = *rest.mutable_signature();
     copyUnknownFields(signature, restSignature);
-    // The dictionary of definitions has no order, and not all of their fields.
+    // The dictionary of attribute definitions has no order and lacks some of their fields.
     *restSignature.mutable_attr() = signature.attr();
     if (signature.has_deprecation())
       *restSignature.mutable_deprecation() = signature.deprecation();
@@ -279,15 +281,15 @@ private:
     for (auto [arg, type] : llvm::zip(signature.output_arg(), func.getResultTypes())) {
       auto it = function.ret().find(arg.name());
       if (it == function.ret().end())
-        return Unexpected(invalidArgument("nothing states what result '", arg.name(),
-                                          "' is, expected an entry for it in 'ret'"));
+        return Unexpected(
+            invalidArgument("result '", arg.name(), "' has no entry in 'ret', expected one"));
       returns.push_back({arg.name(), it->second, type});
       stated.insert(arg.name());
     }
     for (const auto &[name, source] : function.ret())
       if (!stated.contains(name))
-        return Unexpected(
-            invalidArgument("'ret' states a result '", name, "' that the signature doesn't have"));
+        return Unexpected(invalidArgument("'ret' has an entry for result '", name,
+                                          "', which is not in the signature"));
     return returns;
   }
 
@@ -296,19 +298,18 @@ private:
     auto add = [&](const std::string &name, const std::string &source) -> Expected<void> {
       if (source.empty())
         return Unexpected(invalidArgument("control result '", name,
-                                          "' is an empty name, expected "
-                                          "that of a node"));
+                                          "' has an empty value, expected the name of a node"));
       returns.push_back({name, source, Type()});
       return {};
     };
     for (const std::string &name : signature.control_output()) {
       auto it = function.control_ret().find(name);
       if (it == function.control_ret().end())
-        return Unexpected(invalidArgument("nothing states what control result '", name,
-                                          "' is, expected an entry for it in 'control_ret'"));
+        return Unexpected(invalidArgument("control result '", name,
+                                          "' has no entry in 'control_ret', expected one"));
       TREADLE_TRY(add(name, it->second));
     }
-    // Old graphs leave the signature's list out.
+    // Old graphs omit the control outputs from the signature.
     std::map<std::string, std::string> unlisted;
     for (const auto &[name, source] : function.control_ret())
       if (!controlNames.contains(name))

@@ -1,4 +1,4 @@
-// A function of a GraphDef's library becomes a tfg.func.
+// Imports a function of a GraphDef's library as a tfg.func.
 #pragma once
 
 #include "treadle/import/NodeImporter.h"
@@ -6,12 +6,12 @@
 
 namespace treadle::graphdef {
 
-/// Whether the function is a template: an argument's type or number, or an attribute of a node,
-/// comes from attributes of the node that calls it.
+/// Whether the function is generic: an argument's type or number, or an attribute of a node, is
+/// taken from attributes of the calling node.
 bool isGeneric(const pb::FunctionDef &function);
 
-/// Adds the function to the end of the module. All functions of the library must be known to the
-/// state's signatures.
+/// Appends the function to the module. The signatures in `state` must include all functions of the
+/// library.
 Expected<tfg::FuncOp> importFunctionDef(ImportState &state, mlir::ModuleOp module,
                                         const pb::FunctionDef &function);
 

@@ -1,4 +1,4 @@
-// Functions of the library: instantiated and generic ones, and every error they can have.
+// Tests functions of the library: instantiated and generic ones, and all errors.
 #include "treadle/import/ImportTest.h"
 
 using namespace mlir;
@@ -73,7 +73,7 @@ TEST_F(FunctionTest, AGradientStandsOnItsFunction) {
   EXPECT_EQ(func("Twice").getGradient(), "TwiceGrad");
 }
 
-// A function's nodes may be given to an unknown op, whose outputs then have names.
+// A function's nodes may use named outputs of an unknown op.
 TEST_F(FunctionTest, AnUnknownOpHasTheOutputsThatAreNamed) {
   import(R"(
     library { function {
@@ -91,8 +91,7 @@ TEST_F(FunctionTest, AnUnknownOpHasTheOutputsThatAreNamed) {
 // Malformed functions
 //===----------------------------------------------------------------------===//
 
-/// More of the signature, and the rest, of a function 'F' of one float argument 'x', and what is
-/// said of it.
+/// The rest of a function 'F' with one float argument 'x', and the expected error.
 struct Malformed {
   const char *name;
   const char *signature, *rest;
@@ -116,28 +115,29 @@ TEST_P(MalformedFunction, IsOneError) {
 
 constexpr Malformed functions[] = {
     {"NodeNamedAsAnArgument", "", "node_def { name: 'x' op: 'NoOp' }",
-     "function 'F': node 'x': its name is taken by an argument of the function; names must be "
+     "function 'F': node 'x': its name is used by an argument of the function; names must be "
      "unique, rename one of them"},
     {"ArgumentOfUnknownType", "input_arg { name: 'z' type: 77 }", "",
-     "function 'F': 'z' is of dtype 77, expected a known one, or an attribute that states it"},
+     "function 'F': 'z' is of dtype 77, expected a known dtype, or an attribute that holds it"},
     {"ArgumentWithoutType", "input_arg { name: 'z' }", "",
-     "function 'F': 'z' is of dtype 0, expected a known one, or an attribute that states it"},
+     "function 'F': 'z' is of dtype 0, expected a known dtype, or an attribute that holds it"},
     {"ArgumentWithoutName", "input_arg { type: DT_FLOAT }", "",
      "function 'F': an argument has an empty name, expected every node and argument to have one"},
     {"ResultTwice",
      "output_arg { name: 'y' type: DT_FLOAT } output_arg { name: 'y' type: DT_FLOAT }", "",
-     "function 'F': result 'y' stands twice in the signature; names must be unique, rename one of "
+     "function 'F': result 'y' is given twice in the signature; names must be unique, rename one "
+     "of "
      "them"},
     {"ControlResultTwice", "control_output: 'c' control_output: 'c'", "",
-     "function 'F': control result 'c' stands twice in the signature; names must be unique, rename "
+     "function 'F': control result 'c' is given twice in the signature; names must be unique, "
+     "rename "
      "one of them"},
     {"ResultWithoutValue", "output_arg { name: 'y' type: DT_FLOAT }", "",
-     "function 'F': nothing states what result 'y' is, expected an entry for it in 'ret'"},
+     "function 'F': result 'y' has no entry in 'ret', expected one"},
     {"ValueWithoutResult", "", "ret { key: 'y' value: 'x' }",
-     "function 'F': 'ret' states a result 'y' that the signature doesn't have"},
+     "function 'F': 'ret' has an entry for result 'y', which is not in the signature"},
     {"ControlResultWithoutValue", "control_output: 'c'", "",
-     "function 'F': nothing states what control result 'c' is, expected an entry for it in "
-     "'control_ret'"},
+     "function 'F': control result 'c' has no entry in 'control_ret', expected one"},
     {"ResultOfAMissingNode", "output_arg { name: 'y' type: DT_FLOAT }",
      "ret { key: 'y' value: 'n:y:0' }",
      "function 'F': result 0 is 'n:y:0', but there is no node 'n'"},
@@ -147,7 +147,7 @@ constexpr Malformed functions[] = {
     {"ControlResultOfAMissingNode", "", "control_ret { key: 'c' value: 'n' }",
      "function 'F': control result 0 is '^n', but there is no node 'n'"},
     {"OutputOfAnArgument", "", "node_def { name: 'n' input: 'x:y:0' " NEG " }",
-     "function 'F': node 'n' (Neg): input 0 asks for an output of 'x', but that is an argument of "
+     "function 'F': node 'n' (Neg): input 0 refers to an output of 'x', but that is an argument of "
      "the function, which is a single value"},
     {"NoSuchOutput", "",
      "node_def { name: 'n' input: 'x' " NEG " } node_def { name: 'm' input: 'n:z:0' " NEG " }",
@@ -155,7 +155,7 @@ constexpr Malformed functions[] = {
     {"NodeWithAnError", "", "node_def { name: 'n' input: 'q' " NEG " }",
      "function 'F': node 'n' (Neg): input 0 is 'q', but there is no node 'q'"},
     {"Cycle", "", "node_def { name: 'n' input: 'n:y:0' " NEG " }",
-     "function 'F': node 'n' (Neg): it waits for itself, through an input of its own; a cycle must "
+     "function 'F': node 'n' (Neg): it depends on itself, through its own input; a cycle must "
      "be a loop: only the edge from a NextIteration to a Merge may close it"},
     {"AttributeWithoutName", "", "attr { key: '' value { i: 1 } }",
      "function 'F': an attribute has an empty name, expected every attribute to have one"},
@@ -172,7 +172,7 @@ INSTANTIATE_TEST_SUITE_P(Functions, MalformedFunction, testing::ValuesIn(functio
 TEST_F(FunctionTest, TwoFunctionsOfOneName) {
   EXPECT_EQ(errorOf("library { function { signature { name: 'F' } } "
                     "function { signature { name: 'F' } } }"),
-            "function 'F' stands twice in the library; names must be unique, rename one of them");
+            "function 'F' is given twice in the library; names must be unique, rename one of them");
 }
 
 TEST_F(FunctionTest, AFunctionWithoutName) {

@@ -1,4 +1,4 @@
-// GraphDefs in their binary and text forms.
+// Imports GraphDefs in binary and text form.
 #include "treadle/import/GraphDef.h"
 
 #include "treadle/import/Faults.h"
@@ -24,7 +24,7 @@ namespace {
 
 using ImportedModule = Expected<OwningOpRef<ModuleOp>>;
 
-/// One GraphDef's import. The nodes come one by one, the rest of the message first.
+/// Imports one GraphDef: first the other fields, then the nodes one by one.
 class GraphImporter {
 public:
   GraphImporter(MLIRContext &context, const pb::GraphDef &header)
@@ -47,7 +47,7 @@ public:
     for (const pb::FunctionDef &function : header.library().function()) {
       if (!functionNames.insert(function.signature().name()).second)
         return Unexpected(invalidArgument("function '", function.signature().name(),
-                                          "' stands twice in the library; names must be unique, "
+                                          "' is given twice in the library; names must be unique, "
                                           "rename one of them"));
       state.signatures.addFunction(function.signature());
     }
@@ -75,7 +75,7 @@ public:
   }
 
 private:
-  /// Gives functions their gradients. False if the list can't be made from them again.
+  /// Sets the gradients of functions. Returns false if the list can't be reconstructed from them.
   bool setGradients() {
     const auto &gradients = header.library().gradient();
     std::vector<std::pair<StringRef, StringRef>> listed, derived;
@@ -100,7 +100,8 @@ private:
       rest.mutable_library()->clear_function();
       if (hasDerivedGradients)
         rest.mutable_library()->clear_gradient();
-      // Functions alone bring the library back; an empty library is a message too.
+      // The functions alone bring the library back, except for an empty library, which is a field
+      // too.
       if ((hadFunctions || header.library().gradient_size() != 0) &&
           rest.library().ByteSizeLong() == 0)
         rest.clear_library();
@@ -127,18 +128,18 @@ private:
   llvm::StringMap<tfg::FuncOp> functions;
 };
 
-/// A serialized GraphDef taken apart: the nodes stay as they are.
+/// The fields of a serialized GraphDef; nodes remain serialized.
 struct Parts {
   std::vector<std::string_view> nodes;
   pb::GraphDef header;
 };
 
 Unexpected notAGraph(std::string_view what) {
-  return Unexpected(invalidArgument("the bytes are no GraphDef: ", what,
+  return Unexpected(invalidArgument("the bytes don't parse as a GraphDef: ", what,
                                     "; expected a serialized GraphDef, whole and not compressed"));
 }
 
-/// Reads everything but the nodes, whose bytes it collects.
+/// Parses all fields except the nodes, whose bytes it collects.
 Expected<void> split(std::string_view bytes, Parts &parts) {
   Expected<WireFields> fields = takeFields(bytes, pb::GraphDef::kNodeFieldNumber);
   if (!fields)
@@ -153,7 +154,7 @@ ImportedModule importParts(MLIRContext &context, const Parts &parts, const pb::O
   GraphImporter importer(context, parts.header);
   TREADLE_TRY(importer.begin(ops));
   importer.reserve(parts.nodes.size());
-  // One message for all nodes: it keeps its memory.
+  // One message is reused for all nodes, so that it keeps its memory.
   pb::NodeDef node;
   for (size_t i = 0; i < parts.nodes.size(); ++i) {
     if (!node.ParseFromArray(parts.nodes[i].data(), static_cast<int>(parts.nodes[i].size())))

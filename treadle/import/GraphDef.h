@@ -1,7 +1,7 @@
-// GraphDefs become modules: one tfg.graph, then the functions of the library in their order.
+// Imports GraphDefs as modules: one tfg.graph, then the functions of the library in their order.
 //
-// An import keeps everything: exporting the module gives an equal message. Defaults of attributes
-// that a node leaves out are not filled in.
+// The import is lossless: exporting the module gives an equal message. Defaults of omitted
+// attributes aren't filled in.
 #pragma once
 
 #include "treadle/proto/graph.pb.h"
@@ -15,14 +15,14 @@
 
 namespace treadle {
 
-/// Reads a serialized GraphDef. Needs memory for the result and one node at a time.
-/// Errors are InvalidArgument: bytes that are no GraphDef, or a graph that makes no sense, in which
-/// case the message begins with the node. Loads the dialects it needs into the context. `ops`
-/// defines ops that the op table doesn't have.
+/// Imports a serialized GraphDef. Needs memory for the result and one node at a time. Errors are
+/// InvalidArgument: the bytes aren't a GraphDef, or the graph is malformed, in which case the
+/// message begins with the node. Loads the required dialects into the context. `ops` defines ops
+/// that aren't in the op table.
 Expected<mlir::OwningOpRef<mlir::ModuleOp>>
 importGraphDef(mlir::MLIRContext &context, std::string_view bytes, const pb::OpList &ops = {});
 
-/// The same for protobuf's text form. Errors of syntax state line and column.
+/// The same for protobuf's text format. Syntax errors state line and column.
 Expected<mlir::OwningOpRef<mlir::ModuleOp>> importGraphDefText(mlir::MLIRContext &context,
                                                                std::string_view text);
 
@@ -31,7 +31,7 @@ Expected<mlir::OwningOpRef<mlir::ModuleOp>> importGraphDef(mlir::MLIRContext &co
                                                            const pb::GraphDef &graph);
 
 /// The same for a message that is no longer needed: each part is freed once it is converted, so
-/// that large constants aren't there twice.
+/// that large constants aren't in memory twice.
 Expected<mlir::OwningOpRef<mlir::ModuleOp>>
 importGraphDef(mlir::MLIRContext &context, pb::GraphDef &&graph, const pb::OpList &ops = {});
 

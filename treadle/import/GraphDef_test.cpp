@@ -1,4 +1,4 @@
-// Importing graphs that are written here: what becomes of nodes, edges, versions, damaged bytes.
+// Tests the import of small graphs: nodes, edges, versions, damaged bytes.
 #include "treadle/import/ImportTest.h"
 #include "treadle/proto/graph.pb.h"
 
@@ -73,7 +73,7 @@ TEST_F(ImportTest, AReferenceMayServeAsAValue) {
   EXPECT_NE(nodes["v"].results()[0].getType(), nodes["i"].results()[0].getType());
 }
 
-// Nobody says how many outputs an unknown op has, or of which types: as many as are used.
+// An unknown op's outputs aren't declared: it has as many as are used.
 TEST_F(ImportTest, AnUnknownOpHasTheOutputsThatAreUsed) {
   import(withConstants(R"(
     node { name: 'early' op: 'Identity' input: 'u:2' attr { key: 'T' value { type: DT_FLOAT } } }
@@ -116,7 +116,7 @@ TEST_F(ImportTest, AMessageInMemoryImportsAsItsBytes) {
 }
 
 //===----------------------------------------------------------------------===//
-// Bytes that are no GraphDef
+// Bytes that don't parse as a GraphDef
 //===----------------------------------------------------------------------===//
 
 class DamagedGraph : public ImportTest {
@@ -132,36 +132,39 @@ TEST_F(DamagedGraph, TruncatedBytes) {
   graph.add_node()->set_name("a name of some length");
   std::string bytes = graph.SerializeAsString();
   bytes.pop_back();
-  EXPECT_EQ(errorOfBytes(bytes),
-            "the bytes are no GraphDef: they end in the middle of a field, or are damaged, at byte "
-            "0; expected a serialized GraphDef, whole and not compressed");
+  EXPECT_EQ(errorOfBytes(bytes), "the bytes don't parse as a GraphDef: they end in the middle of a "
+                                 "field, or are damaged, at byte "
+                                 "0; expected a serialized GraphDef, whole and not compressed");
 }
 
 TEST_F(DamagedGraph, CompressedBytes) {
   EXPECT_NE(errorOfBytes(std::string_view("\x1f\x8b\x08\x00\x00\x00\x00\x00", 8))
-                .find("the bytes are no GraphDef"),
+                .find("the bytes don't parse as a GraphDef"),
             std::string::npos);
 }
 
 TEST_F(DamagedGraph, ANodeThatIsNone) {
-  EXPECT_EQ(errorOfBytes(std::string_view("\x0a\x03\x0a\x7fz", 5)),
-            "the bytes are no GraphDef: node 0 ('') is damaged; expected a serialized GraphDef"
-            ", whole and not compressed");
+  EXPECT_EQ(
+      errorOfBytes(std::string_view("\x0a\x03\x0a\x7fz", 5)),
+      "the bytes don't parse as a GraphDef: node 0 ('') is damaged; expected a serialized GraphDef"
+      ", whole and not compressed");
 }
 
 TEST_F(DamagedGraph, ALibraryThatIsNone) {
   EXPECT_EQ(errorOfBytes(std::string_view("\x12\x03\x0a\x7fz", 5)),
-            "the bytes are no GraphDef: its library, versions or debug info are damaged; expected "
+            "the bytes don't parse as a GraphDef: its library, versions or debug info are damaged; "
+            "expected "
             "a serialized GraphDef, whole and not compressed");
 }
 
 TEST_F(DamagedGraph, TextWithAnErrorOfSyntax) {
   EXPECT_EQ(errorOf("node {\n  name: 'a' opp: 'NoOp'\n}"),
-            "the text is no GraphDef: line 2, column 16: Message type \"treadle.pb.NodeDef\" has "
+            "the text doesn't parse as a GraphDef: line 2, column 16: Message type "
+            "\"treadle.pb.NodeDef\" has "
             "no field named \"opp\".; expected a GraphDef in protobuf's text form (.pbtxt)");
 }
 
-// Attributes may hold functions that have attributes, and so on.
+// Attributes may contain functions with attributes, and so on.
 TEST_F(DamagedGraph, MessagesNestedTooDeep) {
   pb::AttrValue value;
   for (int i = 0; i < 200; ++i) {

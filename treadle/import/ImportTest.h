@@ -1,4 +1,4 @@
-// What the tests of the importer share: graphs written as text, and the module or error they give.
+// Shared by the tests of the importer: imports graphs written as text.
 #pragma once
 
 #include "treadle/dialect/Tfg.h"
@@ -12,8 +12,8 @@ namespace treadle {
 
 class ImportTest : public testing::Test {
 protected:
-  /// The module of a graph in text form, checked by the verifier; null with `message` set if the
-  /// import fails.
+  /// Imports a graph in text form and verifies the module; null with `message` set if the import
+  /// fails.
   void import(std::string_view text) {
     take(importGraphDefText(context, text));
     if (!module)

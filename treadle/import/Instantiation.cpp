@@ -10,7 +10,7 @@ using namespace mlir;
 using namespace treadle;
 using namespace treadle::graphdef;
 
-/// An argument or result of the signature, as its dictionary states it.
+/// Returns the dictionary of an argument or result of the signature.
 static DictionaryAttr dictionaryAt(tfg::FuncOp function, ArrayAttr attrs, unsigned index) {
   if (attrs && index < attrs.size())
     if (auto dictionary = dyn_cast<DictionaryAttr>(attrs[index]))
@@ -42,7 +42,7 @@ SmallVector<StringAttr> graphdef::parametersOf(tfg::FuncOp generic) {
 
 namespace {
 
-/// One function in the making.
+/// One function under construction.
 class Instance {
 public:
   Instance(ImportState &state, tfg::FuncOp generic, DictionaryAttr attrs)
@@ -66,7 +66,7 @@ public:
   }
 
 private:
-  /// The values of a list in their order; one value, mostly.
+  /// The values of a list in order; usually one value.
   using Values = SmallVector<Value, 1>;
 
   Attribute defaultOf(StringAttr parameter) {
@@ -79,7 +79,7 @@ private:
     if (Attribute value = known.get(parameter))
       return value;
     return Unexpected(invalidArgument("attribute '", parameter.str(),
-                                      "' is not stated by the call, and has no default"));
+                                      "' is missing in the call and has no default"));
   }
 
   //===--- the signature
@@ -92,7 +92,7 @@ private:
     }
     if (auto stated = dyn_cast_or_null<mlir::TypeAttr>(type))
       return stated.getValue();
-    return Unexpected(invalidArgument("has no dtype: an attribute that states it is no type"));
+    return Unexpected(invalidArgument("has no dtype: the attribute that states it isn't a type"));
   }
 
   Expected<SmallVector<Type>> expand(DictionaryAttr arg) {
@@ -105,7 +105,8 @@ private:
       Attribute value = TREADLE_TRY(valueOf(parameter));
       auto list = dyn_cast<ArrayAttr>(value);
       if (!list || !llvm::all_of(list, llvm::IsaPred<mlir::TypeAttr>))
-        return Unexpected(invalidArgument("attribute '", parameter.str(), "' is no list of types"));
+        return Unexpected(
+            invalidArgument("attribute '", parameter.str(), "' isn't a list of types"));
       for (Attribute type : list)
         add(cast<mlir::TypeAttr>(type).getValue());
       return types;
@@ -117,7 +118,7 @@ private:
       auto number = dyn_cast<IntegerAttr>(value);
       if (!number || number.getInt() < 0 || number.getInt() > maxValues)
         return Unexpected(invalidArgument("attribute '", parameter.str(),
-                                          "' is no number from 0 to ", maxValues));
+                                          "' isn't a number from 0 to ", maxValues));
       count = number.getInt();
     }
     for (int64_t i = 0; i < count; ++i)
@@ -125,7 +126,7 @@ private:
     return types;
   }
 
-  /// What stays of an argument's dictionary once its types are known.
+  /// Returns the parts of an argument's dictionary that remain once its types are known.
   Expected<DictionaryAttr> closedAttrs(DictionaryAttr arg, StringRef suffix) {
     NamedAttrList closed;
     for (NamedAttribute attr : arg) {
@@ -145,7 +146,7 @@ private:
     return closed.getDictionary(state.context);
   }
 
-  /// Calls `take` with the type and dictionary of each value that a list of arguments stands for.
+  /// Calls `take` with the type and dictionary of each value in a list of arguments.
   Expected<unsigned> expandArg(DictionaryAttr arg, function_ref<void(Type, DictionaryAttr)> take) {
     SmallVector<Type> types = TREADLE_TRY(expand(arg));
     bool isList = arg.contains(argTypeListAttrKey) || arg.contains(argNumberAttrKey);
@@ -206,7 +207,7 @@ private:
 
   //===--- the body
 
-  /// The attribute with all placeholders in it filled.
+  /// Returns the attribute with all placeholders substituted.
   Expected<Attribute> substitute(Attribute attr) {
     std::string missing;
     AttrTypeReplacer replacer;
@@ -226,13 +227,13 @@ private:
     SmallVector<NamedAttribute> attrs;
     for (NamedAttribute attr : node.attrs()) {
       Attribute value = TREADLE_TRY(substitute(attr.getValue()));
-      // It holds spellings of the inputs, which are others now.
+      // It holds spellings of the inputs, which change here.
       if (attr.getName() != state.restKey)
         attrs.emplace_back(attr.getName(), value);
     }
     const OpSignature &signature = state.signatures.lookup(node.opType());
     if (!signature.isKnown())
-      return Unexpected(invalidArgument("op '", node.opType().str(), "' is not known"));
+      return Unexpected(invalidArgument("op '", node.opType().str(), "' is unknown"));
     SmallVector<Type> types;
     TREADLE_TRY(state.signatures.checkAttrs(signature, attrs));
     TREADLE_TRY(state.signatures.outputTypes(signature, attrs, types));
@@ -298,7 +299,8 @@ private:
           invalidArgument("has ", made.numData(), " data inputs, expected ", expected.size()));
     for (auto [i, value, type] : llvm::enumerate(made.data(), expected))
       if (!tf_type::areCompatible(cast<TensorType>(value.getType()), type))
-        return Unexpected(invalidArgument("input ", i, " is of another dtype than its op says"));
+        return Unexpected(
+            invalidArgument("input ", i, " doesn't have the dtype that its op requires"));
     return {};
   }
 
@@ -318,14 +320,13 @@ private:
     for (Value token : generic.getReturn().getControl())
       control.push_back(values[token].front());
     if (TypeRange(ValueRange(data)) != TypeRange(function.getResultTypes()))
-      return Unexpected(
-          invalidArgument("its results are not of the types that its signature says"));
+      return Unexpected(invalidArgument("its results don't have the types in its signature"));
     tfg::ReturnOp::create(builder, generic->getLoc(), data, control,
                           generic.getReturn().getControlRetAttrs());
     return {};
   }
 
-  /// More is no list that anybody means.
+  /// Limits the length of lists; longer ones are considered malformed.
   static constexpr int64_t maxValues = 65'536;
 
   ImportState &state;

@@ -1,4 +1,4 @@
-// Functions with known types out of generic ones.
+// Instantiates generic functions with concrete types.
 #pragma once
 
 #include "treadle/import/NodeImporter.h"
@@ -7,17 +7,17 @@
 
 namespace treadle::graphdef {
 
-/// Makes functions out of a module's generic ones, for the attributes that calls state.
+/// Instantiates a module's generic functions for the attributes that calls state.
 class Instantiator {
 public:
-  /// Functions that the module gets later must be added.
+  /// Functions that are added to the module later must be added here too.
   explicit Instantiator(mlir::ModuleOp module);
   void add(tfg::FuncOp function) { state.signatures.addFunction(function); }
 
-  /// A function `name` behind `generic`, in which every placeholder is what `attrs` says, or the
-  /// function's default. A list of arguments `x` becomes `x_0`, `x_1`, ...; so do results. Errors:
-  /// InvalidArgument where an attribute is missing or an op or its output unknown; nothing is made
-  /// then.
+  /// Adds a function `name` after `generic` in which every placeholder has the value in `attrs`, or
+  /// the function's default. A list of arguments `x` becomes `x_0`, `x_1`, ...; the same holds for
+  /// results. InvalidArgument if an attribute is missing, or an op or its output is unknown;
+  /// nothing is added then.
   Expected<tfg::FuncOp> instantiate(tfg::FuncOp generic, mlir::DictionaryAttr attrs,
                                     llvm::StringRef name);
 
@@ -25,8 +25,8 @@ private:
   ImportState state;
 };
 
-/// The attributes that a generic function depends on, sorted by name: those that its signature
-/// defines or mentions, and those that placeholders in its body name.
+/// Returns the attributes that a generic function depends on, sorted by name: those in its
+/// signature, and those of placeholders in its body.
 llvm::SmallVector<mlir::StringAttr> parametersOf(tfg::FuncOp generic);
 
 } // namespace treadle::graphdef

@@ -1,5 +1,5 @@
-// Keys of attributes that stand for what a GraphDef has outside its attribute maps, beyond those
-// that the tfg dialect defines itself.
+// Keys of attributes for the parts of a GraphDef outside of its attribute maps, beyond those that
+// the tfg dialect defines.
 #pragma once
 
 #include "llvm/ADT/StringRef.h"
@@ -7,16 +7,17 @@
 namespace treadle::graphdef {
 
 /// On a node, function or graph: a #tf_type.message with the fields of its NodeDef, FunctionDef or
-/// GraphDef that have no other place, and inputs as they were spelled where that isn't canonical.
+/// GraphDef that aren't represented otherwise, and inputs in their original spelling if it isn't
+/// canonical.
 inline constexpr llvm::StringLiteral restKey = "_mlir_rest";
 
-/// On a node of a function whose op isn't in the op table: its results' names, "output:0" and so
-/// on.
+/// On a node of a function whose op isn't in the op table: the names of its results, "output:0" and
+/// so on.
 inline constexpr llvm::StringLiteral outputsKey = "_mlir_outputs";
-/// On such a node, where the file defines its op: these are all of the op's outputs, in its order.
+/// On such a node if the file defines its op: the names are all of the op's outputs, in order.
 inline constexpr llvm::StringLiteral allOutputsKey = "_mlir_all_outputs";
 
-/// Attributes of a FunctionDef's attribute map, and of its arguments, have this in front.
+/// The prefix of attributes from a FunctionDef's attribute map and from its arguments' maps.
 inline constexpr llvm::StringLiteral attrPrefix = "tf.";
 /// On a function: a shape for each of its data arguments.
 inline constexpr llvm::StringLiteral inputShapesKey = "tf._input_shapes";
@@ -32,19 +33,19 @@ inline constexpr llvm::StringLiteral argIsRefKey = "tfg.is_ref";
 inline constexpr llvm::StringLiteral argFullTypeKey = "tfg.experimental_full_type";
 /// In generic functions: the argument's entry of FunctionDef.arg_attr.
 inline constexpr llvm::StringLiteral argAttrsKey = "tfg.arg_attrs";
-/// A #tf_type.message with the rest of the ArgDef.
+/// A #tf_type.message with the remaining fields of the ArgDef.
 inline constexpr llvm::StringLiteral argRestKey = "tfg.rest";
-/// On a generic function: the definitions of its attributes by name.
+/// On a generic function: the definitions of its attributes, by name.
 inline constexpr llvm::StringLiteral funcAttrsKey = "tfg.func_attrs";
 
-// On the module of a SavedModel.
-/// The outermost: a #tf_type.message of the SavedModel without its meta graphs.
+// On the outermost module of a SavedModel: a #tf_type.message of the SavedModel without its meta
+// graphs.
 inline constexpr llvm::StringLiteral savedModelKey = "tfg.saved_model";
-/// The folder that the SavedModel came from, where its variables and assets are.
+/// The folder of the SavedModel, which contains its variables and assets.
 inline constexpr llvm::StringLiteral filesKey = "tfg.files";
-/// Of a meta graph: a #tf_type.message of it without its graph and what `tfg.signatures` has.
+/// On a meta graph: a #tf_type.message without its graph and the contents of `tfg.signatures`.
 inline constexpr llvm::StringLiteral metaGraphKey = "tfg.meta_graph";
-/// Of a meta graph: its signatures by name, see import/Signatures.h.
+/// On a meta graph: its signatures by name, see import/Signatures.h.
 inline constexpr llvm::StringLiteral signaturesKey = "tfg.signatures";
 
 } // namespace treadle::graphdef

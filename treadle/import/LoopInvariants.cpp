@@ -5,19 +5,20 @@
 using namespace mlir;
 using namespace treadle::tf_executor;
 
-/// Whether the Switch decides whether a loop goes on.
+/// Whether the Switch is controlled by the loop condition.
 static bool isLoopSwitch(SwitchOp op) {
   return llvm::any_of(op->getUsers(), llvm::IsaPred<ExitOp>) ||
          op.getPredicate().getDefiningOp<LoopCondOp>();
 }
 
-/// What `op` uses, inside its island too.
+/// Visits the inputs of `op`, including those of its island.
 static void forEachInput(Operation *op, llvm::function_ref<void(Value)> visit) {
   op->walk([&](Operation *inner) { llvm::for_each(inner->getOperands(), visit); });
 }
 
-/// Adds the Enters that `predicate` needs in every iteration. False if no value of an iteration
-/// before goes into it: then the loop ends in the first iteration or never.
+/// Collects the Enters that `predicate` depends on in every iteration. Returns false if the
+/// predicate depends on no value of an earlier iteration: then the loop either ends in the first
+/// iteration or never.
 static bool collectEnters(Value predicate, llvm::SetVector<Operation *> &enters) {
   llvm::SetVector<Operation *> seen;
   bool isCarried = false;
@@ -36,7 +37,7 @@ static bool collectEnters(Value predicate, llvm::SetVector<Operation *> &enters)
 }
 
 SmallVector<EnterOp> treadle::graphdef::findForgottenConstants(GraphOp graph) {
-  // A loop has a Switch for each of its variables, with one predicate.
+  // A loop has one Switch for each of its variables, all with the same predicate.
   llvm::SetVector<Value> predicates;
   for (auto op : graph.getEntry().getOps<SwitchOp>())
     if (isLoopSwitch(op))

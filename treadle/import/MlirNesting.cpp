@@ -12,11 +12,11 @@ namespace treadle {
 namespace {
 
 constexpr uint64_t deepestBrackets = 256, deepestAliases = 4096;
-constexpr uint64_t longestAffine = 4096; // bytes of a map or set
-// What aliases may stand for, beside this many times the text.
+constexpr uint64_t longestAffine = 4096; // size in bytes of a map or set
+// Limits the expansion of aliases: this many bytes, or this many times the size of the text.
 constexpr uint64_t alwaysAllowed = 64 << 20, mostTimes = 1000;
 
-/// Reads tokens as far as nesting goes, and leaves it to the parser to say what is malformed.
+/// Reads tokens as far as needed to count nesting; the parser reports malformed text.
 class NestingCheck {
 public:
   explicit NestingCheck(StringRef text) : text(text) {}
@@ -31,7 +31,7 @@ public:
   }
 
 private:
-  /// What an alias stands for: how deep it nests, and how much text it is.
+  /// The nesting depth and text size of an alias's value.
   struct Extent {
     uint64_t depth = 0, size = 0;
   };
@@ -85,7 +85,7 @@ private:
     }
   }
 
-  /// `#name`, where it is defined or used. Names of dialects are no aliases.
+  /// `#name` in a definition or use. Dialect names aren't aliases.
   void alias() {
     size_t begin = at++;
     StringRef name = text.slice(begin, at + takeName().size());
@@ -106,7 +106,7 @@ private:
     if (extent.depth > deepestAliases)
       problem = "aliases are nested too deep";
     if (!defined.empty() && extent.size > alwaysAllowed + mostTimes * text.size())
-      problem = "its aliases stand for implausibly much text";
+      problem = "its aliases expand to implausibly much text";
   }
 
   void endDefinition() {
@@ -126,7 +126,7 @@ private:
       problem = "brackets are nested too deep";
   }
 
-  /// Closes what stands open inside, too: not every `<` is a bracket.
+  /// Also closes inner brackets that are still open: not every `<` is a bracket.
   void close(char c) {
     ++at;
     auto opened = std::find(brackets.rbegin(), brackets.rend(), c);
@@ -140,7 +140,7 @@ private:
   static constexpr size_t none = static_cast<size_t>(-1);
   StringRef text;
   size_t at = 0;
-  std::vector<char> brackets;                 // those that would close the open ones
+  std::vector<char> brackets;                 // the closing brackets of the open ones
   size_t affineDepth = none, affineBegin = 0; // the map or set around `at`
   llvm::StringMap<Extent> aliases;
   StringRef defined; // the alias whose definition this is

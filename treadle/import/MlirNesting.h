@@ -1,5 +1,5 @@
-// How deep MLIR text nests: its parser, and much that works on what it gives, calls itself for each
-// level.
+// Limits the nesting depth of MLIR text: its parser, and much code that works on its result, is
+// recursive.
 #pragma once
 
 #include "treadle/tensor/Error.h"
@@ -8,9 +8,9 @@
 
 namespace treadle {
 
-/// InvalidArgument, with the line, for text that nests deeper than programs do: brackets in
-/// brackets, aliases of attributes and types in other aliases, operators of an affine map. So also
-/// for aliases that stand for far more text than there is.
+/// InvalidArgument, with the line, for text that nests deeper than real programs: brackets, aliases
+/// of attributes and types in other aliases, operators of an affine map. Also for aliases that
+/// expand to far more text than the file has.
 Expected<void> checkMlirNesting(std::string_view text);
 
 } // namespace treadle

@@ -1,4 +1,4 @@
-// The pass over the nodes, and the knots that are tied after it.
+// Imports nodes in one pass, then resolves forward references.
 #include "treadle/import/NodeImporter.h"
 
 #include "treadle/dialect/NodeAttributes.h"
@@ -17,7 +17,8 @@ using tf_type::UnknownType;
 
 namespace {
 
-/// Results that a node of an unknown op can have; what a damaged index asks for isn't allocated.
+/// Limits the results of a node with an unknown op, so that a damaged index doesn't allocate
+/// memory.
 constexpr uint64_t maxUnknownResults = 1 << 16;
 
 std::string text(StringRef value) { return value.str(); }
@@ -37,7 +38,7 @@ std::string elementText(Type type) {
   return typeText(tensor ? tensor.getElementType() : type);
 }
 
-/// Whether an op of this name would become an operation that is no node.
+/// Whether an op of this name would collide with an operation that isn't a node.
 bool isTaken(StringRef op) {
   return op == tfg::GraphOp::getOperationName().drop_front(4) ||
          op == tfg::FuncOp::getOperationName().drop_front(4) ||
@@ -61,7 +62,7 @@ NodeImporter::NodeImporter(ImportState &state, Block &block, Scope scope, String
 }
 
 NodeImporter::~NodeImporter() {
-  // Uses are left only where the import failed.
+  // Uses remain only if the import failed.
   standIn->dropAllUses();
   standIn->destroy();
 }
@@ -93,7 +94,7 @@ Expected<void> NodeImporter::addName(StringRef name, Producer producer) {
     const Producer &first = producers[it->second];
     std::string other = first.op ? str("another node (", text(tfg::Node(first.op).opType()), ")")
                                  : std::string("an argument of the function");
-    return Unexpected(invalidArgument("node '", text(name), "': its name is taken by ", other,
+    return Unexpected(invalidArgument("node '", text(name), "': its name is used by ", other,
                                       "; names must be unique, rename one of them"));
   }
   producers.push_back(producer);
@@ -125,7 +126,7 @@ bool NodeImporter::isCanonical(const Endpoint &endpoint) const {
 
 void NodeImporter::addRest(const pb::NodeDef &node, SmallVectorImpl<NamedAttribute> &attrs) {
   auto isOdd = [&](const std::string &input) {
-    // Most inputs are a bare name, which needs no parsing to be seen as one.
+    // Fast path: most inputs are a bare name, which needs no parsing.
     if (scope == Scope::Graph && !StringRef(input).contains(':'))
       return false;
     std::optional<Endpoint> endpoint = parseEndpoint(input);
@@ -149,7 +150,7 @@ void NodeImporter::addRest(const pb::NodeDef &node, SmallVectorImpl<NamedAttribu
   attrs.emplace_back(state.restKey, state.attributes.message("NodeDef", rest));
 }
 
-/// The attributes in no order; those of the NodeDef stand first.
+/// Returns the attributes unsorted, with those of the NodeDef first.
 Expected<DictionaryAttr> NodeImporter::convertAttrs(const pb::NodeDef &node) {
   const tfg::TfgDialect &dialect = *state.dialect;
   for (const auto &[key, value] : node.attr()) {
@@ -217,7 +218,7 @@ Expected<unsigned> NodeImporter::resultIndex(const Endpoint &endpoint, const Pro
   return range.begin + endpoint.index;
 }
 
-/// In a generic function outputs are picked by name, next to their first user.
+/// In a generic function, tfg.get_result next to the first user selects an output by name.
 Expected<Value> NodeImporter::resolveOpaque(const Endpoint &endpoint, const Producer &producer) {
   Value all = producer.op->getResult(0);
   if (endpoint.output.empty() && !endpoint.hasIndex)
@@ -242,7 +243,7 @@ Expected<Value> NodeImporter::resolveOpaque(const Endpoint &endpoint, const Prod
   return value;
 }
 
-/// Before the node is rebuilt: notes that the output is needed. After it: gives it.
+/// Before the node is rebuilt, records that the output is needed; afterwards, returns it.
 Expected<Value> NodeImporter::resolveUnknown(const Endpoint &endpoint, const Producer &producer) {
   unsigned id = names.lookup(llvm::CachedHashStringRef(endpoint.node));
   UnknownOutputs &outputs = unknownOutputs[id];
@@ -275,7 +276,7 @@ Expected<Value> NodeImporter::resolve(const Endpoint &endpoint, const Producer &
       return tfg::controlTokenOf(producer.argument);
     if (endpoint.output.empty() && endpoint.index == 0)
       return producer.argument;
-    return Unexpected(invalidArgument("asks for an output of '", text(endpoint.node),
+    return Unexpected(invalidArgument("refers to an output of '", text(endpoint.node),
                                       "', but that is an argument of the function, which is a "
                                       "single value"));
   }
@@ -292,9 +293,9 @@ Expected<Value> NodeImporter::resolve(const Endpoint &endpoint, const Producer &
 Expected<Value> NodeImporter::resolve(StringRef source, bool isLast) {
   std::optional<Endpoint> endpoint = parseEndpoint(source);
   if (!endpoint)
-    return Unexpected(invalidArgument("is '", text(source), "', whose number is too large"));
+    return Unexpected(invalidArgument("is '", text(source), "', whose index is too large"));
   if (endpoint->node.empty())
-    return Unexpected(invalidArgument("is '", text(source), "', which names no node"));
+    return Unexpected(invalidArgument("is '", text(source), "', which doesn't name a node"));
   auto it = names.find(llvm::CachedHashStringRef(endpoint->node));
   if (it != names.end())
     return resolve(*endpoint, producers[it->second]);
@@ -362,11 +363,11 @@ Expected<void> NodeImporter::addNode(const pb::NodeDef &node) {
     return added;
   TREADLE_TRY(noted(std::move(added.error())));
   pending.resize(firstPending);
-  // A node of an op that nobody knows has all outputs that its users ask for.
+  // A node with an unknown op gets all outputs that its users refer to.
   pb::NodeDef other;
   other.set_name(node.name());
   other.set_op("Malformed");
-  std::ignore = importNode(other); // unless its name is what is wrong
+  std::ignore = importNode(other); // unless the name itself is malformed
   return {};
 }
 
@@ -395,7 +396,7 @@ Expected<void> NodeImporter::importNode(const pb::NodeDef &node) {
     if (!isControlInput && numData != index)
       return fail(invalidArgument("input ", index, " is '", input,
                                   "', a data input after a control "
-                                  "input; control inputs ('^...') stand last"));
+                                  "input; control inputs ('^...') come last"));
     numData += !isControlInput;
     Type expected = !isControlInput && index < inputTypes.size() ? inputTypes[index] : Type();
     Expected<Value> value = resolve(input, /*isLast=*/false);
@@ -432,7 +433,7 @@ Expected<void> NodeImporter::importNode(const pb::NodeDef &node) {
   return {};
 }
 
-/// Only this file knows what the op's outputs are called.
+/// Records the names of the op's outputs, which only this file defines.
 void NodeImporter::nameOutputs(Operation *op, const OpSignature &signature) {
   SmallVector<Attribute> outputNames;
   for (unsigned i = 0; i + 1 < op->getNumResults(); ++i)
@@ -457,9 +458,9 @@ Expected<void> NodeImporter::addReturn(ArrayRef<Return> data, ArrayRef<Return> c
   return {};
 }
 
-// --- knots --------------------------------------------------------------------------------------
+// --- forward references -------------------------------------------------------------------------
 
-/// Gives the node as many results as its users ask for.
+/// Rebuilds the node with as many results as its users refer to.
 void NodeImporter::rebuild(unsigned id, const UnknownOutputs &outputs) {
   if (outputs.numResults == 0)
     return;
@@ -479,7 +480,7 @@ void NodeImporter::rebuild(unsigned id, const UnknownOutputs &outputs) {
   old->erase();
 }
 
-/// An output of an unknown op is of the type that its first user wants; kernels rely on it.
+/// An output of an unknown op has the type that its first user expects; kernels rely on it.
 void NodeImporter::noteType(StringRef source, Type wanted) {
   auto tensor = dyn_cast_or_null<TensorType>(wanted);
   std::optional<Endpoint> endpoint = parseEndpoint(source);
@@ -500,7 +501,7 @@ void NodeImporter::noteType(StringRef source, Type wanted) {
 Expected<void> NodeImporter::countUnknownOutputs() {
   if (unknownOutputs.empty())
     return {};
-  // Each resolution notes what it asks for.
+  // Each resolution records the outputs that it needs.
   for (const Pending &entry : pending) {
     Expected<Value> value = resolve(entry.source, /*isLast=*/true);
     if (value)
@@ -533,7 +534,7 @@ Expected<void> NodeImporter::finish() {
       TREADLE_TRY(noted(std::move(connected.error())));
   if (firstFault)
     return Unexpected(std::move(*firstFault));
-  // Where every input came first, there is no cycle.
+  // Without a forward reference there is no cycle.
   bool hasForwardEdge =
       llvm::any_of(pending, [](const Pending &entry) { return !isa<tfg::ReturnOp>(entry.user); });
   pending.clear();

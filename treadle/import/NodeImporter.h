@@ -1,4 +1,4 @@
-// Nodes of a GraphDef or FunctionDef become operations of one block.
+// Imports nodes of a GraphDef or FunctionDef as operations of one block.
 #pragma once
 
 #include "treadle/dialect/Tfg.h"
@@ -17,7 +17,7 @@
 
 namespace treadle::graphdef {
 
-/// What the parts of one import share.
+/// The state that the parts of one import share.
 struct ImportState {
   explicit ImportState(mlir::MLIRContext *context);
 
@@ -28,35 +28,34 @@ struct ImportState {
   AttributeImporter attributes;
   OpSignatures signatures;
   mlir::StringAttr restKey, outputsKey;
-  /// Null for none.
+  /// May be null.
   DebugInfo *debugInfo = nullptr;
 };
 
 enum class Scope {
   Graph,
   Function,
-  /// Values are opaque, results are found by name alone, and nothing is checked against op
-  /// definitions.
+  /// Values are opaque, results are found by name, and nothing is checked against op definitions.
   GenericFunction,
 };
 
-/// Fills a block. Nodes may refer to nodes that come later; finish() ties those knots. One pass:
-/// the cost is linear in the size of the nodes.
+/// Fills a block. Nodes may refer to later nodes; finish() resolves these references. One pass:
+/// linear in the size of the nodes.
 class NodeImporter {
 public:
-  /// `function` is the name of the function that the block is of, empty for the graph.
+  /// `function` is the name of the block's function; empty for the graph.
   NodeImporter(ImportState &state, mlir::Block &block, Scope scope, llvm::StringRef function = {});
   ~NodeImporter();
   NodeImporter(const NodeImporter &) = delete;
   NodeImporter &operator=(const NodeImporter &) = delete;
 
-  /// Makes room, so that nothing grows step by step.
+  /// Reserves memory for so many nodes.
   void reserve(size_t numNodes);
-  /// An argument of the function; its control token follows it in the block.
+  /// Adds an argument of the function; its control token follows it in the block.
   Expected<void> addArgument(llvm::StringRef name, mlir::BlockArgument argument);
   Expected<void> addNode(const pb::NodeDef &node);
 
-  /// What a function returns, as its definition spells it.
+  /// A value that a function returns, in the spelling of its definition.
   struct Return {
     llvm::StringRef name, source;
     mlir::Type type; // null for control results
@@ -64,33 +63,34 @@ public:
   Expected<void> addReturn(llvm::ArrayRef<Return> data, llvm::ArrayRef<Return> control,
                            mlir::ArrayAttr controlAttrs);
 
-  /// Connects what referred to later nodes, and checks that only loops are cycles.
+  /// Resolves forward references, and checks that all cycles are loops.
   Expected<void> finish();
 
 private:
   Expected<void> importNode(const pb::NodeDef &node);
-  /// Where faults are gathered, notes the error to be given by finish(); else gives it.
+  /// If Faults collects errors, records the error, which finish() returns; otherwise returns it.
   Expected<void> noted(Error error);
 
-  /// A node or argument that inputs name.
+  /// A node or argument that inputs refer to.
   struct Producer {
     mlir::Operation *op = nullptr;
     mlir::Value argument;
     const OpSignature *signature = nullptr;
   };
-  /// An operand whose producer wasn't there yet.
+  /// An operand whose producer hasn't been imported yet.
   struct Pending {
     mlir::Operation *user;
     unsigned operand;
     std::string source;
     mlir::Type expected;
   };
-  /// Results of a node whose op nobody knows: they are what its users ask for.
+  /// The results of a node with an unknown op, as its users refer to them.
   struct UnknownOutputs {
     unsigned numResults = 0;
     llvm::StringMap<unsigned> indices; // in functions
     llvm::SmallVector<mlir::Attribute> names;
-    llvm::SmallVector<mlir::Type> types; // null, or what the first user wants that says so
+    // Null, or the type that the first user with a definite type expects.
+    llvm::SmallVector<mlir::Type> types;
   };
 
   Expected<mlir::DictionaryAttr> convertAttrs(const pb::NodeDef &node);
@@ -100,7 +100,7 @@ private:
   bool isCanonical(const Endpoint &endpoint) const;
   Expected<void> addName(llvm::StringRef name, Producer producer);
 
-  /// The value that `source` names; null if its node isn't known yet.
+  /// Returns the value that `source` names; null if its node hasn't been imported yet.
   Expected<mlir::Value> resolve(llvm::StringRef source, bool isLast);
   Expected<mlir::Value> resolve(const Endpoint &endpoint, const Producer &producer);
   Expected<mlir::Value> resolveOpaque(const Endpoint &endpoint, const Producer &producer);
@@ -130,9 +130,9 @@ private:
   using Pick = std::pair<mlir::Operation *, std::pair<mlir::Attribute, uint32_t>>;
   llvm::DenseMap<Pick, mlir::Value> picked;
 
-  /// Stands in for values that aren't there yet.
+  /// A placeholder for values that don't exist yet.
   mlir::Operation *standIn;
-  // Of the node at hand; kept to keep their memory.
+  // Buffers for the current node, reused for all nodes.
   llvm::SmallVector<mlir::Value> operands;
   llvm::SmallVector<mlir::Type> inputTypes, resultTypes;
   llvm::SmallVector<mlir::NamedAttribute> attrs;

@@ -1,11 +1,11 @@
-// Every error that a node of a graph can have: one message, which names the node.
+// Tests every error of a graph's node: one message, which names the node.
 #include "treadle/import/ImportTest.h"
 
 using namespace treadle;
 
 namespace {
 
-/// A graph with a malformed node after two constants, and what is said of it.
+/// A graph with a malformed node after two constants, and the expected error.
 struct Malformed {
   const char *name;
   const char *nodes;
@@ -34,7 +34,7 @@ constexpr Malformed names[] = {
     {"EmptyName", "node { op: 'NoOp' }",
      "a node (NoOp) has an empty name, expected every node and argument to have one"},
     {"DuplicateName", "node { name: 'a' op: 'NoOp' }",
-     "node 'a': its name is taken by another node (Const); names must be unique, rename one of "
+     "node 'a': its name is used by another node (Const); names must be unique, rename one of "
      "them"},
     {"NameWithColon", "node { name: 'n:0' op: 'NoOp' }",
      "node 'n:0': its name contains ':' or begins with '^', which inputs use to name outputs and "
@@ -53,12 +53,12 @@ constexpr Malformed inputs[] = {
     {"MissingControlInput", "node { name: 'n' op: 'NoOp' input: '^a' input: '^x' }",
      "node 'n' (NoOp): input 1 is '^x', but there is no node 'x'"},
     {"EmptyInput", "node { name: 'n' op: 'Identity' input: '' " T_FLOAT " }",
-     "node 'n' (Identity): input 0 is '', which names no node"},
+     "node 'n' (Identity): input 0 is '', which doesn't name a node"},
     {"InputIndexTooLarge", "node { name: 'n' op: 'Identity' input: 'a:1' " T_FLOAT " }",
      "node 'n' (Identity): input 0 is 'a:1', but 'a' (Const) has 1 output"},
     {"InputIndexOfManyDigits",
      "node { name: 'n' op: 'Identity' input: 'a:99999999999999999999' " T_FLOAT " }",
-     "node 'n' (Identity): input 0 is 'a:99999999999999999999', whose number is too large"},
+     "node 'n' (Identity): input 0 is 'a:99999999999999999999', whose index is too large"},
     {"InputOfALaterNode",
      "node { name: 'n' op: 'Identity' input: 'z:1' " T_FLOAT " } node { name: 'z' op: 'NoOp' }",
      "node 'n' (Identity): input 0 is 'z:1', but 'z' (NoOp) has 0 outputs"},
@@ -76,7 +76,7 @@ constexpr Malformed inputs[] = {
      "name them by number"},
     {"DataAfterControl", "node { name: 'n' op: 'Identity' input: '^b' input: 'a' " T_FLOAT " }",
      "node 'n' (Identity): input 1 is 'a', a data input after a control input; control inputs "
-     "('^...') stand last"},
+     "('^...') come last"},
     {"TooFewInputs", "node { name: 'n' op: 'AddV2' input: 'a' " T_FLOAT " }",
      "node 'n' (AddV2): has 1 data input, expected 2"},
     {"TooManyInputs", "node { name: 'n' op: 'Neg' input: 'a' input: 'a' " T_FLOAT " }",
@@ -134,20 +134,22 @@ constexpr Malformed attributes[] = {
 
 constexpr Malformed cycles[] = {
     {"NodeThatUsesItself", "node { name: 'n' op: 'Neg' input: 'n' " T_FLOAT " }",
-     "node 'n' (Neg): it waits for itself, through an input of its own; a cycle must be a loop: "
+     "node 'n' (Neg): it depends on itself, through its own input; a cycle must be a loop: "
      "only the edge from a NextIteration to a Merge may close it"},
     {"CycleOfData",
      "node { name: 'p' op: 'Neg' input: 'q' " T_FLOAT
      " } node { name: 'q' op: 'Abs' input: 'p' " T_FLOAT " }",
-     "node 'p' (Neg): it waits for itself, through 'q'; a cycle must be a loop: only the edge from "
+     "node 'p' (Neg): it depends on itself, through 'q'; a cycle must be a loop: only the edge "
+     "from "
      "a NextIteration to a Merge may close it"},
     {"CycleOfControl",
      "node { name: 'p' op: 'NoOp' input: '^q' } node { name: 'q' op: 'NoOp' input: '^p' }",
-     "node 'p' (NoOp): it waits for itself, through 'q'; a cycle must be a loop: only the edge "
+     "node 'p' (NoOp): it depends on itself, through 'q'; a cycle must be a loop: only the edge "
      "from a NextIteration to a Merge may close it"},
     {"LoopWithoutMerge",
      "node { name: 'p' op: 'Neg' input: 'q' " T_FLOAT " } node { name: 'q' input: 'p' " NEXT " }",
-     "node 'p' (Neg): it waits for itself, through 'q'; a cycle must be a loop: only the edge from "
+     "node 'p' (Neg): it depends on itself, through 'q'; a cycle must be a loop: only the edge "
+     "from "
      "a NextIteration to a Merge may close it"},
 };
 

@@ -11,7 +11,7 @@ using llvm::StringRef;
 namespace treadle {
 namespace {
 
-/// What operations of std are called today, where the rest of their text is the same.
+/// Returns the current name of an std operation whose other syntax is unchanged.
 StringRef todaysName(StringRef name) {
   static const llvm::StringMap<StringRef> names = {
       {"func", "func.func"},          {"br", "cf.br"},
@@ -34,7 +34,7 @@ StringRef todaysName(StringRef name) {
   return it == names.end() ? StringRef() : it->second;
 }
 
-/// Goes through a text word by word, past strings and comments.
+/// Scans a text word by word, skipping strings and comments.
 class Respelling {
 public:
   explicit Respelling(StringRef text) : text(text) {}
@@ -82,7 +82,8 @@ private:
     beginsOp = false;
   }
 
-  /// Documents leave out what an operation without results gives: `"tf.Yield"(%x) : (tensor<f32>)`.
+  /// Documentation omits the results of operations without results: `"tf.Yield"(%x) :
+  /// (tensor<f32>)`.
   void endTypes() {
     StringRef line = text.take_front(at);
     line = line.substr(line.rfind('\n') + 1);
@@ -109,7 +110,7 @@ private:
       return !todaysName(name).empty();
     if (name == "builtin.func")
       return name.consume_front("builtin.");
-    // Those of func need no dialect in a function.
+    // Ops of func need no dialect prefix in a function.
     StringRef today = todaysName(name), rest = text.substr(at).ltrim(" \t");
     bool isAttribute = rest.starts_with("=");
     if (today.empty() || isAttribute || (today.starts_with("func.") && name != "func"))
@@ -131,7 +132,7 @@ private:
     copied = at;
   }
 
-  /// An operation begins a line, or stands behind `=`, a brace or the colon of a label.
+  /// An operation begins a line, or follows `=`, a brace or the colon of a label.
   void symbol(char c) {
     ++at;
     isGeneric &= c != '\n';

@@ -1,4 +1,4 @@
-// MLIR's own text as it was until 2022: `func @f`, and the operations of the dialect std.
+// Converts MLIR text from before 2022: `func @f`, and operations of the std dialect.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace treadle {
 
-/// The text with today's names for `func`, `br`, `cond_br` and what else was written without its
-/// dialect or with `std.`. Lines stay; other text stays as it is.
+/// Returns the text with the current names for `func`, `br`, `cond_br` and other ops that were
+/// written with `std.` or without a dialect. Line breaks and other text are preserved.
 std::string withTodaysSpelling(std::string_view text);
 
 } // namespace treadle

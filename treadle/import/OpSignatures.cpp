@@ -1,4 +1,4 @@
-// Signatures from the op table and from function libraries, and what they make of attributes.
+// Builds signatures from the op table and from function libraries, and applies them to attributes.
 #include "treadle/import/OpSignatures.h"
 
 #include "treadle/import/Keywords.h"
@@ -9,12 +9,13 @@ using namespace treadle::graphdef;
 
 namespace {
 
-/// Far more outputs than any node has; what a damaged graph asks for isn't allocated.
+/// Limits list lengths far above those of real nodes, so that a damaged graph doesn't allocate
+/// memory.
 constexpr int64_t maxListLength = 1 << 16;
 
 std::string text(StringAttr name) { return name.str(); }
 
-/// The kind of a value that isn't a list; nullopt for what could be of any kind.
+/// Returns the kind of a value that isn't a list; nullopt if it is ambiguous.
 std::optional<AttrKind> kindOf(Attribute attr) {
   if (isa<StringAttr>(attr))
     return AttrKind::String;
@@ -48,7 +49,7 @@ std::string_view kindText(std::optional<AttrKind> kind) {
   return kind ? names[static_cast<int>(*kind)] : "unknown";
 }
 
-/// What an attribute is, after its name.
+/// Describes an attribute in an error.
 std::string found(Attribute attr) {
   if (isa<UnitAttr>(attr))
     return "has no value";
@@ -62,7 +63,8 @@ std::string found(Attribute attr) {
   return str("is of kind ", kindText(kindOf(attr)));
 }
 
-/// Whether an element of the attribute is among the allowed values; kinds without such a set pass.
+/// Whether an element of the attribute is among the allowed values; true for kinds without such a
+/// set.
 bool isAllowed(Attribute attr, const AttrDef &def) {
   auto holds = [&](AttrConstant allowed) {
     if (auto text = dyn_cast<StringAttr>(attr))
@@ -94,7 +96,7 @@ std::string valueText(Attribute attr) {
   return result;
 }
 
-/// The least value of a number, or length of a list.
+/// Whether a number, or the length of a list, is at least the minimum.
 bool isLargeEnough(Attribute attr, const AttrDef &def) {
   if (!def.minimum())
     return true;

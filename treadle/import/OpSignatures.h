@@ -1,5 +1,5 @@
-// What importing and exporting have to know of an op or function to connect nodes: its inputs and
-// outputs, and the attributes that give their number and types.
+// The parts of an op's or function's definition that import and export need to connect nodes:
+// inputs, outputs, and the attributes that determine their number and types.
 #pragma once
 
 #include "treadle/dialect/Tfg.h"
@@ -19,42 +19,42 @@ namespace treadle::graphdef {
 
 using Attrs = llvm::ArrayRef<mlir::NamedAttribute>;
 
-/// Null if there is none. Attributes are few: searched one by one.
+/// Returns null if there is none. Searches linearly, since there are few attributes.
 mlir::Attribute findAttr(Attrs attrs, mlir::StringAttr key);
 
 /// An attribute of an op.
 struct AttrSpec {
   mlir::StringAttr name;
-  /// Its definition in the op table; null for functions, whose attributes may be anything.
+  /// Its definition in the op table; null for functions, whose attributes are unchecked.
   const AttrDef *def = nullptr;
   bool hasDefault = false;
-  // The default, where it decides the number or types of inputs or outputs.
+  // The default value, if it determines the number or types of inputs or outputs.
   int64_t defaultInt = 0;
   llvm::SmallVector<mlir::Type, 0> defaultTypes;
 };
 
-/// An input or output of an op: one value, or a list.
+/// An input or output of an op: one value or a list.
 struct ArgSpec {
   mlir::StringAttr name;
-  /// Null if an attribute gives it.
+  /// Null if an attribute determines it.
   mlir::Type type;
-  /// Indices into OpSignature::attrs, -1 if there is none.
+  /// Indices into OpSignature::attrs; -1 if there is none.
   int typeAttr = -1, numberAttr = -1, typeListAttr = -1;
   bool isRef = false;
 
   bool isList() const { return numberAttr >= 0 || typeListAttr >= 0; }
 };
 
-/// An op or function as nodes use it.
+/// The signature of an op or function.
 struct OpSignature {
-  /// Model: its definition stands in the file.
+  /// Where the definition was found. Model: in the file.
   enum class Origin { Table, Library, Model, Unknown };
 
   OpSignature(mlir::OperationName name, Origin origin) : name(name), origin(origin) {}
 
   mlir::OperationName name;
   Origin origin;
-  /// The op stands in the op table and closes loops: see `checkCycles`.
+  /// The op is in the op table and is part of loop back edges: see `checkCycles`.
   bool isMerge = false, isNextIteration = false;
   llvm::SmallVector<ArgSpec> inputs, outputs;
   llvm::SmallVector<AttrSpec> attrs;
@@ -62,37 +62,37 @@ struct OpSignature {
   bool isKnown() const { return origin != Origin::Unknown; }
 };
 
-/// The signatures of all ops that one graph uses.
+/// The signatures of all ops in one graph.
 class OpSignatures {
 public:
   OpSignatures(mlir::MLIRContext *context, TypeTable &types) : context(context), types(types) {}
 
-  /// Makes a function of the library known.
+  /// Adds a function of the library.
   void addFunction(const pb::OpDef &signature);
   void addFunction(tfg::FuncOp func);
-  /// Makes an op known that the op table doesn't have.
+  /// Adds an op that isn't in the op table.
   void addOp(const pb::OpDef &op);
 
-  /// The op's signature; one of origin Unknown if nobody knows it. Functions hide ops.
+  /// Returns the op's signature; its origin is Unknown if the op isn't known. Functions shadow ops.
   const OpSignature &lookup(llvm::StringRef op);
 
-  /// The types of a node's data inputs or outputs, which must be known.
+  /// Returns the types of a node's data inputs or outputs; the signature must be known.
   Expected<void> inputTypes(const OpSignature &signature, Attrs attrs,
                             llvm::SmallVectorImpl<mlir::Type> &result);
   Expected<void> outputTypes(const OpSignature &signature, Attrs attrs,
                              llvm::SmallVectorImpl<mlir::Type> &result);
 
-  /// Whether the attributes that the op defines are there and of the right kind.
+  /// Checks that the op's attributes are present and of the right kind.
   Expected<void> checkAttrs(const OpSignature &signature, Attrs attrs);
 
-  /// Where output `name` begins among the results of a node, and how many it has; nullopt if the op
-  /// has no such output.
+  /// The first result and the number of results of output `name`; nullopt if the op has no such
+  /// output.
   struct Range {
     unsigned begin, size;
   };
   std::optional<Range> outputRange(const OpSignature &signature, Attrs attrs, llvm::StringRef name);
 
-  /// The output that result `index` of a node belongs to, and its place there; nullopt if the op
+  /// The output that result `index` of a node belongs to, and the position in it; nullopt if the op
   /// has fewer results.
   struct Place {
     mlir::StringAttr output;
@@ -102,7 +102,7 @@ public:
 
 private:
   void add(const pb::OpDef &def, OpSignature::Origin origin);
-  /// Nullopt where an attribute that states it is missing.
+  /// Returns nullopt if the attribute that states it is missing.
   std::optional<unsigned> outputSize(const OpSignature &signature, const ArgSpec &arg, Attrs attrs);
   std::unique_ptr<OpSignature> make(llvm::StringRef op);
   bool fillFromTable(llvm::StringRef op, OpSignature &signature);

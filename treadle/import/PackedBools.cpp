@@ -8,8 +8,8 @@ using llvm::StringRef;
 
 namespace treadle {
 
-/// How many elements a type such as `tensor<2x3xi1>` has; 0 if it is another one, or has more than
-/// `most`.
+/// Returns the number of elements of a type such as `tensor<2x3xi1>`; 0 for other types and for
+/// more than `most` elements.
 static uint64_t numBools(StringRef type, uint64_t most) {
   if (!type.consume_front("tensor<"))
     return 0;
@@ -24,7 +24,7 @@ static uint64_t numBools(StringRef type, uint64_t most) {
   return type.starts_with("i1>") ? count : 0;
 }
 
-/// The digits of bytes that are 0 or 1 as digits of bits, the first the lowest.
+/// Packs the hex digits of bytes that are 0 or 1 into hex digits of bits, lowest bit first.
 static std::string packed(StringRef digits) {
   std::string bytes(((digits.size() / 2) + 7) / 8, '\0');
   for (size_t i = 0; i < digits.size() / 2; ++i)

@@ -1,5 +1,5 @@
-// Bools in the hexadecimal form of MLIR text: newer versions of MLIR write a byte for each, the one
-// that reads here expects bits.
+// Converts bools in the hexadecimal form of MLIR text: newer versions of MLIR write a byte for
+// each, but this version expects bits.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace treadle {
 
-/// The text, in which `dense<"0x0001..."> : tensor<...xi1>` of bytes is one of bits.
+/// Returns the text with `dense<"0x0001..."> : tensor<...xi1>` packed from bytes into bits.
 std::string withPackedBools(std::string_view text);
 
 } // namespace treadle

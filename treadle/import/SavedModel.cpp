@@ -1,4 +1,4 @@
-// The message of a SavedModel; its folder is File.cpp's.
+// Imports the message of a SavedModel; File.cpp handles its folder.
 #include "treadle/import/SavedModel.h"
 
 #include "treadle/dialect/Tfg.h"
@@ -25,10 +25,11 @@ std::string tagsOf(const pb::MetaGraphDef &meta) {
   return str("meta graph {", llvm::join(meta.meta_info_def().tags(), ","), "}");
 }
 
-/// A meta graph, whose graph stands beside it as it was written, if it was.
+/// A meta graph with its graph still serialized, if it was parsed from bytes.
 struct MetaGraph {
   pb::MetaGraphDef message;
-  std::vector<std::string_view> graphBytes; // a message in several fields is their bytes in a row
+  // A message split over several fields is the concatenation of their bytes.
+  std::vector<std::string_view> graphBytes;
 };
 
 ImportedModule importGraph(MLIRContext &context, MetaGraph &meta) {
@@ -40,7 +41,7 @@ ImportedModule importGraph(MLIRContext &context, MetaGraph &meta) {
   return importGraphDef(context, llvm::join(meta.graphBytes, ""), ops);
 }
 
-/// Takes the graph and the signatures out.
+/// Imports the graph and the signatures.
 ImportedModule importMetaGraph(MLIRContext &context, MetaGraph &from) {
   pb::MetaGraphDef &meta = from.message;
   bool hasGraph = meta.has_graph_def() || !from.graphBytes.empty();
@@ -81,7 +82,7 @@ ImportedModule importMetaGraphs(MLIRContext &context, std::vector<MetaGraph> &me
   return outer;
 }
 
-/// `model`: all but the meta graphs.
+/// `model`: all fields except the meta graphs.
 ImportedModule importParts(MLIRContext &context, const pb::SavedModel &model,
                            std::vector<MetaGraph> metas) {
   context.loadDialect<tfg::TfgDialect, tf_type::TfTypeDialect>();
@@ -95,12 +96,12 @@ ImportedModule importParts(MLIRContext &context, const pb::SavedModel &model,
 }
 
 Unexpected notASavedModel() {
-  return Unexpected(invalidArgument(
-      "the bytes are no SavedModel: they are damaged, or not all there; expected a serialized "
-      "SavedModel (saved_model.pb)"));
+  return Unexpected(invalidArgument("the bytes don't parse as a SavedModel: they are damaged, or "
+                                    "not all there; expected a serialized "
+                                    "SavedModel (saved_model.pb)"));
 }
 
-/// Reads all but the graph: its nodes, most of the bytes, are read one by one.
+/// Parses all fields except the graph, whose nodes are most of the bytes and are read one by one.
 Expected<MetaGraph> readMetaGraph(std::string_view bytes) {
   WireFields fields = TREADLE_TRY(takeFields(bytes, pb::MetaGraphDef::kGraphDefFieldNumber));
   MetaGraph meta;

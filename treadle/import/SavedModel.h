@@ -1,4 +1,4 @@
-// SavedModels become modules: the graph and functions of a meta graph as those of a GraphDef, its
+// Imports SavedModels as modules: the graph and functions of a meta graph as for a GraphDef, its
 // signatures as `tfg.signatures`, the rest as bytes. docs/decisions/0006 shows the forms.
 #pragma once
 
@@ -12,21 +12,21 @@
 
 namespace treadle {
 
-/// Reads a serialized SavedModel. Exporting the module gives an equal message. A SavedModel of one
-/// meta graph is one module; one of several, or of none, is a module of modules. Errors as those of
-/// importGraphDef; where there are several meta graphs they begin with the tags of theirs.
+/// Imports a serialized SavedModel. Exporting the module gives an equal message. A SavedModel with
+/// one meta graph is one module; one with several or none is a module of modules. Errors as for
+/// importGraphDef; if there are several meta graphs, they begin with the tags of the affected one.
 Expected<mlir::OwningOpRef<mlir::ModuleOp>> importSavedModel(mlir::MLIRContext &context,
                                                              std::string_view bytes);
 
-/// The same for protobuf's text form. Errors of syntax state line and column.
+/// The same for protobuf's text format. Syntax errors state line and column.
 Expected<mlir::OwningOpRef<mlir::ModuleOp>> importSavedModelText(mlir::MLIRContext &context,
                                                                  std::string_view text);
 
-/// The same for a message in memory, whose graphs are taken out of it to save memory.
+/// The same for a message in memory; its graphs are moved out of it to save memory.
 Expected<mlir::OwningOpRef<mlir::ModuleOp>> importSavedModel(mlir::MLIRContext &context,
                                                              pb::SavedModel &&model);
 
-/// The module's meta graphs: itself, or those inside it. Empty if it is no SavedModel.
+/// Returns the module's meta graphs: itself, or its inner modules. Empty if it isn't a SavedModel.
 llvm::SmallVector<mlir::ModuleOp> metaGraphs(mlir::ModuleOp module);
 
 } // namespace treadle

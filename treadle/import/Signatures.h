@@ -6,8 +6,8 @@
 
 namespace treadle::graphdef {
 
-/// `{inputs = {x = {name = "x:0", type = tensor<?xf32>}}, outputs = {...}, method = "..."}`; null
-/// where a dictionary can't hold it (composite tensors, default values).
+/// Returns `{inputs = {x = {name = "x:0", type = tensor<?xf32>}}, outputs = {...}, method =
+/// "..."}`; null if a dictionary can't represent the signature (composite tensors, default values).
 mlir::DictionaryAttr importSignature(AttributeImporter &attributes, TypeTable &types,
                                      const pb::SignatureDef &signature);
 

@@ -12,12 +12,13 @@ using namespace treadle;
 
 namespace {
 
-/// What --mlir-elide-resource-strings-if-larger and the like leave of elements.
+/// The key that --mlir-elide-resource-strings-if-larger and similar options leave instead of
+/// elements.
 constexpr StringLiteral elidedKey = "__elided__";
-/// In front of a message's text, where TensorFlow writes a tensor that MLIR has no form for.
+/// The prefix of a message's text, in which TensorFlow writes a tensor that MLIR can't represent.
 constexpr StringLiteral textMark = "tftensor$";
 
-/// A whole number of bytes for each element.
+/// Returns the bytes of an element, rounded up.
 size_t bytesOf(Type element) {
   if (auto complex = dyn_cast<ComplexType>(element))
     return 2 * bytesOf(complex.getElementType());
@@ -29,7 +30,7 @@ DenseElementsAttr denseBools(ShapedType type, ArrayRef<char> bytes) {
   return DenseElementsAttr::get(type, bools);
 }
 
-/// The elements of one operation's attributes.
+/// Loads the elements of one operation's attributes.
 class Elements {
 public:
   explicit Elements(Operation *op) : op(op) {}
@@ -46,7 +47,7 @@ public:
   }
 
 private:
-  /// `<{...}>` of an operation that isn't registered.
+  /// `<{...}>` of an unregistered operation.
   LogicalResult takeProperties() {
     auto properties = op->isRegistered()
                           ? DictionaryAttr()
@@ -77,12 +78,13 @@ private:
   FailureOr<Attribute> ofResource(StringAttr name, DenseResourceElementsAttr resource) {
     StringRef key = resource.getRawHandle().getKey();
     if (key == elidedKey)
-      return emitError(name) << "has no elements: whoever printed the text left them out; print it "
-                                "without eliding large constants";
+      return emitError(name)
+             << "has no elements: they were elided when the text was printed; print it "
+                "without eliding large constants";
     AsmResourceBlob *blob = resource.getRawHandle().getBlob();
     if (!blob)
       return emitError(name) << "has its elements in the resource '" << key
-                             << "', which the text doesn't have";
+                             << "', which is not in the text";
     ShapedType type = resource.getType();
     ArrayRef<char> bytes = blob->getData();
     size_t expected = static_cast<size_t>(type.getNumElements()) * bytesOf(type.getElementType());

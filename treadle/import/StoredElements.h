@@ -1,14 +1,13 @@
-// Elements of constants that a text has elsewhere, or in another form.
+// Loads elements of constants that a text stores elsewhere or in another form.
 #pragma once
 
 #include "mlir/IR/BuiltinOps.h"
 
 namespace treadle {
 
-/// Puts the elements of attributes where the attributes are: those that lie in a resource of the
-/// text
-/// (`dense_resource<...>`), and tensors that TensorFlow wrote as the text of a message. Fails where
-/// the text has no elements, or not as many as the type says.
+/// Replaces attributes that refer to elements by attributes with elements: those in a resource of
+/// the text (`dense_resource<...>`), and tensors that TensorFlow wrote as the text of a message.
+/// Fails if the text lacks the elements or has a different number than the type.
 mlir::LogicalResult takeStoredElements(mlir::ModuleOp module);
 
 } // namespace treadle

@@ -1,4 +1,4 @@
-// TensorProto to dense attributes, where the way back is unambiguous.
+// Converts TensorProto to dense attributes if the conversion is reversible.
 #include "treadle/import/Attributes.h"
 #include "treadle/import/UnknownFields.h"
 
@@ -10,7 +10,7 @@ using namespace treadle::graphdef;
 
 namespace {
 
-/// All values of all kinds, so that a tensor with values of a second kind is found out.
+/// Counts the values of all kinds, to detect a tensor with values of a second kind.
 int64_t countValues(const pb::TensorProto &t) {
   return int64_t(t.half_val_size()) + t.float_val_size() + t.double_val_size() + t.int_val_size() +
          t.string_val_size() + t.scomplex_val_size() + t.int64_val_size() + t.bool_val_size() +
@@ -22,12 +22,12 @@ bool hasPlainHeader(const pb::TensorProto &t) {
   auto isPlain = [](const pb::TensorShapeProto::Dim &dim) {
     return dim.name().empty() && !hasUnknownFields(dim);
   };
-  // An absent shape differs from a present one.
+  // A missing shape differs from a present one.
   return t.version_number() == 0 && !hasUnknownFields(t) && t.has_tensor_shape() &&
          !hasUnknownFields(t.tensor_shape()) && llvm::all_of(t.tensor_shape().dim(), isPlain);
 }
 
-/// The one value of a tensor as it stands in memory, where it is the only value; false if not.
+/// Copies the value of a tensor that has exactly one; returns false if there are more or none.
 template <typename T, typename Field> bool singleValue(const Field &field, char *out) {
   if (field.size() != 1)
     return false;
@@ -118,7 +118,7 @@ ElementsAttr importNumbers(const pb::TensorProto &tensor, RankedTensorType type,
   return DenseElementsAttr::getFromRawBuffer(type, ArrayRef<char>(content.data(), content.size()));
 }
 
-// MLIR packs bits, so these go by value.
+// MLIR packs bits, so bools are converted by value.
 ElementsAttr importBools(const pb::TensorProto &tensor, RankedTensorType type, int64_t count) {
   const std::string &content = tensor.tensor_content();
   int64_t numValues = countValues(tensor);

@@ -7,7 +7,7 @@
 namespace treadle::graphdef {
 namespace {
 
-/// The first error of a text; protobuf counts lines and columns from 0.
+/// Records the first error of a text; protobuf counts lines and columns from 0.
 class FirstError : public google::protobuf::io::ErrorCollector {
 public:
   void AddError(int line, int column, const std::string &message) override {
@@ -30,8 +30,9 @@ Expected<void> parseTextForm(std::string_view text, std::string_view kind, std::
     error.text = "it is longer than 2 GiB";
   else if (parser.ParseFromString(std::string(text), &message))
     return {};
-  return Unexpected(invalidArgument("the text is no ", kind, ": ", error.text, "; expected a ",
-                                    kind, " in protobuf's text form (", file, ")"));
+  return Unexpected(invalidArgument("the text doesn't parse as a ", kind, ": ", error.text,
+                                    "; expected a ", kind, " in protobuf's text form (", file,
+                                    ")"));
 }
 
 } // namespace treadle::graphdef

@@ -1,4 +1,4 @@
-// Messages in protobuf's text form.
+// Parses messages in protobuf's text format.
 #pragma once
 
 #include "treadle/tensor/Error.h"
@@ -8,11 +8,11 @@
 
 namespace treadle::graphdef {
 
-/// Nested messages deeper than this are refused, as protobuf does for binary messages.
+/// Messages nested deeper than this are rejected; protobuf has the same limit for binary messages.
 inline constexpr int maxDepth = 100;
 
-/// Errors are InvalidArgument and state line and column; `kind` and `file` say what was expected:
-/// `GraphDef` and `.pbtxt`.
+/// Errors are InvalidArgument and state line and column. `kind` and `file` name what was expected,
+/// such as `GraphDef` and `.pbtxt`.
 Expected<void> parseTextForm(std::string_view text, std::string_view kind, std::string_view file,
                              google::protobuf::Message &message);
 

@@ -18,7 +18,7 @@ namespace {
 
 constexpr StringLiteral mainName = "main";
 
-/// One function's conversion. The result stands before the source, which the caller removes.
+/// Converts one function. The result is inserted before the source, which the caller erases.
 class FunctionReader {
 public:
   FunctionReader(func::FuncOp func, const llvm::StringSet<> &functions)
@@ -29,7 +29,7 @@ public:
   LogicalResult readFunction();
 
 private:
-  /// What the function returns, in terms of the target.
+  /// The function's results in the target.
   struct Results {
     SmallVector<Value> data, control;
   };
@@ -50,7 +50,7 @@ private:
   const llvm::StringSet<> &functions;
   OpBuilder builder;
   tfg::TfgDialect &dialect;
-  tfe::GraphOp graph; // null where the operations stand in the function itself
+  tfe::GraphOp graph; // null if the operations are directly in the function
 };
 
 LogicalResult FunctionReader::check() {
@@ -66,11 +66,11 @@ LogicalResult FunctionReader::check() {
       graph = found;
   if (graph && !llvm::hasSingleElement(body))
     return graph.emitError("unimplemented: function '")
-           << func.getName() << "' has more than a tf_executor.graph in it, expected that alone";
+           << func.getName() << "' contains more than a tf_executor.graph, expected nothing else";
   return success();
 }
 
-/// A remark for each loop whose Enters became constant.
+/// Emits a remark for each loop whose Enters became constant.
 static void tellOfConstants(ArrayRef<tfe::EnterOp> enters, const TfBodyReader &body) {
   llvm::MapVector<StringAttr, SmallVector<tfe::EnterOp>> loops;
   for (tfe::EnterOp enter : enters)
@@ -90,11 +90,11 @@ static void tellOfConstants(ArrayRef<tfe::EnterOp> enters, const TfBodyReader &b
     bool isOne = own.size() == 1;
     own.front()->emitRemark(isOne ? "Enter " : "Enters ")
         << names << " of loop '" << frame.getValue() << "' " << (isOne ? "is" : "are")
-        << " read as constant: the loop's condition needs "
+        << " treated as constant: the loop's condition needs "
         << (isOne ? "its value" : "their values")
-        << " in every iteration; write 'constant' after the name of the frame, or with the "
+        << " in every iteration; write 'constant' after the name of the frame, or set the "
            "attribute "
-        << notConstantKey << " keep a value that is there in iteration 0 only";
+        << notConstantKey << " to keep a value that is present in iteration 0 only";
   }
 }
 
@@ -122,7 +122,7 @@ LogicalResult FunctionReader::readBody(TfBodyReader &body, Results &results) {
   return success();
 }
 
-/// Puts the nodes where the graph had them before it was sorted.
+/// Restores the original order of the nodes in the graph before it was sorted topologically.
 void FunctionReader::restoreOrder(Block &target) {
   auto order = graph ? graph->getAttrOfType<DenseI64ArrayAttr>(orderKey) : DenseI64ArrayAttr();
   if (!order)
@@ -145,7 +145,7 @@ void FunctionReader::restoreOrder(Block &target) {
 
 // --- functions ----------------------------------------------------------------------------------
 
-/// The name that stands for an argument in `tfg.name`, its location, or what a user called it.
+/// Returns the name of an argument: from `tfg.name`, its location, or a user's attribute.
 static std::string argumentName(func::FuncOp func, unsigned index) {
   for (StringRef key : {StringRef("tfg.name"), StringRef("tf._user_specified_name")})
     if (auto name = func.getArgAttrOfType<StringAttr>(index, key))
@@ -195,7 +195,7 @@ void FunctionReader::convertFuncAttrs(tfg::FuncOp target) {
   }
 }
 
-/// {tfg.name = ...} for each control result: as stated, or the name of its node.
+/// {tfg.name = ...} for each control result: as stated, or its node's name.
 ArrayAttr FunctionReader::controlAttrs(ValueRange control) {
   auto stated = func->getAttrOfType<ArrayAttr>(controlResultsKey);
   if (stated && stated.size() == control.size())
@@ -241,7 +241,7 @@ LogicalResult FunctionReader::readFunction() {
 
 // --- @main --------------------------------------------------------------------------------------
 
-/// The names that `tf.entry_function` lists.
+/// Returns the names that `tf.entry_function` lists.
 SmallVector<StringRef> FunctionReader::entryNames(StringRef key) {
   SmallVector<StringRef> names;
   auto entry = func->getAttrOfType<DictionaryAttr>(entryFunctionKey);
@@ -269,14 +269,14 @@ void FunctionReader::addPlaceholders(TfBodyReader &body, ArrayRef<StringRef> inp
   }
 }
 
-/// `name:output`, as a fetch asks for it.
+/// Returns `name:output`, the syntax of fetches.
 static std::string endpointOf(Value value) {
   auto result = cast<OpResult>(value);
   return (tfg::Node(result.getOwner()).name() + ":" + Twine(result.getResultNumber())).str();
 }
 
-/// Lists what goes in and comes out. A result that has another name than its tensor gets an
-/// Identity of that name.
+/// Lists the inputs and outputs. A result with a different name than its tensor gets an Identity of
+/// that name.
 void FunctionReader::describeEntry(tfg::GraphOp target, TfBodyReader &body,
                                    ArrayRef<StringRef> outputNames, const Results &results) {
   SmallVector<std::string> inputs, outputs, controls;
@@ -311,7 +311,7 @@ void FunctionReader::describeEntry(tfg::GraphOp target, TfBodyReader &body,
                                  builder.getNamedAttr("outputs", list(outputs))}));
 }
 
-/// The version in `tf.versions` of the module.
+/// Returns the version in `tf.versions` of the module.
 static tf_type::VersionAttr versionOf(ModuleOp module) {
   auto versions = module->getAttrOfType<DictionaryAttr>(versionsKey);
   auto number = [&](StringRef key) -> int32_t {
@@ -350,7 +350,8 @@ LogicalResult FunctionReader::readMain() {
 
 } // namespace
 
-/// The function that is the graph: @main, or else the only one with `tf.entry_function`.
+/// Returns the function that becomes the graph: @main, otherwise the only one with
+/// `tf.entry_function`.
 static func::FuncOp mainOf(ModuleOp module) {
   if (auto main = module.lookupSymbol<func::FuncOp>(mainName))
     return main;

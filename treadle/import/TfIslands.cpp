@@ -34,7 +34,8 @@ SmallVector<Value> TfBodyReader::dataOf(ValueRange operands) const {
   return result;
 }
 
-/// A token that stands twice does so in the result; what stands for several comes in once.
+/// A duplicated token is duplicated in the result; an operand that maps to several tokens adds them
+/// once.
 SmallVector<Value> TfBodyReader::tokensOf(ValueRange operands) const {
   SmallVector<Value> result;
   for (Value value : operands) {
@@ -99,7 +100,7 @@ void TfBodyReader::readControlFlow(Operation *op) {
     nextIterations[op] = node.getOperation();
 }
 
-/// The node stands where the sink does: most loops were written that way.
+/// The node is placed at the sink, which is where most loops originally had it.
 void TfBodyReader::readSink(tfe::NextIterationSinkOp sink) {
   Operation *node = nextIterations.lookup(sink.getSource());
   SmallVector<Value> operands = dataOf(sink->getOperands());
@@ -110,7 +111,7 @@ void TfBodyReader::readSink(tfe::NextIterationSinkOp sink) {
 
 // --- operations in order ------------------------------------------------------------------------
 
-/// Whether the order of such nodes matters: those with effects, and whatever nobody knows.
+/// Whether the order of such nodes matters: those with effects, and those of unknown ops.
 static bool hasEffects(tfg::Node node) {
   const OpDef *def = lookupOp(node.opType());
   return !def || def->isStateful() || llvm::any_of(node.data().getTypes(), [](Type type) {
@@ -122,13 +123,13 @@ static bool isDefinedIn(Block &block, Value value) {
   return value.getDefiningOp() && value.getDefiningOp()->getBlock() == &block;
 }
 
-/// Whether nothing in the block has to run before `op`.
+/// Whether no operation in the block has to run before `op`.
 static bool isFirst(Operation &op) {
   return llvm::none_of(op.getOperands(),
                        [&](Value value) { return isDefinedIn(*op.getBlock(), value); });
 }
 
-/// What a block uses from outside and might be dead: arguments never are.
+/// Returns the outside values of a block that might be dead; arguments never are.
 static llvm::SetVector<Value> captures(Block &block) {
   llvm::SetVector<Value> result;
   for (Operation &op : block)
@@ -138,9 +139,9 @@ static llvm::SetVector<Value> captures(Block &block) {
   return result;
 }
 
-/// An island runs as a whole or not at all. Where some of its operations use less than all the
-/// values that might be dead, they use an IdentityN of them instead, which then is dead. Gives the
-/// tokens that the island's first operations wait for.
+/// Gates an island, which runs as a whole or not at all. If some of its operations use only a
+/// subset of the values that might be dead, all use an IdentityN of these values instead, which is
+/// dead if any is. Returns the tokens that the island's first operations wait for.
 SmallVector<Value> TfBodyReader::gate(Block &block, ValueRange control) {
   llvm::SetVector<Value> all = captures(block);
   auto usesAll = [&](Operation &op) {
@@ -149,7 +150,7 @@ SmallVector<Value> TfBodyReader::gate(Block &block, ValueRange control) {
   bool forwards = llvm::any_of(block.getTerminator()->getOperands(),
                                [&](Value value) { return all.contains(value); });
   auto first = llvm::make_filter_range(block.without_terminator(), isFirst);
-  // A reference can't pass through an IdentityN.
+  // An IdentityN can't forward a reference.
   all.remove_if(
       [](Value value) { return tf_type::isReference(getElementTypeOrSelf(value.getType())); });
   if (all.empty() || (!forwards && llvm::all_of(first, usesAll)))
@@ -168,11 +169,11 @@ SmallVector<Value> TfBodyReader::gate(Block &block, ValueRange control) {
 
 LogicalResult TfBodyReader::readOp(Operation *op, ValueRange control, tfg::Node &node) {
   if (!isa_and_nonnull<tf::TfDialect>(op->getDialect()) && !isa<func::CallOp>(op))
-    return op->emitError("op '") << op->getName() << "' stands in a function or island, expected "
+    return op->emitError("op '") << op->getName() << "' is in a function or island, expected "
                                  << "operations of the tf dialect";
   if (op->getNumRegions() != 0)
     return op->emitError("unimplemented: op '")
-           << op->getName() << "' has regions; of tf operations these have some that can be read: "
+           << op->getName() << "' has regions; the tf operations with supported regions are "
            << "tf.IfRegion, tf.CaseRegion, tf.WhileRegion";
   NodeParts parts = takeApart(op, op->getOperandTypes(), op->getResultTypes(), functions);
   node = addNode(std::move(parts), op->getLoc(), dataOf(op->getOperands()), control,
@@ -211,7 +212,7 @@ LogicalResult TfBodyReader::readIsland(tfe::IslandOp island) {
     readEmptyIsland(island);
     return success();
   }
-  // A gate puts others in the place of the values from outside, for this island alone.
+  // A gate replaces the outside values, for this island only.
   SmallVector<std::pair<Value, Value>> outside;
   for (Value value : captures(island.getEntry()))
     outside.emplace_back(value, values.lookup(value));
@@ -227,13 +228,13 @@ LogicalResult TfBodyReader::readIsland(tfe::IslandOp island) {
   return success();
 }
 
-/// Waits and hands on, which needs a node only where it waits for values, or has a name.
+/// Waits and forwards; needs a node only if it waits for values or has a name.
 void TfBodyReader::readEmptyIsland(tfe::IslandOp island) {
   SmallVector<Value> data = dataOf(island.getYield().getFetches());
   SmallVector<Value> control = tokensOf(island.getControlInputs());
   std::string name = statedName(island);
   Value only = data.size() == 1 ? data.front() : Value();
-  // There is nothing to wait for where an argument is handed on.
+  // A forwarded argument needs no waiting.
   bool isOnlyArgument = only && isa<BlockArgument>(island.getYield().getFetches().front());
   if (only && control.empty() && (isOnlyArgument || island.getControl().use_empty())) {
     values[island.getResult(0)] = only;

@@ -1,4 +1,4 @@
-// The bodies of functions in tf_executor as nodes of tfg.
+// Converts the bodies of tf_executor functions to tfg nodes.
 #pragma once
 
 #include "treadle/import/TfOps.h"
@@ -9,30 +9,31 @@
 
 namespace treadle::graphdef {
 
-/// Reads one body. Values of the source map to values of the target; a control token to the tokens
-/// that stand for it.
+/// Converts one body. Maps values of the source to values of the target, and a control token to the
+/// corresponding tokens.
 class TfBodyReader {
 public:
-  /// Nodes go to the end of `target`; `functions` are the names of the module's functions.
+  /// Appends nodes to `target`; `functions` are the names of the module's functions.
   TfBodyReader(mlir::Block &target, const llvm::StringSet<> &functions);
 
   void map(mlir::Value source, mlir::Value target) { values[source] = target; }
   LocationNames &nodeNames() { return names; }
 
-  /// Reserves the names that the nodes of `body` state, so that nameless ones don't take them.
+  /// Reserves the names that the nodes of `body` state, so that generated names don't collide with
+  /// them.
   void reserveNames(mlir::Block &body);
-  /// Everything in a graph but its fetch.
+  /// Converts a graph except for its fetch.
   llvm::LogicalResult readGraph(tf_executor::GraphOp graph);
-  /// Everything in a block but its terminator, in order, once `tokens` are there. `last` are the
-  /// tokens to wait on for all of it.
+  /// Converts a block except for its terminator, in order, after `tokens`. `last` receives the
+  /// tokens to wait on for the whole block.
   llvm::LogicalResult readInOrder(mlir::Block &block, mlir::ValueRange tokens,
                                   llvm::SmallVectorImpl<mlir::Value> &last);
 
-  /// The data operands among `operands`, and the tokens for the control operands.
+  /// Returns the data operands among `operands`, and the tokens for the control operands.
   llvm::SmallVector<mlir::Value> dataOf(mlir::ValueRange operands) const;
   llvm::SmallVector<mlir::Value> tokensOf(mlir::ValueRange operands) const;
 
-  /// A node at the end of the target.
+  /// Appends a node to the target.
   tfg::Node addNode(NodeParts parts, mlir::Location location, mlir::ValueRange data,
                     mlir::ValueRange tokens, mlir::TypeRange results);
 
@@ -50,7 +51,7 @@ private:
   LocationNames names;
   llvm::DenseMap<mlir::Value, mlir::Value> values;
   llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Value, 1>> tokens;
-  /// The nodes of NextIterations, whose inputs come with the sink.
+  /// The nodes of NextIterations, which get their inputs at the sink.
   llvm::DenseMap<mlir::Operation *, mlir::Operation *> nextIterations;
 };
 

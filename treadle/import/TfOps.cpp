@@ -19,7 +19,7 @@ constexpr StringLiteral statelessKey = "is_stateless";
 constexpr StringLiteral deviceKey = "device";
 constexpr StringLiteral calleeKey = "f";
 
-/// Attributes that only the dialects of TensorFlow have.
+/// Whether only TensorFlow's dialects have the attribute.
 bool isForeign(StringRef op, StringRef key) {
   return key == notConstantKey || key == operandSegmentsKey || key == resultSegmentsKey ||
          key == omittedKey || (op == "While" && key == "shape_invariant") ||
@@ -61,7 +61,7 @@ std::string graphdef::nameInLocation(Location location) {
   SmallVector<StringRef> names;
   collectNames(location, names);
   std::string name = llvm::join(names, ";");
-  // What inputs use to name outputs and control dependencies.
+  // Inputs use `:` to name outputs and `^` for control dependencies.
   llvm::replace(name, ':', '.');
   if (StringRef(name).starts_with("^"))
     name.front() = '.';
@@ -88,7 +88,7 @@ std::string LocationNames::numbered(StringRef base) {
 
 static NamedAttrList allAttrs(Operation *op) {
   NamedAttrList attrs(op->getAttrDictionary());
-  // <{...}> of an operation that isn't registered.
+  // <{...}> of an unregistered operation.
   if (!op->isRegistered())
     if (auto properties = dyn_cast_or_null<DictionaryAttr>(op->getPropertiesAsAttribute()))
       for (NamedAttribute attr : properties)
@@ -127,7 +127,8 @@ static NamedAttrList withFuncs(const NamedAttrList &attrs, MLIRContext *context)
   return result;
 }
 
-/// Fills in what follows from the types. Where a dtype is expected a tensor type is none.
+/// Adds the attributes that the types determine. A tensor type isn't valid where a dtype is
+/// expected.
 static void complete(NodeParts &parts, const NamedAttrList &stated, TypeRange inputs,
                      TypeRange outputs, MLIRContext *context) {
   const OpDef *def = lookupOp(parts.op);
@@ -151,7 +152,7 @@ static bool isReference(TypeRange types) {
   return tensor && tf_type::isReference(tensor.getElementType());
 }
 
-/// The op of the node, as far as the operation's name says it.
+/// Returns the node's op as far as the operation's name determines it.
 static std::string opOf(Operation *op, TypeRange outputs) {
   if (isa<func::CallOp>(op))
     return "StatefulPartitionedCall";

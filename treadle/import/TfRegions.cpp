@@ -13,10 +13,10 @@ using namespace treadle;
 
 namespace {
 
-/// An operation with regions, and the one that names functions in its place.
+/// An operation with regions, and its equivalent with functions.
 struct Form {
   StringLiteral regions, functional;
-  /// The attributes for the functions; one alone holds a list of them all.
+  /// The attributes for the functions; a single one holds a list of them.
   SmallVector<StringRef, 2> keys;
   bool isLoop = false;
 };
@@ -34,7 +34,7 @@ const Form *formOf(Operation *op) {
 
 bool isYield(Operation &op) { return op.getName().getStringRef() == "tf.Yield"; }
 
-/// One operation's conversion.
+/// Converts one operation.
 class RegionOutliner {
 public:
   RegionOutliner(Operation *op, const Form &form, SymbolTable &symbols)
@@ -65,7 +65,7 @@ private:
     if (form.isLoop && op->getOperandTypes().size() != op->getNumResults())
       return op->emitError("op '")
              << form.regions << "' has " << op->getNumOperands() << " operands and "
-             << op->getNumResults() << " results, expected as many of both";
+             << op->getNumResults() << " results, expected equal numbers";
     for (Region &region : op->getRegions())
       if (failed(check(region)))
         return failure();
@@ -90,7 +90,7 @@ private:
     return success();
   }
 
-  /// What the function of a region was called, or is.
+  /// Returns the original name of the region's function, or a new one.
   std::string nameFor(Region &region) const {
     StringRef part = form.keys.size() == 1 ? "branch" : form.keys[region.getRegionNumber()];
     part.consume_back("_branch");
@@ -103,7 +103,7 @@ private:
     Block &block = region.front();
     Operation *yield = &block.back();
     SmallVector<Value> results(yield->getOperands());
-    // A loop hands on what it takes from outside.
+    // A loop forwards the outside values that it uses.
     bool handsOn = form.isLoop && !isCondition(region);
     SmallVector<Type> resultTypes =
         llvm::map_to_vector(results, [](Value v) { return v.getType(); });
@@ -115,7 +115,7 @@ private:
         resultTypes.push_back(inner.getType());
       }
     }
-    // What is yielded may be captured.
+    // A yielded value may be a captured one.
     for (auto [result, operand] : llvm::zip(results, yield->getOperands()))
       result = operand;
     OpBuilder atEnd(yield);
@@ -163,7 +163,7 @@ private:
 } // namespace
 
 LogicalResult graphdef::outlineTfRegions(ModuleOp module) {
-  // Inner ones first: what they take from outside, the outer ones do, too.
+  // Inner ones first: their captures are captures of the outer ones too.
   SmallVector<std::pair<Operation *, const Form *>> found;
   module.walk([&](Operation *op) {
     if (const Form *form = formOf(op))

@@ -1,12 +1,13 @@
-// tf.IfRegion, tf.CaseRegion and tf.WhileRegion as tf.If, tf.Case and tf.While.
+// Outlines the regions of tf.IfRegion, tf.CaseRegion and tf.WhileRegion: they become tf.If, tf.Case
+// and tf.While.
 #pragma once
 
 #include "mlir/IR/BuiltinOps.h"
 
 namespace treadle::graphdef {
 
-/// Makes functions of the regions of tf operations. What a region uses from outside becomes an
-/// argument; of a loop, a variable that the body hands on.
+/// Outlines the regions of tf operations into functions. A captured value becomes an argument; for
+/// a loop, a variable that the body forwards.
 llvm::LogicalResult outlineTfRegions(mlir::ModuleOp module);
 
 } // namespace treadle::graphdef

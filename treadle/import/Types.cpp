@@ -64,11 +64,11 @@ constexpr Row rows[] = {
     {33, plain<Float4E2M1FNType>},
 };
 
-/// Dtypes by the class of the element type, for classes that stand for one dtype alone.
+/// Dtypes by the class of the element type, for classes with only one dtype.
 const llvm::DenseMap<TypeID, int> &dtypesByClass() {
   static const llvm::DenseMap<TypeID, int> table = [] {
     llvm::DenseMap<TypeID, int> result;
-    // A context of its own: only the classes matter.
+    // A temporary context: only the classes matter.
     MLIRContext context(MLIRContext::Threading::DISABLED);
     context.loadDialect<TfTypeDialect>();
     for (const Row &row : rows) {

@@ -1,4 +1,4 @@
-// Dtypes of GraphDefs as MLIR types, and back.
+// Converts between dtypes of GraphDefs and MLIR types.
 #pragma once
 
 #include "mlir/IR/BuiltinAttributes.h"
@@ -10,19 +10,19 @@
 
 namespace treadle::graphdef {
 
-/// The types of one context, made once. Dtypes are the numbers of GraphDef's DataType.
+/// The types of one context, created once. Dtypes are the numbers of GraphDef's DataType.
 class TypeTable {
 public:
   explicit TypeTable(mlir::MLIRContext *context);
 
-  /// Null for a number that is no dtype. DT_INVALID (0) is !tf_type.unknown.
+  /// Returns null for an invalid number. DT_INVALID (0) is !tf_type.unknown.
   mlir::Type element(int dtype) const { return isIndex(dtype) ? elements[dtype] : mlir::Type(); }
-  /// A TypeAttr of the element type; null for a number that is no dtype.
+  /// Returns a TypeAttr of the element type; null for an invalid number.
   mlir::TypeAttr attr(int dtype) const { return isIndex(dtype) ? attrs[dtype] : mlir::TypeAttr(); }
-  /// The tensor type of unknown rank.
+  /// Returns the tensor type of unknown rank.
   mlir::Type tensor(mlir::Type elementType);
-  /// The tensor type of unknown rank whose elements are references to the type; the same as
-  /// tensor() where there is no reference to it.
+  /// Returns the tensor type of unknown rank with reference elements; the same as tensor() if there
+  /// is no such reference type.
   mlir::Type referenceTensor(mlir::Type elementType);
 
 private:
@@ -34,7 +34,7 @@ private:
   llvm::DenseMap<mlir::Type, mlir::Type> tensors, referenceTensors;
 };
 
-/// The dtype of an element type; nullopt if it has none (si32, f80, index, ...).
+/// Returns the dtype of an element type; nullopt if it has none (si32, f80, index, ...).
 std::optional<int> dtypeOf(mlir::Type elementType);
 
 } // namespace treadle::graphdef

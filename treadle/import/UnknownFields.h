@@ -1,4 +1,5 @@
-// Fields of a message that our schemas don't have: written by a newer TensorFlow, and kept.
+// Detects fields that our schemas don't have. A newer TensorFlow wrote them, and they are
+// preserved.
 #pragma once
 
 #include <google/protobuf/message.h>

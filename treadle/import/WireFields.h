@@ -1,4 +1,4 @@
-// Serialized messages, taken apart before they are read.
+// Splits serialized messages into fields before parsing.
 #pragma once
 
 #include "treadle/import/TextForm.h"
@@ -14,18 +14,19 @@
 
 namespace treadle::graphdef {
 
-/// The fields of one number as they stand, which are messages, and the bytes of all others.
+/// The payloads of the fields with one number, which are messages, and the bytes of all other
+/// fields.
 struct WireFields {
   std::vector<std::string_view> taken;
   std::string rest;
 };
 
-/// InvalidArgument, which says where, for bytes that are damaged or not all there.
+/// InvalidArgument, with the position, for damaged or truncated bytes.
 inline Expected<WireFields> takeFields(std::string_view bytes, int number) {
   using google::protobuf::internal::WireFormatLite;
   const uint32_t taken = WireFormatLite::MakeTag(number, WireFormatLite::WIRETYPE_LENGTH_DELIMITED);
   if (bytes.size() > INT32_MAX)
-    return Unexpected(invalidArgument("they are more than 2 GiB, which no protobuf message is"));
+    return Unexpected(invalidArgument("they are more than 2 GiB, the limit of protobuf messages"));
   google::protobuf::io::CodedInputStream input(reinterpret_cast<const uint8_t *>(bytes.data()),
                                                static_cast<int>(bytes.size()));
   input.SetRecursionLimit(maxDepth);

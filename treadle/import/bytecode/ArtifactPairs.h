@@ -1,5 +1,5 @@
-// Tests only: StableHLO's own artifacts of all versions, which lie beside the texts that they were
-// made from.
+// Tests only: StableHLO's own artifacts of all versions, next to the texts that they were generated
+// from.
 #pragma once
 
 #include "treadle/dialect/Tfg.h"
@@ -19,7 +19,7 @@
 
 namespace treadle {
 
-/// The variable that names StableHLO's folder tests/vhlo.
+/// The environment variable with the path of StableHLO's folder tests/vhlo.
 inline constexpr const char *artifactsVariable = "TREADLE_STABLEHLO_ARTIFACTS";
 
 using Module = mlir::OwningOpRef<mlir::ModuleOp>;
@@ -39,7 +39,7 @@ inline std::string textOf(mlir::ModuleOp module) {
   return text;
 }
 
-/// Leaves one function and those that it names, and it for others to see.
+/// Keeps only one function and those that it refers to, and makes it public.
 inline void openOnly(mlir::ModuleOp module, llvm::StringRef name) {
   std::set<std::string> found = {name.str()}, open = found;
   while (!open.empty()) {
@@ -62,7 +62,7 @@ inline void openOnly(mlir::ModuleOp module, llvm::StringRef name) {
   }
 }
 
-/// What the importer makes of one function, or the error.
+/// Imports one function; returns the result or the error.
 inline std::string imported(mlir::ModuleOp whole, llvm::StringRef name) {
   Module module = whole.clone();
   module->setSymName(std::nullopt);
@@ -75,7 +75,7 @@ inline std::string imported(mlir::ModuleOp whole, llvm::StringRef name) {
   return mlir::succeeded(importStableHlo(*module)) ? textOf(*module) : why;
 }
 
-/// The functions of a text, by name.
+/// Returns the functions of a text, by name.
 inline std::map<std::string, std::string> functionsOf(llvm::StringRef text) {
   std::map<std::string, std::string> found;
   llvm::Regex start("^func.func (private )?@(\"?)([A-Za-z0-9_.-]+)");
@@ -94,7 +94,7 @@ inline std::map<std::string, std::string> functionsOf(llvm::StringRef text) {
   return found;
 }
 
-/// A module of a function and those that it names.
+/// Returns a module with a function and those that it refers to.
 inline std::string withCallees(const std::map<std::string, std::string> &functions,
                                const std::string &name) {
   std::set<std::string> done, open = {name};
@@ -118,7 +118,7 @@ inline Module parse(mlir::MLIRContext &context, const std::string &text) {
   return mlir::parseSourceString<mlir::ModuleOp>(text, mlir::ParserConfig(&context));
 }
 
-/// Calls `visit` with each artifact of StableHLO's tests that has its text beside it; how many.
+/// Calls `visit` with each artifact of StableHLO's tests that has a text; returns their number.
 inline unsigned forEachArtifact(const char *folder,
                                 llvm::function_ref<void(llvm::StringRef path)> visit) {
   std::error_code error;

@@ -7,7 +7,7 @@ using namespace treadle::bytecode;
 
 std::string bytecode::varint(uint64_t value) {
   constexpr uint64_t mostInEight = uint64_t{1} << 56;
-  unsigned more = 0; // bytes behind the first
+  unsigned more = 0; // bytes after the first
   while (more < 8 && value >= uint64_t{1} << 7 * (more + 1))
     ++more;
   bool isWhole = value >= mostInEight;
@@ -72,7 +72,7 @@ Assembly::fields(const std::vector<std::pair<std::string, uint64_t>> &named) {
   return {isDictionary, varint(addAttribute("builtin", content))};
 }
 
-/// Each op is a group of its own: few dialects alternate.
+/// Each op is a group of its own, since dialects rarely alternate.
 std::string Assembly::dialectTable(Table &names) const {
   std::string table = varint(dialects.items.size());
   for (const std::string &dialect : dialects.items) {

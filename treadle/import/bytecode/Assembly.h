@@ -1,4 +1,4 @@
-// Puts a file of MLIR's bytecode together from its parts.
+// Writes MLIR bytecode files from their parts.
 #pragma once
 
 #include "treadle/import/bytecode/Layout.h"
@@ -10,14 +10,14 @@
 
 namespace treadle::bytecode {
 
-/// A number as files have it.
+/// Encodes a number as a varint.
 std::string varint(uint64_t value);
-/// The same with the sign in the lowest bit.
+/// Encodes a signed number with the sign in the lowest bit.
 std::string signedVarint(int64_t value);
 std::string varints(std::initializer_list<uint64_t> values);
 
-/// The tables of a file, and its operations, which whoever writes it appends to `ir`. Each `add`
-/// gives the index of what it adds, which is that of an equal one where there is one.
+/// The tables of a file and its operations, which the writer appends to `ir`. Each `add` returns
+/// the index of the entry, which is shared by equal entries.
 class Assembly {
 public:
   explicit Assembly(uint64_t version = Newest) : version(version) {}
@@ -26,7 +26,7 @@ public:
   uint64_t addAttribute(const std::string &dialect, const std::string &bytes) {
     return addEntry(attributes, dialect, bytes);
   }
-  /// An attribute as MLIR's parser reads it.
+  /// Adds an attribute in the syntax of MLIR's parser.
   uint64_t addAttributeText(const std::string &dialect, const std::string &text) {
     return addEntry(attributes, dialect, text + '\0', /*isEncoded=*/false);
   }
@@ -34,11 +34,12 @@ public:
     return addEntry(types, dialect, bytes);
   }
   uint64_t addOp(const std::string &dialect, const std::string &name);
-  /// What an op has as fields without names; for versions that have them.
+  /// Adds an op's properties (fields without names), for versions that have them.
   uint64_t addProperties(const std::string &bytes) {
     return properties.add(varint(bytes.size()) + bytes);
   }
-  /// Attributes of an op of VHLO by name, sorted: its parts, and what stands for them.
+  /// Adds the attributes of a VHLO op, sorted by name; returns the flag and the bytes by which the
+  /// op refers to them.
   std::pair<uint8_t, std::string>
   fields(const std::vector<std::pair<std::string, uint64_t>> &named);
 
@@ -53,7 +54,7 @@ private:
     std::vector<std::string> items;
     llvm::StringMap<uint64_t> places;
   };
-  /// Attributes or types: heads for the table of offsets, and their bytes.
+  /// Attributes or types: entries of the offset table, and their bytes.
   struct Entry {
     uint64_t dialect;
     std::string bytes;
@@ -72,7 +73,7 @@ private:
   EntryTable ops, attributes, types;
 };
 
-/// A part with its length in front.
+/// Encodes a section: kind, length, content.
 std::string sectionBytes(Section::Kind kind, const std::string &content);
 
 } // namespace treadle::bytecode

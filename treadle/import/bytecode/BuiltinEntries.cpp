@@ -1,5 +1,5 @@
-// Attributes and types of MLIR's own dialect, by the codes of BuiltinDialectBytecode.td: those that
-// portable artifacts have for locations, names and what a module says of itself.
+// Reads attributes and types of MLIR's builtin dialect, by the codes of BuiltinDialectBytecode.td:
+// those that portable artifacts use for locations, names and attributes of a module.
 #include "treadle/import/bytecode/Entries.h"
 
 using namespace mlir;
@@ -62,14 +62,14 @@ static unsigned lineOrColumn(uint64_t number) {
 }
 
 static Expected<Attribute> readLineAndColumn(EntryReader &from) {
-  auto file = TREADLE_TRY(from.attributeOf<StringAttr>("name of a file"));
+  auto file = TREADLE_TRY(from.attributeOf<StringAttr>("file name"));
   unsigned line = lineOrColumn(TREADLE_TRY(from.at.varint()));
   return FileLineColLoc::get(file, line, lineOrColumn(TREADLE_TRY(from.at.varint())));
 }
 
-/// Up to four numbers: where it begins, and where it ends, which nothing here asks for.
+/// Reads up to four numbers: begin and end; the end isn't used here.
 static Expected<Attribute> readRange(EntryReader &from) {
-  auto file = TREADLE_TRY(from.attributeOf<StringAttr>("name of a file"));
+  auto file = TREADLE_TRY(from.attributeOf<StringAttr>("file name"));
   size_t count = TREADLE_TRY(from.at.count());
   unsigned begin[2] = {0, 0};
   for (size_t i = 0; i < count; ++i) {
@@ -155,10 +155,10 @@ static constexpr EntryRow<Type> typeRows[] = {
 
 Expected<Attribute> bytecode::readBuiltinAttribute(EntryReader &from) {
   uint64_t code = TREADLE_TRY(from.at.varint());
-  return readByCode<Attribute>(from, code, attributeRows, "an attribute of MLIR's own");
+  return readByCode<Attribute>(from, code, attributeRows, "a builtin attribute");
 }
 
 Expected<Type> bytecode::readBuiltinType(EntryReader &from) {
   uint64_t code = TREADLE_TRY(from.at.varint());
-  return readByCode<Type>(from, code, typeRows, "a type of MLIR's own");
+  return readByCode<Type>(from, code, typeRows, "a builtin type");
 }

@@ -1,4 +1,4 @@
-// The operations of a file: blocks of regions, one within another.
+// Reads the operations of a file: nested regions of blocks.
 #include "treadle/import/bytecode/Bytecode.h"
 
 #include "treadle/import/bytecode/Entries.h"
@@ -25,15 +25,15 @@ enum OpPart : uint8_t {
   AllParts = 127,
 };
 
-/// The values of a region. Numbers of values go on from those of the region around it, of which all
-/// have theirs already.
+/// The values of a region. Value numbers continue from those of the parent region, whose values are
+/// all numbered already.
 struct Scope {
   uint64_t first = 0, count = 0;
   SmallVector<Value, 0> values; // so far
   uint64_t end() const { return first + count; }
 };
 
-/// What is around an op.
+/// The context of an op.
 struct Surroundings {
   ArrayRef<Block *> blocks;
   bool isInFunction = false;
@@ -68,7 +68,7 @@ private:
   const Layout &layout;
   OpBuilder builder;
   SmallVector<Scope, 0> scopes;
-  size_t outermost = 0; // scopes before it can't be seen
+  size_t outermost = 0; // values of earlier scopes aren't visible
 };
 
 } // namespace
@@ -77,7 +77,7 @@ private:
 
 Expected<void> OperationReader::define(const Cursor &at, ValueRange values) {
   if (scopes.empty() || scopes.back().values.size() + values.size() > scopes.back().count)
-    return Unexpected(at.damaged("a region has more values than it says"));
+    return Unexpected(at.damaged("a region has more values than it declares"));
   llvm::append_range(scopes.back().values, values);
   return {};
 }
@@ -91,10 +91,10 @@ Expected<Value> OperationReader::readOperand(Cursor &at) {
       return scope.values[number - scope.first];
     break;
   }
-  return Unexpected(at.damaged("value ", number, " is used, but isn't defined before"));
+  return Unexpected(at.damaged("value ", number, " is used before it is defined"));
 }
 
-/// In which order a value's uses stand in memory.
+/// Skips the order of a value's uses in memory.
 Expected<void> OperationReader::skipUseOrders(Cursor &at, size_t numValues) {
   size_t count = numValues > 1 ? TREADLE_TRY(at.count()) : 1;
   for (size_t i = 0; i < count; ++i) {
@@ -119,7 +119,8 @@ Expected<void> OperationReader::readArguments(Cursor &at, Block &block) {
       type >>= 1;
     }
     if (type >= entries.numTypes())
-      return Unexpected(at.damaged("it names type ", type, ", but there are ", entries.numTypes()));
+      return Unexpected(
+          at.damaged("it refers to type ", type, ", but there are ", entries.numTypes()));
     Location location = builder.getUnknownLoc();
     Type found = TREADLE_TRY(entries.type(type));
     if (hasLocation)
@@ -166,7 +167,7 @@ Expected<void> OperationReader::readRegions(Cursor &at, OperationState &state, b
   return {};
 }
 
-/// Regions that use no values from outside are a section of their own.
+/// Regions that use no values from outside are sections of their own.
 Expected<void> OperationReader::readRegionsAt(Cursor &at, OperationState &state, bool isFunction) {
   auto [count, isIsolated] = TREADLE_TRY(at.flagged());
   if (count > at.rest())
@@ -188,7 +189,7 @@ Expected<void> OperationReader::readRegionsAt(Cursor &at, OperationState &state,
 
 // --- operations ---------------------------------------------------------------------------------
 
-/// Those that say which part of a value a device has, by name; what other ops say is left out.
+/// Reads the named fields that state the sharding of values; fields of other ops are ignored.
 Expected<void> OperationReader::readShardyFields(Cursor &from, SourceOp &source) {
   static constexpr StringRef ofMesh[] = {"mesh", "sym_name"}, ofConstraint[] = {"sharding"},
                              ofComputation[] = {"in_shardings", "manual_axes", "out_shardings"};
@@ -204,7 +205,7 @@ Expected<void> OperationReader::readShardyFields(Cursor &from, SourceOp &source)
   return {};
 }
 
-/// Fields of VHLO's ops are all there, those of a module may be none.
+/// A VHLO op has all its fields; a module may have none.
 Expected<void> OperationReader::readFields(Cursor &at, SourceOp &source) {
   Cursor from = layout.properties[TREADLE_TRY(at.index(layout.properties.size(), "fields"))];
   if (source.dialect == "sdy")
@@ -223,7 +224,7 @@ Expected<void> OperationReader::readParts(Cursor &at, uint8_t parts, SourceOp &s
   if (parts & Attributes) {
     auto fields = dyn_cast<DictionaryAttr>(TREADLE_TRY(entries.attributeAt(at)));
     if (!fields)
-      return Unexpected(at.damaged("the attributes of an op are no dictionary"));
+      return Unexpected(at.damaged("the attributes of an op aren't a dictionary"));
     state.attributes = fields;
   }
   if (parts & Properties)
@@ -239,11 +240,11 @@ Expected<void> OperationReader::readParts(Cursor &at, uint8_t parts, SourceOp &s
   return {};
 }
 
-/// Of what a module says of itself, its name is kept, and how many devices it is for.
+/// Keeps only a module's name and the number of its devices.
 Expected<Operation *> OperationReader::createModule(SourceOp &&source) {
   OperationState &state = source.state;
   if (state.regions.size() != 1 || !state.operands.empty() || !state.types.empty())
-    return Unexpected(invalidArgument("a module in the bytecode has no body of its own"));
+    return Unexpected(invalidArgument("a module in the bytecode has no body"));
   auto name = dyn_cast_or_null<StringAttr>(source.fields.empty() ? state.attributes.get("sym_name")
                                                                  : source.fields.front());
   auto module = ModuleOp::create(builder, state.location,
@@ -257,8 +258,7 @@ Expected<Operation *> OperationReader::createModule(SourceOp &&source) {
   return module.getOperation();
 }
 
-/// Ops of these dialects may be mixed with VHLO. Whether they are known is told where they are
-/// imported.
+/// Ops of these dialects may be mixed with VHLO. Unknown ones are reported by the importer.
 static bool isMixed(StringRef dialect) {
   return llvm::is_contained({"stablehlo", "mhlo", "chlo", "check", "sdy"}, dialect);
 }
@@ -274,7 +274,7 @@ Expected<Operation *> OperationReader::create(SourceOp &&source) {
                                   " in bytecode, expected a portable artifact (VHLO)"));
 }
 
-/// Between a type of VHLO and that of another dialect, which are one here.
+/// Whether it casts between a VHLO type and a type of another dialect, which are the same here.
 static bool isCast(const SourceOp &source) {
   return source.dialect == "builtin" && source.name == "unrealized_conversion_cast" &&
          llvm::equal(ValueRange(source.state.operands).getTypes(), source.state.types);
@@ -310,7 +310,7 @@ Expected<OwningOpRef<ModuleOp>> OperationReader::read() {
                    ? dyn_cast<ModuleOp>(holder->getBody()->front())
                    : ModuleOp();
   if (!inner)
-    return Unexpected(at.damaged("it holds no module"));
+    return Unexpected(at.damaged("it contains no module"));
   inner->remove();
   return OwningOpRef<ModuleOp>(inner);
 }
@@ -321,7 +321,7 @@ bool treadle::isBytecode(std::string_view bytes) {
   return StringRef(bytes).starts_with(StringRef("ML\xefR", 4));
 }
 
-/// `, of VHLO 2.0.0, ...` where the producer's version is a newer one.
+/// Returns `, of VHLO 2.0.0, ...` if the producer's version is newer.
 static std::string newerVersion(StringRef producer) {
   StringRef version = producer;
   if (!version.consume_front("StableHLO_v"))
@@ -330,7 +330,7 @@ static std::string newerVersion(StringRef producer) {
   if (written.tryParse(version) || known.tryParse(newestVhlo) || written <= known)
     return str(", in an artifact of VHLO ", version.str());
   return str(", in an artifact of VHLO ", version.str(), "; versions up to ", newestVhlo.str(),
-             " are known, so export it for one of them");
+             " are supported; export it for one of them");
 }
 
 Expected<OwningOpRef<ModuleOp>> treadle::readBytecode(MLIRContext &context,

@@ -1,4 +1,4 @@
-// Portable artifacts of StableHLO: programs of VHLO in MLIR's bytecode.
+// Reads portable artifacts of StableHLO: VHLO programs in MLIR bytecode.
 #pragma once
 
 #include "treadle/tensor/Error.h"
@@ -10,17 +10,17 @@
 
 namespace treadle {
 
-/// Whether the bytes begin as MLIR's bytecode does.
+/// Whether the bytes begin like MLIR bytecode.
 bool isBytecode(std::string_view bytes);
 
-/// Reads an artifact of any version of VHLO from 0.9.0 on into what the text of the same program is
-/// read as: functions of `func` with ops of `stablehlo`, enumerations as strings, groups of numbers
-/// as dictionaries. The context has these dialects loaded and allows unregistered ones.
+/// Reads an artifact of any VHLO version from 0.9.0 on into the same form as the text of the
+/// program: `func` functions with `stablehlo` ops, enumerations as strings, groups of numbers as
+/// dictionaries. The context must have these dialects loaded and allow unregistered ones.
 ///
-/// The bytes may be anybody's: sizes, counts and indices are checked where they are read, and no
-/// more memory is taken than a multiple of their number. (MLIR's own reader trusts counts.)
-/// InvalidArgument says at which byte they are damaged; Unimplemented names an op, an attribute or
-/// a type that isn't known, and the version that has it.
+/// The bytes are untrusted: sizes, counts and indices are checked when they are read, and memory
+/// use is bounded by a multiple of the size. (MLIR's own reader trusts counts.) InvalidArgument
+/// states the byte position of the damage; Unimplemented names an unknown op, attribute or type,
+/// and the version that introduced it.
 Expected<mlir::OwningOpRef<mlir::ModuleOp>> readBytecode(mlir::MLIRContext &context,
                                                          std::string_view bytes);
 

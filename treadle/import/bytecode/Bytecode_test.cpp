@@ -24,7 +24,7 @@ using bytecode::sampleArtifact;
 using bytecode::varint;
 using bytecode::varints;
 
-/// What bytes or a text become, or the error.
+/// Imports bytes or a text; returns the result or the error.
 std::string graphOf(std::string_view content) {
   MLIRContext context(MLIRContext::Threading::DISABLED);
   Expected<Module> module = importBytes(context, content);
@@ -54,10 +54,10 @@ TEST(Bytecode, WhatEndsTooEarlyIsAnError) {
 TEST(Bytecode, NewerFormatsAreErrors) {
   Artifact file(7);
   EXPECT_EQ(graphOf(file.bytes()),
-            "UnimplementedError: it is MLIR's bytecode of version 7, expected one up to 6");
+            "UnimplementedError: it is MLIR bytecode of version 7, expected one up to 6");
 }
 
-/// A module of one op without operands or results.
+/// Returns a module of one op without operands or results.
 std::string artifactOf(Artifact &file, const std::string &dialect, const std::string &name) {
   uint64_t unknown = file.addAttribute("builtin", varint(15));
   std::string op = varint(file.addOp(dialect, name)) + '\0' + varint(unknown);
@@ -75,14 +75,14 @@ TEST(Bytecode, UnknownOpsAreNamed) {
   EXPECT_EQ(
       graphOf(artifactOf(newer, "vhlo", "twist_v1")),
       "UnimplementedError: vhlo.twist_v1, in an artifact of VHLO 2.3.0; versions up to 1.20.0 "
-      "are known, so export it for one of them");
+      "are supported; export it for one of them");
   other.producer = "MLIR22";
   EXPECT_EQ(graphOf(artifactOf(other, "arith", "addf")),
             "UnimplementedError: arith.addf in bytecode, expected a portable artifact (VHLO), in "
             "bytecode of MLIR22");
 }
 
-/// A module whose first op has the given location.
+/// Returns a module whose first op has the given location.
 std::string withLocation(Artifact &file, uint64_t location) {
   uint64_t unknown = file.addAttribute("builtin", varint(15));
   std::string body =
@@ -94,8 +94,8 @@ std::string withLocation(Artifact &file, uint64_t location) {
 
 TEST(Bytecode, AttributesInThemselvesAreErrors) {
   Artifact file;
-  file.addAttribute("builtin", varints({12, 1, 0})); // a list of itself
-  EXPECT_NE(graphOf(withLocation(file, 0)).find("an attribute or type is a part of itself"),
+  file.addAttribute("builtin", varints({12, 1, 0})); // a list that contains itself
+  EXPECT_NE(graphOf(withLocation(file, 0)).find("an attribute or type contains itself"),
             std::string::npos);
 }
 
@@ -111,7 +111,7 @@ TEST(Bytecode, AttributesThatStandForTooMuchAreErrors) {
   Artifact file;
   file.addAttribute("builtin", varint(15));
   for (uint64_t i = 0; i < 40; ++i)
-    file.addAttribute("builtin", varints({10, i, i})); // twice the one before
+    file.addAttribute("builtin", varints({10, i, i})); // contains the previous one twice
   EXPECT_NE(graphOf(withLocation(file, 40)).find("consists of more than"), std::string::npos);
 }
 
@@ -124,7 +124,7 @@ TEST(Bytecode, CountsBeyondTheFileAreErrors) {
 }
 
 TEST(Bytecode, IsFoundInAFileOfJax) {
-  // A flatbuffer: the place of its table; a table of places; the table; a list of bytes.
+  // A flatbuffer: the offset of its table; a vtable; the table; a byte vector.
   constexpr char head[] = "\x24\0\0\0"
                           "\x20\0\x08\0\0\0\0\0\0\0\0\0\0\0\0\0"
                           "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x04\0"
@@ -133,11 +133,11 @@ TEST(Bytecode, IsFoundInAFileOfJax) {
   for (unsigned i = 0; i < 4; ++i)
     file += static_cast<char>(artifact.size() >> 8 * i);
   file += artifact;
-  // Nothing else is there: no version of the convention.
+  // All other fields are missing, so the convention version is 0.
   EXPECT_NE(graphOf(file).find("calling convention has version 0"), std::string::npos);
-  file.pop_back(); // the list is longer than the file
+  file.pop_back(); // the vector is longer than the file
   EXPECT_EQ(formatOfContent(file), GraphFormat::JaxExport);
-  EXPECT_NE(graphOf(file).find("its artifact is longer than what is left"), std::string::npos);
+  EXPECT_NE(graphOf(file).find("its artifact is longer than the rest"), std::string::npos);
 }
 
 TEST(Bytecode, IsFoundByContent) {

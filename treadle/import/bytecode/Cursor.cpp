@@ -6,16 +6,16 @@
 using namespace treadle;
 using namespace treadle::bytecode;
 
-/// What fills gaps.
+/// The padding byte.
 static constexpr uint8_t filler = 0xCB;
 
 Expected<uint8_t> Cursor::byte() {
   if (empty())
-    return Unexpected(damaged("it ends there, expected a byte"));
+    return Unexpected(damaged("it ends here, expected a byte"));
   return static_cast<uint8_t>(part[at++]);
 }
 
-/// The zeros at the low end of the first byte are the number of bytes that follow it.
+/// The number of trailing zeros of the first byte is the number of bytes that follow.
 Expected<uint64_t> Cursor::varint() {
   constexpr unsigned wholeWord = 8;
   uint64_t first = TREADLE_TRY(byte());
@@ -41,7 +41,7 @@ Expected<std::pair<uint64_t, bool>> Cursor::flagged() {
 Expected<size_t> Cursor::count() {
   uint64_t value = TREADLE_TRY(varint());
   if (value > rest())
-    return Unexpected(damaged("it counts ", value, " things in ", rest(), " bytes"));
+    return Unexpected(damaged("it declares ", value, " entries in ", rest(), " bytes"));
   return value;
 }
 
@@ -86,7 +86,7 @@ Expected<Cursor> Cursor::take(uint64_t size) {
 Expected<StringRef> Cursor::text() {
   size_t end = part.find('\0', at);
   if (end == StringRef::npos)
-    return Unexpected(damaged("a text has no end"));
+    return Unexpected(damaged("a string isn't terminated"));
   StringRef found = part.slice(at, end);
   at = end + 1;
   return found;
@@ -98,6 +98,6 @@ Expected<void> Cursor::align(uint64_t alignment) {
     return Unexpected(damaged("an alignment of ", alignment, " bytes"));
   while (position() % alignment != 0)
     if (TREADLE_TRY(byte()) != filler)
-      return Unexpected(damaged("it is no multiple of ", alignment, ", and isn't filled up"));
+      return Unexpected(damaged("it isn't a multiple of ", alignment, ", and isn't padded"));
   return {};
 }

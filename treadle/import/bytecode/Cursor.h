@@ -1,5 +1,4 @@
-// Reads numbers and pieces of MLIR's bytecode. Nothing is believed before it is checked against the
-// bytes that are left.
+// Reads numbers and sections of MLIR bytecode. Each value is validated against the remaining bytes.
 #pragma once
 
 #include "treadle/tensor/Error.h"
@@ -18,7 +17,8 @@ using llvm::ArrayRef;
 using llvm::SmallVector;
 using llvm::StringRef;
 
-/// A place in a part of a file. Errors are InvalidArgument and say at which byte of the file.
+/// A position in a section of a file. Errors are InvalidArgument and state the byte position in the
+/// file.
 class Cursor {
 public:
   Cursor() = default;
@@ -31,23 +31,23 @@ public:
 
   Expected<uint8_t> byte();
   Expected<uint64_t> varint();
-  /// A varint with the sign in its lowest bit.
+  /// Reads a varint with the sign in its lowest bit.
   Expected<int64_t> signedVarint();
-  /// A varint with a flag in its lowest bit.
+  /// Reads a varint with a flag in its lowest bit.
   Expected<std::pair<uint64_t, bool>> flagged();
-  /// How many things follow, each of which takes a byte or more.
+  /// Reads a number of elements, each of which takes at least one byte.
   Expected<size_t> count();
-  /// An integer of a known number of bits, 1 to 64.
+  /// Reads an integer of a known width, 1 to 64 bits.
   Expected<APInt> integer(unsigned bits);
-  /// An index below `size`, of what `what` names.
+  /// Reads an index below `size`; `what` names the entity in errors.
   Expected<size_t> index(size_t size, StringRef what);
-  /// The same, or none.
+  /// The same for an optional index.
   Expected<std::optional<size_t>> optionalIndex(size_t size, StringRef what);
   Expected<StringRef> bytes(uint64_t size);
   Expected<Cursor> take(uint64_t size);
-  /// Up to and without a zero byte, which is skipped.
+  /// Reads up to a zero byte, which is skipped.
   Expected<StringRef> text();
-  /// Skips what fills the file up to a multiple of `alignment`.
+  /// Skips the padding up to a multiple of `alignment`.
   Expected<void> align(uint64_t alignment);
 
   template <typename... Args> Error damaged(const Args &...args) const {

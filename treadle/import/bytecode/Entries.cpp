@@ -9,7 +9,8 @@ using namespace mlir;
 using namespace treadle;
 using namespace treadle::bytecode;
 
-// Attributes that stand for far more than there is in the file take far too long to look at.
+// Limits the expanded size of an attribute: a small file can describe attributes that would take
+// too long to process.
 static constexpr uint64_t mostWeight = 16 << 20;
 static constexpr unsigned mostDepth = 512;
 
@@ -32,7 +33,7 @@ static Expected<Type> parseText(MLIRContext &context, StringRef text, Type) {
   return length == text.size() ? found : Type();
 }
 
-/// What other dialects write as text, as the parser of text reads it.
+/// Parses the text of an entry of another dialect.
 template <typename T> static Expected<T> readText(EntryReader &from) {
   StringRef text = TREADLE_TRY(from.at.text());
   TREADLE_TRY(checkMlirNesting(text));
@@ -66,7 +67,7 @@ static Expected<Type> readEncoded(EntryReader &from, StringRef dialect, Type) {
 template <typename T> Expected<void> Entries::fill(Slot<T> &slot, const EntryBytes &entry) {
   EntryReader reader(*this, entry.bytes);
   if (slot.isOpen)
-    return Unexpected(reader.at.damaged("an attribute or type is a part of itself"));
+    return Unexpected(reader.at.damaged("an attribute or type contains itself"));
   if (depth == mostDepth)
     return Unexpected(reader.at.damaged("attributes nest more than ", mostDepth, " deep"));
   slot.isOpen = true;
@@ -182,7 +183,7 @@ Expected<DictionaryAttr> EntryReader::dictionary() {
 Expected<FloatAttr> EntryReader::number(Type type) {
   auto real = dyn_cast<FloatType>(type);
   if (!real || real.getWidth() > 64)
-    return Unexpected(at.damaged("a number is of no type of floats"));
+    return Unexpected(at.damaged("the type of a float isn't a float type"));
   APInt bits = TREADLE_TRY(at.integer(real.getWidth()));
   return FloatAttr::get(real, llvm::APFloat(real.getFloatSemantics(), bits));
 }
@@ -192,7 +193,7 @@ Expected<IntegerAttr> EntryReader::integer(Type type) {
                    : isa<IntegerType>(type) ? cast<IntegerType>(type).getWidth()
                                             : 0;
   if (width == 0 || width > 64)
-    return Unexpected(at.damaged("a number is of no type of integers"));
+    return Unexpected(at.damaged("the type of an integer isn't an integer type"));
   return IntegerAttr::get(type, TREADLE_TRY(at.integer(width)));
 }
 
@@ -216,7 +217,7 @@ Type bytecode::namedType(MLIRContext *context, StringRef dialect, StringRef text
   return OpaqueType::get(StringAttr::get(context, dialect), text);
 }
 
-/// The number of elements, if it is one.
+/// Returns the number of elements if it is known.
 static std::optional<int64_t> numElements(RankedTensorType type) {
   int64_t product = 1;
   for (int64_t dim : type.getShape())
@@ -225,7 +226,7 @@ static std::optional<int64_t> numElements(RankedTensorType type) {
   return product;
 }
 
-/// Bools are written as bits, as bytes by old versions, and as one byte if all are alike.
+/// Bools are stored as bits, in old versions as bytes, and as one byte if all are equal.
 static Expected<Attribute> readBools(EntryReader &from, RankedTensorType type, StringRef bytes,
                                      size_t count) {
   size_t packed = llvm::divideCeil(count, 8);
@@ -245,7 +246,7 @@ Expected<Attribute> bytecode::readElements(EntryReader &from, Type type, StringR
   auto tensor = dyn_cast<RankedTensorType>(type);
   std::optional<int64_t> count = tensor ? numElements(tensor) : std::nullopt;
   if (!count)
-    return Unexpected(from.at.damaged("elements of no tensor of a known shape"));
+    return Unexpected(from.at.damaged("elements of a value that isn't a tensor of known shape"));
   Type element = tensor.getElementType();
   if (element.isInteger(1))
     return readBools(from, tensor, bytes, *count);

@@ -1,5 +1,5 @@
-// The attributes and types of a file. Each is made when it is first asked for. Those of VHLO are
-// read as the builtin ones that the text of StableHLO is read as.
+// Reads the attributes and types of a file lazily. Those of VHLO are read as the builtin ones that
+// StableHLO text is parsed into.
 #pragma once
 
 #include "treadle/import/bytecode/Layout.h"
@@ -18,14 +18,14 @@ class Entries {
 public:
   Entries(MLIRContext &context, const Layout &layout);
 
-  /// The attribute or type whose index stands at a place.
+  /// Reads an index and returns its attribute or type.
   Expected<Attribute> attributeAt(Cursor &at) {
     return attribute(TREADLE_TRY(at.index(attributes.size(), "attribute")));
   }
-  /// None where there is none.
+  /// Returns null if there is none.
   Expected<Attribute> optionalAttributeAt(Cursor &at);
   Expected<Type> typeAt(Cursor &at) { return type(TREADLE_TRY(at.index(types.size(), "type"))); }
-  /// Those of an index that there is.
+  /// Return the entry of a valid index.
   Expected<Attribute> attribute(size_t index);
   Expected<Type> type(size_t index);
   size_t numTypes() const { return types.size(); }
@@ -38,7 +38,7 @@ private:
   friend class EntryReader;
   template <typename T> struct Slot {
     T value;
-    /// How many attributes and types it is made of, counted as often as they stand in it.
+    /// The number of attributes and types in it, counting each occurrence.
     uint64_t weight = 0;
     bool isOpen = false;
   };
@@ -51,7 +51,7 @@ private:
   unsigned depth = 0;
 };
 
-/// Reads what one attribute or type consists of.
+/// Reads the contents of one attribute or type.
 class EntryReader {
 public:
   EntryReader(Entries &entries, Cursor bytes)
@@ -65,20 +65,20 @@ public:
   Expected<SmallVector<Type>> types();
   Expected<SmallVector<Attribute>> attributes();
   Expected<Attribute> optionalAttribute();
-  /// Names with values.
+  /// Reads names with values.
   Expected<mlir::DictionaryAttr> dictionary();
-  /// A float of the semantics of `type`, which must be a FloatType.
+  /// Reads a float with the semantics of `type`, which must be a FloatType.
   Expected<mlir::FloatAttr> number(Type type);
   Expected<mlir::IntegerAttr> integer(Type type);
 
-  /// An attribute or type of one kind.
+  /// Reads an attribute or type of one kind.
   template <typename T> Expected<T> attributeOf(StringRef what) {
     if (auto found = mlir::dyn_cast<T>(TREADLE_TRY(attribute())))
       return found;
-    return Unexpected(at.damaged("an attribute is no ", what.str()));
+    return Unexpected(at.damaged("an attribute isn't a ", what.str()));
   }
 
-  /// What `get` makes, or the reason that there is no such type.
+  /// Returns the type that `get` creates, or the reason why it is invalid.
   Expected<Type>
   checked(llvm::function_ref<Type(llvm::function_ref<mlir::InFlightDiagnostic()>)> get);
 
@@ -93,8 +93,8 @@ private:
   Entries &entries;
 };
 
-/// What reads entries of one dialect: `code` is the number that they begin with, `since` the
-/// version of VHLO in which it came.
+/// The reader of one kind of entry: `code` is the entry's first number, `since` the VHLO version
+/// that introduced it.
 template <typename T> struct EntryRow {
   uint64_t code;
   Expected<T> (*read)(EntryReader &);
@@ -117,16 +117,16 @@ Expected<Attribute> readVhloAttribute(EntryReader &from);
 Expected<Attribute> readShardyAttribute(EntryReader &from);
 Expected<Type> readVhloType(EntryReader &from);
 
-/// The code of a type that consists of nothing else, in VHLO, and the version in which it came.
+/// The VHLO code of a type without parameters, and the version that introduced it.
 struct PlainTypeCode {
   uint64_t code;
   StringRef since;
 };
 std::optional<PlainTypeCode> vhloCodeOf(Type type);
-/// The number that stands for a word in the enumeration of a code.
+/// Returns the number of a word in the enumeration of a code.
 std::optional<uint64_t> vhloNumberOf(uint64_t enumCode, StringRef word);
 
-// What both dialects, or VHLO and sdy, write alike.
+// Readers for entries that both dialects, or VHLO and sdy, encode alike.
 Expected<Attribute> readSubAxis(EntryReader &from);
 template <typename T> Expected<Type> readPlainType(EntryReader &from) {
   return T::get(from.context);
@@ -138,11 +138,11 @@ Expected<Type> readEncodedTensorType(EntryReader &from);
 Expected<Type> readUnrankedTensorType(EntryReader &from);
 Expected<Type> readTupleType(EntryReader &from);
 
-/// An attribute of some numbers, for dictionaries.
+/// Returns an attribute with some numbers, for dictionaries.
 Attribute numbersAttribute(MLIRContext *context, ArrayRef<int64_t> values);
-/// A type that nothing is computed with, `!dialect.text`.
+/// Returns an opaque type, `!dialect.text`, that no op computes with.
 Type namedType(MLIRContext *context, StringRef dialect, StringRef text);
-/// The elements of a tensor: all of them, or one that stands for all.
+/// Reads the elements of a tensor: all of them, or one splat value.
 Expected<Attribute> readElements(EntryReader &from, Type type, StringRef bytes);
 
 } // namespace treadle::bytecode

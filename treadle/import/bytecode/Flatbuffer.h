@@ -1,5 +1,5 @@
-// Reads flatbuffers: tables whose fields are found by the places in another table. Nothing is
-// believed before it is checked against the bytes that there are.
+// Reads flatbuffers: tables whose fields are found through vtables. Each offset is validated
+// against the size of the bytes.
 #pragma once
 
 #include "llvm/Support/Endian.h"
@@ -10,7 +10,7 @@
 
 namespace treadle::flatbuffer {
 
-/// Numbers at places; what lies outside of the bytes is none.
+/// Numbers at offsets; nullopt outside of the bytes.
 class Bytes {
 public:
   explicit Bytes(std::string_view bytes) : bytes(bytes) {}
@@ -20,7 +20,7 @@ public:
       return std::nullopt;
     return llvm::support::endian::read<T, llvm::endianness::little>(bytes.data() + place);
   }
-  /// The place that stands at another, relative to that.
+  /// Follows a relative offset.
   std::optional<uint64_t> follow(uint64_t place) const {
     std::optional<uint32_t> distance = at<uint32_t>(place);
     return distance ? std::optional(place + *distance) : std::nullopt;
@@ -32,7 +32,7 @@ private:
   std::string_view bytes;
 };
 
-/// The elements of a vector, `stride` bytes each; a damaged one has none.
+/// The elements of a vector, `stride` bytes each; a damaged vector is empty.
 struct Vector {
   Bytes bytes;
   uint64_t begin = 0, count = 0;
@@ -61,9 +61,9 @@ public:
     return place ? at(bytes, *place) : std::nullopt;
   }
 
-  /// Where the field of that number stands; nothing if it is left out.
+  /// Returns the offset of a field; nullopt if it is missing.
   std::optional<uint64_t> field(unsigned number) const {
-    constexpr unsigned first = 4; // behind two sizes
+    constexpr unsigned first = 4; // after two sizes
     uint64_t entry = first + 2 * uint64_t{number};
     std::optional<uint16_t> offset =
         entry + 2 <= size ? bytes.at<uint16_t>(places + entry) : std::nullopt;
@@ -73,12 +73,13 @@ public:
     std::optional<uint64_t> at = this->field(field);
     return at ? bytes.at<T>(*at) : std::optional(T());
   }
-  /// Where what a field names stands: it may lie outside. Nothing if the field is left out.
+  /// Returns the offset that a field refers to, which may be out of bounds; nullopt if the field is
+  /// missing.
   std::optional<uint64_t> target(unsigned field) const {
     std::optional<uint64_t> at = this->field(field);
     return at ? bytes.follow(*at) : std::nullopt;
   }
-  /// An empty one for a field that is left out; nothing if it is damaged.
+  /// Returns an empty vector for a missing field; nullopt if it is damaged.
   std::optional<Vector> vector(unsigned field, uint64_t stride) const {
     if (!this->field(field))
       return Vector{bytes, 0, 0};
@@ -89,7 +90,7 @@ public:
     std::optional<Vector> list = vector(field, 1);
     return list ? std::optional(bytes.part(list->begin, list->count)) : std::nullopt;
   }
-  /// Nothing if the field is left out, too.
+  /// Returns nullopt for a missing field, too.
   std::optional<Table> table(unsigned field) const {
     std::optional<uint64_t> target = this->target(field);
     return target ? Table::at(bytes, *target) : std::nullopt;

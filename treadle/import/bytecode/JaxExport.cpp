@@ -13,7 +13,7 @@ using flatbuffer::Bytes;
 using flatbuffer::Table;
 using flatbuffer::Vector;
 
-// The numbers of fields, as JAX has kept them since version 2 of the format.
+// The numbers of fields, stable since version 2 of the format.
 namespace field {
 enum Exported : uint8_t {
   InTree = 2,
@@ -37,7 +37,7 @@ enum Check : uint8_t { CheckKind = 0 };
 namespace {
 
 Error damaged(std::string_view what) {
-  return invalidArgument("the file of jax.export is damaged, or not all there: ", what);
+  return invalidArgument("the file of jax.export is damaged or truncated: ", what);
 }
 
 template <typename T> Expected<T> orDamaged(std::optional<T> found, std::string_view what) {
@@ -46,13 +46,13 @@ template <typename T> Expected<T> orDamaged(std::optional<T> found, std::string_
 
 constexpr uint64_t placeSize = sizeof(uint32_t);
 
-/// How many bytes may be made of a file, whose parts may name each other again and again.
+/// Limits the bytes created from a file, whose parts may be shared many times.
 class Budget {
 public:
   explicit Budget(uint64_t fileSize) : left(64 * fileSize) {}
   Expected<void> spend(uint64_t bytes) {
     if (bytes > left)
-      return Unexpected(damaged("its parts are too many when they are written out"));
+      return Unexpected(damaged("it expands to too many parts"));
     left -= bytes;
     return {};
   }
@@ -63,14 +63,14 @@ private:
 
 Expected<Table> tableIn(const Vector &list, uint64_t i) {
   std::optional<uint64_t> at = list.bytes.follow(list.begin + i * placeSize);
-  return orDamaged(at ? Table::at(list.bytes, *at) : std::nullopt, "a table lies outside of it");
+  return orDamaged(at ? Table::at(list.bytes, *at) : std::nullopt, "a table is out of bounds");
 }
 
 Expected<std::string> textIn(const Vector &list, uint64_t i) {
   std::optional<uint64_t> at = list.bytes.follow(list.begin + i * placeSize);
   std::optional<Vector> text = at ? Vector::at(list.bytes, *at, 1) : std::nullopt;
   if (!text)
-    return Unexpected(damaged("a text lies outside of it"));
+    return Unexpected(damaged("a string is out of bounds"));
   return std::string(list.bytes.part(text->begin, text->count));
 }
 
@@ -94,7 +94,7 @@ template <typename T> Expected<std::vector<uint64_t>> numbers(const Table &table
   return values;
 }
 
-/// The ways to the leaves of a tree of Python values, as names.
+/// Names the leaves of a tree of Python values by their paths.
 class TreeNames {
 public:
   explicit TreeNames(Budget &budget) : budget(budget) {}
@@ -142,7 +142,7 @@ Expected<JaxExport::Value> valueOf(const Table &aval, Budget &budget) {
   return value;
 }
 
-/// Since version 10 equal values stand there once, and are named by number.
+/// Since version 10, equal values are stored once and referred to by number.
 Expected<Values> valuesOf(const Table &exported, unsigned direct, unsigned byNumber,
                           Budget &budget) {
   Vector list =
@@ -159,21 +159,21 @@ Expected<Values> valuesOf(const Table &exported, unsigned direct, unsigned byNum
     return values;
   for (uint64_t place : places) {
     if (place >= unique.count)
-      return Unexpected(damaged("it names a value that it hasn't"));
+      return Unexpected(damaged("it refers to a missing value"));
     Table aval = TREADLE_TRY(tableIn(unique, place));
     values.push_back(TREADLE_TRY(valueOf(aval, budget)));
   }
   return values;
 }
 
-/// `params['a b']` as a name: `params_a_b`.
+/// Converts `params['a b']` to a name: `params_a_b`.
 std::string plainName(std::string name) {
   for (char &c : name)
     c = llvm::isAlnum(c) ? c : '_';
   return name;
 }
 
-/// The tree of arguments has two parts: those by place, and those by name.
+/// The tree of arguments has two parts: positional and keyword arguments.
 Expected<void> nameArguments(const Table &exported, Budget &budget, Values &values) {
   std::optional<Table> tree = exported.table(field::InTree);
   std::optional<Vector> both = tree ? tree->vector(field::Children, placeSize) : std::nullopt;
@@ -221,18 +221,18 @@ bool treadle::isJaxExport(std::string_view bytes) {
   std::optional<Table> exported = Table::root(Bytes(bytes));
   std::optional<uint64_t> artifact = exported ? exported->target(field::Artifact) : std::nullopt;
   return artifact && *artifact + placeSize < bytes.size() &&
-         isBytecode(bytes.substr(*artifact + placeSize)); // behind its size
+         isBytecode(bytes.substr(*artifact + placeSize)); // after its size
 }
 
 Expected<JaxExport> JaxExport::read(std::string_view bytes) {
   JaxExport found;
-  Table exported =
-      TREADLE_TRY(orDamaged(Table::root(Bytes(bytes)), "its table lies outside of it"));
+  Table exported = TREADLE_TRY(orDamaged(Table::root(Bytes(bytes)), "its table is out of bounds"));
   found.artifact = TREADLE_TRY(
       orDamaged(exported.text(field::Artifact), "its artifact is longer than what is left of it"));
   Budget budget(bytes.size());
-  found.conventionVersion = TREADLE_TRY(orDamaged(
-      exported.number<uint16_t>(field::ConventionVersion), "the version of its convention"));
+  found.conventionVersion =
+      TREADLE_TRY(orDamaged(exported.number<uint16_t>(field::ConventionVersion),
+                            "the version of its calling convention"));
   found.platforms = TREADLE_TRY(texts(exported, field::Platforms, budget));
   found.isPlatformChecked = TREADLE_TRY(checksPlatform(exported));
   found.arguments = TREADLE_TRY(valuesOf(exported, field::InAvals, field::InAvalNumbers, budget));
@@ -242,13 +242,13 @@ Expected<JaxExport> JaxExport::read(std::string_view bytes) {
   found.kept = TREADLE_TRY(numbers<uint16_t>(exported, field::KeptArguments));
   for (size_t i = 0; i < found.kept.size(); ++i)
     if (found.kept[i] >= found.arguments.size() || (i && found.kept[i] <= found.kept[i - 1]))
-      return Unexpected(damaged("it keeps arguments that the function hasn't"));
+      return Unexpected(damaged("it lists arguments that the function doesn't have"));
   return found;
 }
 
 // --- programs -----------------------------------------------------------------------------------
 
-/// The element type of JAX's number; null for one that tensors here haven't.
+/// Returns the element type of JAX's number; null for an unsupported one.
 static Type elementOf(int dtype, Builder &builder) {
   enum Number : uint8_t {
     Bool = 0,
@@ -292,7 +292,7 @@ static Type elementOf(int dtype, Builder &builder) {
   }
 }
 
-/// The type of an argument that @main hasn't; sizes that aren't numbers are open.
+/// Returns the type of an argument that @main doesn't have; sizes that aren't numbers are unknown.
 static Type typeOf(const JaxExport::Value &value, Builder &builder) {
   constexpr int fryKeys = 27, lastKeys = 29; // keys are rows of 2 or 4 numbers
   SmallVector<int64_t> shape;
@@ -321,7 +321,7 @@ static FailureOr<EntryConvention> conventionOf(func::FuncOp main, const JaxExpor
   return convention;
 }
 
-/// Adds the arguments that @main hasn't because the program doesn't use them.
+/// Adds the arguments that @main lacks because the program doesn't use them.
 static LogicalResult addUnused(func::FuncOp main, const JaxExport &exported) {
   Builder builder(main.getContext());
   SmallVector<unsigned> places;
@@ -349,7 +349,7 @@ LogicalResult JaxExport::bind(func::FuncOp main) const {
     return failure();
   if (main.isExternal() || main.getNumArguments() != kept.size())
     return main.emitError("@") << main.getName() << " has " << main.getNumArguments()
-                               << " arguments, but the file says that it keeps " << kept.size();
+                               << " arguments, but the file states " << kept.size();
   if (failed(addUnused(main, *this)))
     return failure();
   Builder builder(main.getContext());

@@ -1,5 +1,5 @@
-// Files that jax.export writes (Exported.serialize()): a portable artifact, and what callers have
-// to know of it.
+// Reads files of jax.export (Exported.serialize()): a portable artifact with its calling
+// convention.
 #pragma once
 
 #include "treadle/import/stablehlo/Entry.h"
@@ -12,15 +12,15 @@
 
 namespace treadle {
 
-/// Whether the bytes, which may be anybody's, are such a file, or what is left of one.
+/// Whether the untrusted bytes are such a file, possibly a truncated one.
 bool isJaxExport(std::string_view bytes);
 
-/// What such a file says of its program.
+/// The metadata of such a file.
 struct JaxExport {
-  /// An argument or result of the function that was exported.
+  /// An argument or result of the exported function.
   struct Value {
-    std::string name;               // from its way in the arguments or results: `arg0_w`, `loss`
-    std::vector<std::string> shape; // sizes, or expressions of them
+    std::string name;               // from its path in the arguments or results: `arg0_w`, `loss`
+    std::vector<std::string> shape; // sizes, or symbolic expressions
     int dtype = -1;                 // JAX's number
   };
 
@@ -31,12 +31,12 @@ struct JaxExport {
   std::vector<Value> arguments, results;
   std::vector<uint64_t> kept; // which arguments @main has
 
-  /// InvalidArgument where places or counts lead out of the bytes, or contradict each other.
+  /// InvalidArgument if offsets or counts are out of bounds or inconsistent.
   static Expected<JaxExport> read(std::string_view bytes);
 
-  /// Makes the program what callers of the function expect: @main has all arguments of the
-  /// function, unused ones too, by their names, and no others. Emits an error (`unimplemented: ...`
-  /// for another platform or convention) where that can't be.
+  /// Changes @main to the signature of the exported function: it gets all arguments, including
+  /// unused ones, by their names, and no others. Emits an error (`unimplemented: ...` for another
+  /// platform or convention) if that isn't possible.
   llvm::LogicalResult bind(mlir::func::FuncOp main) const;
 };
 

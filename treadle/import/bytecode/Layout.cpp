@@ -51,11 +51,11 @@ Expected<Section> bytecode::readSection(Cursor &from) {
 Expected<void> LayoutReader::readHeader() {
   constexpr StringRef magic("ML\xefR", 4);
   if (TREADLE_TRY(at.bytes(magic.size())) != magic)
-    return Unexpected(at.damaged("it doesn't begin as MLIR's bytecode"));
+    return Unexpected(at.damaged("it doesn't begin like MLIR bytecode"));
   layout.version = TREADLE_TRY(at.varint());
   layout.producer = TREADLE_TRY(at.text());
   if (layout.version > Newest)
-    return Unexpected(unimplemented("it is MLIR's bytecode of version ", layout.version,
+    return Unexpected(unimplemented("it is MLIR bytecode of version ", layout.version,
                                     ", expected one up to ", int(Newest)));
   return {};
 }
@@ -64,7 +64,8 @@ Expected<void> LayoutReader::readSections() {
   while (!at.empty()) {
     Section found = TREADLE_TRY(readSection(at));
     if (sections[found.kind])
-      return Unexpected(found.content.damaged("a section of kind ", int(found.kind), " again"));
+      return Unexpected(
+          found.content.damaged("a section of kind ", int(found.kind), " appears twice"));
     sections[found.kind] = found.content;
   }
   return {};
@@ -76,7 +77,7 @@ Expected<Cursor> LayoutReader::section(Section::Kind kind, StringRef name) const
   return *sections[kind];
 }
 
-/// Lengths come first, those of the last strings in front; each counts the zero at the end.
+/// Lengths come first, those of the last strings first; each includes the terminating zero.
 Expected<void> LayoutReader::readStrings(Cursor from) {
   size_t count = TREADLE_TRY(from.count());
   SmallVector<uint64_t, 0> sizes(count);
@@ -116,7 +117,7 @@ Expected<void> LayoutReader::readOpNames(Cursor &from) {
   for (size_t i = 0; i < count; ++i) {
     uint64_t name = TREADLE_TRY(from.varint());
     if (layout.version >= NativeProperties)
-      name >>= 1; // a flag says whether the op was known to the writer
+      name >>= 1; // a flag tells whether the writer had the op registered
     layout.ops.push_back({dialect, TREADLE_TRY(stringAt(from, name))});
   }
   return {};
@@ -155,7 +156,7 @@ Expected<void> LayoutReader::readEntries(Cursor offsets, Cursor content) {
   return {};
 }
 
-/// Older versions have none.
+/// Older versions have no properties.
 Expected<void> LayoutReader::readProperties() {
   if (!sections[Section::Properties])
     return {};

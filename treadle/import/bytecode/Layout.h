@@ -1,4 +1,4 @@
-// The parts of a file of MLIR's bytecode, and the tables that they begin with.
+// The sections of an MLIR bytecode file, and its tables.
 #pragma once
 
 #include "treadle/import/bytecode/Cursor.h"
@@ -17,29 +17,29 @@ struct OpName {
   StringRef dialect, name; // `vhlo`, `add_v1`
 };
 
-/// Versions of the format that change what is read.
+/// Format versions that change the encoding.
 enum FormatVersion : uint8_t {
   DialectVersions = 1,
-  Sections = 2, // of ops whose regions use no values of others
+  Sections = 2, // for ops whose regions use no outside values
   UseOrders = 3,
   ShortArguments = 4,
   NativeProperties = 5,
   Newest = 6,
 };
 
-/// Everything points into the file's bytes.
+/// All references point into the file's bytes.
 struct Layout {
   StringRef producer; // `StableHLO_v1.15.0`
   uint64_t version = 0;
   SmallVector<StringRef, 0> strings;
   SmallVector<OpName, 0> ops;
   SmallVector<EntryBytes, 0> attributes, types;
-  /// What ops have as fields without names.
+  /// Properties of ops (fields without names).
   SmallVector<Cursor, 0> properties;
   Cursor ir;
 };
 
-/// A part with its length in front. Gives its kind, too.
+/// A section with its kind.
 struct Section {
   enum Kind : uint8_t {
     Strings = 0,

@@ -49,7 +49,7 @@ private:
       varints({14, file.addAttribute("builtin", varints({2, file.addString("x")})), unknown}));
   uint64_t real = file.addType("vhlo", varint(4)), whole = file.addType("vhlo", varint(14));
   uint64_t scalar = file.addType("vhlo", varints({20, 0, real}));
-  uint64_t vector = file.addType("vhlo", varints({20, 1, 8, real})); // 4, with a sign
+  uint64_t vector = file.addType("vhlo", varints({20, 1, 8, real})); // 4 as a signed varint
   uint64_t index = file.addType("vhlo", varints({20, 1, 2, whole}));
 };
 
@@ -87,7 +87,7 @@ std::string Sample::arguments(const std::vector<std::string> &all) const {
   return file.version >= UseOrders ? bytes + '\0' : bytes;
 }
 
-/// Values go on from those of the function: x, c, y, z, r are 0 to 4, then a, b, s.
+/// Value numbers continue from those of the function: x, c, y, z, r are 0 to 4, then a, b, s.
 std::string Sample::reduceBody() {
   return varints({1 << 1, 1, 3, 2 << 1 | 1}) + // one region, one block, three values, two ops
          arguments({argument(scalar, unknown), argument(scalar, unknown)}) +

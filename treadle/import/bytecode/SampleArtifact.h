@@ -1,4 +1,4 @@
-// Writes small portable artifacts, for tests: also some that no writer would make.
+// Writes small portable artifacts for tests, including malformed ones.
 #pragma once
 
 #include "treadle/import/bytecode/Assembly.h"
@@ -10,9 +10,10 @@ namespace treadle::bytecode {
 
 using Artifact = Assembly;
 
-/// (x: tensor<4xf32>) -> tensor<f32>: the sum of x + [1, 2, 3, 4]. With parts of all kinds.
+/// Returns (x: tensor<4xf32>) -> tensor<f32>: the sum of x + [1, 2, 3, 4]. It contains sections of
+/// all kinds.
 std::string sampleArtifact(uint64_t version = Newest);
-/// The same as text.
+/// The same program as text.
 extern const char *const sampleText;
 
 } // namespace treadle::bytecode

@@ -1,5 +1,5 @@
-// Attributes of Shardy (the dialect sdy), read as dialect/sdy/SdyOps.td describes them. What only
-// matters to a partitioner, such as priorities, is left out.
+// Reads attributes of Shardy (the sdy dialect) as dialect/sdy/SdyOps.td describes them. Parts that
+// matter only to a partitioner, such as priorities, are skipped.
 #include "treadle/import/bytecode/Entries.h"
 
 #include "mlir/IR/Builders.h"
@@ -38,7 +38,7 @@ static Expected<Attribute> readAxis(EntryReader &from) {
   if (Attribute part = TREADLE_TRY(from.optionalAttribute())) {
     auto split = dyn_cast<DictionaryAttr>(part);
     if (!split)
-      return Unexpected(from.at.damaged("a part of an axis is no part of an axis"));
+      return Unexpected(from.at.damaged("a sub-axis is malformed"));
     fields.append(split.begin(), split.end());
   }
   return fields.getDictionary(from.context);
@@ -47,7 +47,7 @@ static Expected<Attribute> readAxis(EntryReader &from) {
 static Expected<Attribute> readDimension(EntryReader &from) {
   SmallVector<Attribute> axes = TREADLE_TRY(from.attributes());
   TREADLE_TRY(from.at.byte());    // whether a partitioner may split it further
-  TREADLE_TRY(from.at.flagged()); // when, among others
+  TREADLE_TRY(from.at.flagged()); // its priority
   return ArrayAttr::get(from.context, axes);
 }
 
@@ -55,7 +55,7 @@ template <bool hasUnreduced> static Expected<Attribute> readValue(EntryReader &f
   Builder builder(from.context);
   Attribute mesh = TREADLE_TRY(from.attributeOf<Attribute>("mesh"));
   SmallVector<Attribute> dims = TREADLE_TRY(from.attributes());
-  TREADLE_TRY(from.attributes()); // axes that it must be copied along
+  TREADLE_TRY(from.attributes()); // replicated axes
   NamedAttrList fields;
   fields.set("mesh", mesh);
   fields.set("dims", builder.getArrayAttr(dims));
@@ -79,7 +79,7 @@ static constexpr EntryRow<Attribute> attributeRows[] = {
     {5, readDimension},
     {6, readValue<false>},
     {7, readList}, // one for each value
-    // How a partitioner treats ops.
+    // The sharding rule of an op.
     {8, readAnything},
     {9, readAnything},
     {10, readAnything},

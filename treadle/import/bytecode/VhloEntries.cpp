@@ -1,5 +1,5 @@
-// Attributes and types of VHLO, by the codes that StableHLO's portable artifacts give them. They
-// never change their meaning: versions of VHLO only add codes.
+// Reads attributes and types of VHLO by their codes in StableHLO's portable artifacts. Codes are
+// stable: new versions of VHLO only add codes.
 #include "treadle/import/bytecode/Entries.h"
 
 #include "mlir/IR/Builders.h"
@@ -20,20 +20,20 @@ struct EnumRow {
 
 static const EnumRow *findEnum(uint64_t code) {
   static const EnumRow rows[] = {
-      {3, 0, {"EQ", "NE", "GE", "GT", "LE", "LT"}},                    // direction of a comparison
-      {4, 0, {"NOTYPE", "FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED"}}, // its type
+      {3, 0, {"EQ", "NE", "GE", "GT", "LE", "LT"}},                    // comparison direction
+      {4, 0, {"NOTYPE", "FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED"}}, // comparison type
       {7, 0, {"FFT", "IFFT", "RFFT", "IRFFT"}},
       {11, 0, {"DEFAULT", "HIGH", "HIGHEST"}},     // precision
-      {12, 0, {"DEFAULT", "THREE_FRY", "PHILOX"}}, // random bits
-      {13, 1, {"UNIFORM", "NORMAL"}},              // random numbers
+      {12, 0, {"DEFAULT", "THREE_FRY", "PHILOX"}}, // bit generator algorithm
+      {13, 1, {"UNIFORM", "NORMAL"}},              // random distribution
       {16, 0, {"TRANSPOSE_INVALID", "NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"}},
-      {19, 0, {"DEFAULT", "HIGHEST", "TOLERANCE"}}, // accuracy of a result
+      {19, 0, {"DEFAULT", "HIGHEST", "TOLERANCE"}}, // result accuracy
   };
   const EnumRow *found = llvm::find_if(rows, [&](const EnumRow &row) { return row.code == code; });
   return found == std::end(rows) ? nullptr : found;
 }
 
-/// Words are strings, as in the text form.
+/// Words become strings, as in the text form.
 static Expected<Attribute> readWord(EntryReader &from, const EnumRow &row) {
   uint64_t value = TREADLE_TRY(from.at.varint());
   if (value < row.first || value - row.first >= row.words.size())
@@ -89,7 +89,7 @@ static Expected<Attribute> readType(EntryReader &from) {
   return TypeAttr::get(TREADLE_TRY(from.type()));
 }
 
-/// How large dynamic dimensions may get.
+/// Reads the bounds of dynamic dimensions.
 static Expected<Attribute> readBounds(EntryReader &from) {
   Builder builder(from.context);
   auto bounds = numbersAttribute(from.context, TREADLE_TRY(from.signedNumbers()));
@@ -214,8 +214,8 @@ static Expected<std::string> readScale(EntryReader &from) {
 }
 
 namespace {
-/// What both kinds begin with: whether the numbers have signs, their type, and that which they
-/// stand for.
+/// The common prefix of both kinds: signedness of the storage type, storage type, and expressed
+/// type.
 struct QuantizedHead {
   std::string storage, expressed;
 };
@@ -229,7 +229,7 @@ static Expected<QuantizedHead> readQuantizedHead(EntryReader &from) {
   return QuantizedHead{storage, textOf(TREADLE_TRY(from.type()))};
 }
 
-/// Smallest and largest number, and what the text of the type begins with.
+/// Reads the range of stored numbers; returns the beginning of the type's text.
 static Expected<std::string> readRange(EntryReader &from, const QuantizedHead &head) {
   int64_t least = TREADLE_TRY(from.at.signedVarint()), most = TREADLE_TRY(from.at.signedVarint());
   return str("uniform<", head.storage, "<", least, ":", most, ">:", head.expressed);
@@ -309,9 +309,9 @@ Expected<Type> bytecode::readVhloType(EntryReader &from) {
   return readByCode<Type>(from, code, typeRows, "a type of VHLO");
 }
 
-// --- the other way ------------------------------------------------------------------------------
+// --- from types to codes ------------------------------------------------------------------------
 
-/// What reads a type from no bytes at all gives that type.
+/// A type without parameters is one that its reader creates from no bytes.
 std::optional<PlainTypeCode> bytecode::vhloCodeOf(Type type) {
   Layout nothing;
   Entries entries(*type.getContext(), nothing);

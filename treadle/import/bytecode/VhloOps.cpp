@@ -1,6 +1,6 @@
-// A VHLO op has the name, operands, results and regions of its op in StableHLO. Its attributes are
-// the fields of StableHLO's, and all are there, also those with default values. A later version of
-// an op has more of them.
+// A VHLO op has the name, operands, results and regions of its StableHLO op. Its attributes are the
+// fields of StableHLO's attributes, all explicit, including defaults. Later versions of an op have
+// more of them.
 #include "treadle/import/bytecode/VhloOps.h"
 
 #include "treadle/dialect/stablehlo/Ops.h"
@@ -18,13 +18,13 @@ using llvm::StringLiteral;
 
 namespace {
 
-/// Fields that are one attribute in StableHLO.
+/// VHLO fields that are one attribute in StableHLO.
 struct Group {
   StringLiteral name;
   std::initializer_list<StringLiteral> fields;
 };
 
-/// A version of an op, and that of VHLO in which it came.
+/// A version of an op, and the VHLO version that introduced it.
 struct OpVersion {
   constexpr OpVersion(unsigned number, StringLiteral since = oldestVhlo)
       : number(number), since(since) {}
@@ -36,12 +36,12 @@ struct OpVersion {
 struct OpRow {
   StringLiteral name;
   OpVersion version;
-  /// Names of its attributes, in the order in which files have them.
+  /// Names of its attributes, in file order.
   StringLiteral fields = "";
   Expected<void> (*rewrite)(NamedAttrList &attrs, MLIRContext *context) = nullptr;
-  /// Of what isn't the op of the same name.
+  /// Creates an op that differs from the op of the same name.
   Expected<Operation *> (*create)(OpBuilder &builder, SourceOp &&source) = nullptr;
-  /// Whether it can express an op; null if it can express all.
+  /// Whether this version can express an op; null if it can express all.
   bool (*expresses)(Operation *op) = nullptr;
 };
 
@@ -56,7 +56,7 @@ static void group(NamedAttrList &attrs, MLIRContext *context, const Group &group
 }
 
 static Error attributeFault(StringRef name, StringRef expected) {
-  return invalidArgument("attribute '", name.str(), "' in the bytecode is no ", expected.str());
+  return invalidArgument("attribute '", name.str(), "' in the bytecode isn't a ", expected.str());
 }
 
 static bool isFalse(Attribute value) {
@@ -85,7 +85,7 @@ static void eraseIf(NamedAttrList &attrs, StringRef name, bool (*isDefault)(Attr
     attrs.erase(name);
 }
 
-/// What a flag of StableHLO is that is there or isn't.
+/// Converts a bool to a unit attribute or its absence.
 static void makeUnit(NamedAttrList &attrs, MLIRContext *context, StringRef name) {
   eraseIf(attrs, name, isFalse);
   if (attrs.get(name))
@@ -135,7 +135,7 @@ static Expected<void> rewriteDotGeneral(NamedAttrList &attrs, MLIRContext *conte
                                    "lhs_component_count", "rhs_component_count",
                                    "num_primitive_operations", "allow_imprecise_accumulation"}};
   group(attrs, context, dimensions);
-  // Fields of an algorithm that isn't stated are no types.
+  // Fields of a missing algorithm aren't types.
   bool hasAlgorithm =
       attrs.get("lhs_component_count") && !isNoType(attrs.get("lhs_component_count"));
   group(attrs, context, algorithm);
@@ -155,7 +155,7 @@ static Expected<void> rewriteConvolution(NamedAttrList &attrs, MLIRContext *cont
   return {};
 }
 
-/// Its first version had padding as an attribute, too, which said nothing.
+/// Removes the padding attribute of the first version, which had no meaning.
 static Expected<void> rewriteDynamicConvolution(NamedAttrList &attrs, MLIRContext *context) {
   attrs.erase("padding");
   return rewriteConvolution(attrs, context);
@@ -196,7 +196,7 @@ static Expected<void> rewriteTransfer(NamedAttrList &attrs, MLIRContext *context
   return {};
 }
 
-/// Channel 0 is none.
+/// Channel 0 means no channel.
 static Expected<void> rewriteCollective(NamedAttrList &attrs, MLIRContext *context) {
   eraseIf(attrs, "channel_id", isZero);
   if (Attribute handle = attrs.erase("channel_id"))
@@ -249,7 +249,7 @@ static Expected<ArrayAttr> dictionaries(NamedAttrList &attrs, StringRef name, si
     return ArrayAttr();
   auto list = dyn_cast<ArrayAttr>(value);
   if (!list || list.size() != size || !llvm::all_of(list, llvm::IsaPred<DictionaryAttr>))
-    return Unexpected(attributeFault(name, "list of dictionaries, one each"));
+    return Unexpected(attributeFault(name, "list of dictionaries, one for each value"));
   return list;
 }
 
@@ -548,7 +548,7 @@ static constexpr OpRow ops[] = {
     {"xor", 1},
 };
 
-/// `add_v1`; none for what isn't known.
+/// Returns the row of an op such as `add_v1`; null if it isn't known.
 static const OpRow *findOp(StringRef name) {
   auto [base, text] = name.rsplit("_v");
   unsigned version = 0;
@@ -568,7 +568,7 @@ static llvm::VersionTuple versionOf(StringRef text) {
 
 Expected<VhloOp> bytecode::vhloOpIn(StringRef op, llvm::VersionTuple target) {
   const OpRow *found = nullptr, *first = nullptr;
-  for (const OpRow &row : ops) // of one op they stand in order
+  for (const OpRow &row : ops) // rows of one op are sorted by version
     if (row.name == op) {
       first = first ? first : &row;
       if (versionOf(row.version.since) <= target)
@@ -577,10 +577,10 @@ Expected<VhloOp> bytecode::vhloOpIn(StringRef op, llvm::VersionTuple target) {
   if (found)
     return VhloOp{str(op.str(), "_v", found->version.number), found->fields, found->expresses};
   if (!first)
-    return Unexpected(unimplemented(op.str(), " is no op of portable artifacts"));
+    return Unexpected(unimplemented(op.str(), " isn't an op of portable artifacts"));
   return Unexpected(unimplemented("stablehlo.", op.str(), " can't be written for version ",
                                   target.getAsString(), ": ", first->version.since.str(),
-                                  " is the first that has it"));
+                                  " is the first that supports it"));
 }
 
 StringRef bytecode::firstWithField(StringRef op, StringRef field) {

@@ -1,4 +1,4 @@
-// What an op of VHLO is in StableHLO.
+// Converts VHLO ops to StableHLO ops.
 #pragma once
 
 #include "treadle/tensor/Error.h"
@@ -9,36 +9,37 @@
 
 namespace treadle::bytecode {
 
-/// An op as the file has it: operands, results, attributes and regions of `state` are read.
+/// An op as stored in the file: operands, results, attributes and regions of `state` are set.
 struct SourceOp {
   mlir::OperationState state;
   llvm::StringRef dialect, name; // `vhlo`, `add_v1`
-  /// The op is right in a function, and in no region of another op.
+  /// Whether the op is directly in a function, not in a region of another op.
   bool isInFunction = false;
-  /// Newer files have an op's own attributes as fields without names, apart from others.
+  /// Newer files store an op's own attributes as properties, separate from other attributes.
   bool hasFields = false;
   llvm::SmallVector<mlir::Attribute> fields = {};
 };
 
-/// Makes the op of StableHLO (or func) that a VHLO op stands for, of any version of the op that is
-/// known. Unimplemented names one that isn't.
+/// Creates the StableHLO (or func) op for a VHLO op, in any known version. Unimplemented, with the
+/// op's name, for an unknown op.
 Expected<mlir::Operation *> createFromVhlo(mlir::OpBuilder &builder, SourceOp &&source);
 
-/// An op as a version of VHLO has it.
+/// An op in one version of VHLO.
 struct VhloOp {
-  std::string name;       // `add_v1`
-  llvm::StringRef fields; // names of its attributes, in the order in which files have them
-  bool (*expresses)(mlir::Operation *op); // null if it can express all
+  std::string name;                       // `add_v1`
+  llvm::StringRef fields;                 // names of its attributes, in file order
+  bool (*expresses)(mlir::Operation *op); // null if it can express all ops
 };
-/// The newest version of an op of StableHLO (or `func`, `call`, `return`) that is in `target`.
-/// Unimplemented for an op that isn't known, or came later; the message says when.
+/// Returns the newest version of an op of StableHLO (or `func`, `call`, `return`) that is in
+/// `target`. Unimplemented for an op that isn't known, or was introduced later; the message states
+/// the version.
 Expected<VhloOp> vhloOpIn(llvm::StringRef op, llvm::VersionTuple target);
-/// The version of VHLO in which the op got this attribute; empty if it never had it.
+/// Returns the VHLO version in which the op got this attribute; empty if it never had it.
 llvm::StringRef firstWithField(llvm::StringRef op, llvm::StringRef field);
 
-/// The first version of VHLO that files are of.
+/// The oldest supported VHLO version.
 constexpr llvm::StringLiteral oldestVhlo = "0.9.0";
-/// The newest version of VHLO that all is known of.
+/// The newest supported VHLO version.
 constexpr llvm::StringLiteral newestVhlo = "1.20.0";
 
 } // namespace treadle::bytecode

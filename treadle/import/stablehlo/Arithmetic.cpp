@@ -1,4 +1,4 @@
-// Ops that work element by element.
+// Converts elementwise ops.
 #include "treadle/import/stablehlo/Formula.h"
 #include "treadle/import/stablehlo/Tables.h"
 
@@ -6,14 +6,15 @@ using namespace mlir;
 using namespace treadle;
 using namespace treadle::hlo;
 
-/// The operands: all whole where none has the full shape, else as little of each as broadcasts.
+/// Returns the operands: unchanged if none has the full shape, otherwise each in its smallest form
+/// that broadcasts.
 static SmallVector<Value> elementwiseInputs(Body &body, Operation *op) {
   SmallVector<Value> whole = body.allOf(op->getOperands()), compact;
   bool hasFull = false;
   for (auto [operand, value] : llvm::zip(op->getOperands(), whole)) {
     compact.push_back(body.compactOf(operand));
     hasFull |= compact.back() == value && operand.getType() == op->getResult(0).getType();
-    // Of another element type (a predicate, a comparison's inputs) but the same shape.
+    // The element type may differ (a predicate, a comparison's inputs); the shape is the same.
     auto from = dyn_cast<ShapedType>(operand.getType());
     auto to = dyn_cast<ShapedType>(op->getResult(0).getType());
     hasFull |= compact.back() == value && from && to && from.hasRank() && to.hasRank() &&
@@ -22,7 +23,8 @@ static SmallVector<Value> elementwiseInputs(Body &body, Operation *op) {
   return hasFull ? compact : whole;
 }
 
-/// Types that are for storage: ops have no kernels for them, and are computed in a wider one.
+/// Returns the wider type in which a storage-only type is computed; there are no kernels for such
+/// types.
 static Type computedIn(Type element) {
   MLIRContext *context = element.getContext();
   if (isa<IntegerType>(element) && !isBool(element) && element.getIntOrFloatBitWidth() < 8)
@@ -34,7 +36,7 @@ static Type computedIn(Type element) {
 
 static bool isHalf(Type element) { return element.isF16() || element.isBF16(); }
 
-/// A type in which functions lose nothing that the narrower one shows.
+/// Returns a type in which functions are precise enough for the narrower one.
 static Type widerOf(Type element) {
   MLIRContext *context = element.getContext();
   if (isHalf(element))
@@ -55,14 +57,14 @@ static Value addNode(Body &body, Operation *op, StringRef name, bool isWide = fa
   return body.cast(result, element);
 }
 
-// --- ops that are one op ------------------------------------------------------------------------
+// --- ops with one equivalent op -----------------------------------------------------------------
 
 namespace {
 
 struct Same {
   StringRef op, name, ofBool; // ofBool: the op for i1, empty if it is the same
-  bool isWide = false;        // computed in a wider type: floats of 16 bits in 32
-  bool isComplexWide = false; // so for complex numbers alone
+  bool isWide = false;        // computed in a wider type: 16-bit floats in f32
+  bool isComplexWide = false; // the same, for complex numbers only
 };
 
 constexpr Same same[] = {
@@ -119,8 +121,8 @@ constexpr Same same[] = {
 
 } // namespace
 
-/// The larger or the smaller of complex numbers: by their real parts, and by the imaginary ones
-/// where these are equal. NaN if a part is.
+/// Returns the larger or smaller of complex numbers: compares the real parts, then the imaginary
+/// parts. NaN if any part is.
 static LogicalResult readComplexOrder(Body &body, Operation *op) {
   Term x(body, input(body, op, 0)), y(body, input(body, op, 1));
   Type part = cast<ComplexType>(x.element()).getElementType();
@@ -132,7 +134,7 @@ static LogicalResult readComplexOrder(Body &body, Operation *op) {
   return done(body, op, (isFirst || isNan).choose(x, y));
 }
 
-/// -i log((x + i y) / sqrt(x^2 + y^2)), with twice the digits of complex64.
+/// -i log((x + i y) / sqrt(x^2 + y^2)), computed in complex128 for complex64.
 static LogicalResult readComplexAtan2(Body &body, Operation *op) {
   Type given = elementOf(body.resultType(op));
   Term y = Term(body, input(body, op, 0)).as(widerOf(given)),
@@ -179,7 +181,7 @@ static LogicalResult readNegate(Body &body, Operation *op) {
   return done(body, op, body.node("Sub", {body.scalarInt(element, 0), x}, x.getType()));
 }
 
-/// -1, 0 or 1; NaN and zeros as they are.
+/// -1, 0 or 1; NaN and zeros are unchanged.
 static LogicalResult readSign(Body &body, Operation *op) {
   Value x = input(body, op, 0);
   Type element = elementOf(x);
@@ -204,7 +206,7 @@ static Value choose(Body &body, Value condition, Value yes, Value no, Type type)
   return body.node("SelectV2", {condition, yes, no}, type);
 }
 
-/// A constant without zeros and minus ones, which need care.
+/// Whether the divisor is a constant without zeros and minus ones, which are special cases.
 static bool isPlainDivisor(Value divisor) {
   Operation *op = divisor.getDefiningOp();
   DenseIntElementsAttr elements;
@@ -218,7 +220,7 @@ static bool isPlainDivisor(Value divisor) {
 
 static Value minusOne(Body &body, Type element) { return body.scalarInt(element, -1); }
 
-/// x / 0 is -1 (all bits set), the least number by -1 itself.
+/// x / 0 is -1 (all bits set); the minimum divided by -1 is the minimum.
 static LogicalResult readDivide(Body &body, Operation *op) {
   Type element = elementOf(op->getOperand(0).getType());
   if (!element.isIntOrIndex() || isBool(element))
@@ -243,7 +245,7 @@ static LogicalResult readDivide(Body &body, Operation *op) {
   return done(body, op, choose(body, zero, minusOne(body, element), byMinusOne, type));
 }
 
-/// x by 0 leaves x, anything by -1 nothing.
+/// x % 0 is x; x % -1 is 0.
 static LogicalResult readRemainder(Body &body, Operation *op) {
   Value x = input(body, op, 0), y = input(body, op, 1);
   Type element = elementOf(x), type = x.getType();
@@ -263,8 +265,8 @@ static LogicalResult readRemainder(Body &body, Operation *op) {
   return done(body, op, choose(body, zero, x, rest, type));
 }
 
-/// x to the power of an exponent that i64 may not hold: the square of the power of its half, and
-/// for an odd one x once more. The lowest 64 bits don't depend on the sign of x.
+/// Computes x to the power of an exponent that may not fit in i64: squares the power of half the
+/// exponent, times x if it is odd. The lowest 64 bits don't depend on the sign of x.
 static Term unsignedPower(Term x, Term y, Type wide) {
   Term one = y.whole(1), base = x.as(wide);
   Term root = base.binary("Pow", (y >> one).as(wide));
@@ -272,7 +274,7 @@ static Term unsignedPower(Term x, Term y, Type wide) {
   return root * root * last;
 }
 
-/// By a negative exponent only 1 and -1 are something else than 0.
+/// For negative exponents, only the bases 1 and -1 give results other than 0.
 static LogicalResult readPower(Body &body, Operation *op) {
   Type element = elementOf(op->getOperand(0).getType());
   if (!isa<IntegerType>(element))
@@ -296,7 +298,7 @@ static LogicalResult readPower(Body &body, Operation *op) {
               body.cast(choose(body, isNegative, small, power, wideType), elementOf(type)));
 }
 
-/// Halves go away from zero.
+/// Rounds halves away from zero.
 static LogicalResult readRoundAway(Body &body, Operation *op) {
   Value x = input(body, op, 0);
   Type element = elementOf(x), type = x.getType(), flag = body.builder.getI1Type();
@@ -311,7 +313,7 @@ static LogicalResult readRoundAway(Body &body, Operation *op) {
   return done(body, op, choose(body, isWhole, x, result, type));
 }
 
-/// exp(log(x) / 3), and 0 of 0.
+/// exp(log(x) / 3), and 0 for 0.
 static LogicalResult readComplexCubeRoot(Body &body, Operation *op) {
   Type given = elementOf(body.resultType(op));
   Term x = Term(body, input(body, op, 0)).as(widerOf(given));
@@ -324,7 +326,7 @@ static LogicalResult readCubeRoot(Body &body, Operation *op) {
   Type given = elementOf(x);
   if (isComplex(given))
     return readComplexCubeRoot(body, op);
-  if (isHalf(given)) // a third isn't exact enough
+  if (isHalf(given)) // dividing by 3 in the narrow type isn't precise enough
     x = body.cast(x, body.builder.getF32Type());
   Type element = elementOf(x), type = x.getType();
   Value size = body.like("Abs", x);
@@ -335,7 +337,7 @@ static LogicalResult readCubeRoot(Body &body, Operation *op) {
   return done(body, op, body.cast(choose(body, isSpecial, x, result, type), given));
 }
 
-/// Of complex numbers NaN where the size is infinite or 0 and the angle isn't known.
+/// For complex numbers: NaN if the magnitude is infinite or 0 and the angle isn't known.
 static LogicalResult readExponential(Body &body, Operation *op) {
   Type given = elementOf(body.resultType(op));
   if (!isComplex(given))
@@ -348,8 +350,8 @@ static LogicalResult readExponential(Body &body, Operation *op) {
   return done(body, op, isUnknown.choose(nan * nan, result).as(given));
 }
 
-/// The inverse of erf in float: x times one of two polynomials in -ln(1 - x^2) (M. Giles,
-/// Approximating the erfinv function, GPU Computing Gems, 2012).
+/// erfinv in f32: x times one of two polynomials in -ln(1 - x^2) (M. Giles, Approximating the
+/// erfinv function, GPU Computing Gems, 2012).
 static Term erfInvOfFloat(Term x) {
   constexpr double near[] = {2.81022636e-08,  3.43273939e-07, -3.5233877e-06,
                              -4.39150654e-06, 0.00021858087,  -0.00125372503,
@@ -367,8 +369,8 @@ static Term erfInvOfFloat(Term x) {
   return isEnd.choose(x * std::numeric_limits<double>::infinity(), p * x);
 }
 
-/// The same in double: one step of Newton's from TensorFlow's function, from the side where erf
-/// isn't close to 1.
+/// erfinv in f64: one Newton step from TensorFlow's function, on the side where erf isn't close to
+/// 1.
 static Term erfInvOfDouble(Term x) {
   constexpr double halfRootOfPi = 0.88622692545275801365;
   Term size = abs(x), one = x.number(1);
@@ -391,8 +393,8 @@ static LogicalResult readErfInv(Body &body, Operation *op) {
   return done(body, op, erfInvOfFloat(x.as(body.builder.getF32Type())).as(given));
 }
 
-/// The neighbour of the first number on the way to the second. Floats have the order of their bits
-/// if those of negative ones are counted down.
+/// Returns the next float after x towards y. Bit patterns are ordered like floats if those of
+/// negative floats are counted down.
 static LogicalResult readNextAfter(Body &body, Operation *op) {
   Term x(body, input(body, op, 0)), y(body, input(body, op, 1));
   Type element = x.element();
@@ -433,7 +435,7 @@ static Value bitcast(Body &body, Value x, Type element) {
   return elementOf(x) == element ? x : body.likeOf("Bitcast", x, element);
 }
 
-/// Whether the shift is by a constant below the number of bits.
+/// Whether the shift amount is a constant smaller than the number of bits.
 static bool isSmallShift(Value amount, unsigned bits) {
   Operation *op = amount.getDefiningOp();
   if (op && op->getName().stripDialect() == "broadcast_in_dim")
@@ -445,8 +447,8 @@ static bool isSmallShift(Value amount, unsigned bits) {
                                   [&](const APInt &value) { return value.ult(bits); });
 }
 
-/// Shifts by as many bits as there are, or more, leave nothing but copies of the highest bit, which
-/// an arithmetic shift repeats in unsigned numbers too.
+/// Shifts by the number of bits or more give 0, or for an arithmetic shift copies of the sign bit,
+/// which is repeated for unsigned numbers too.
 static LogicalResult readShift(Body &body, Operation *op) {
   StringRef name = op->getName().stripDialect();
   bool isLeft = name == "shift_left", isArithmetic = name == "shift_right_arithmetic";
@@ -460,7 +462,7 @@ static LogicalResult readShift(Body &body, Operation *op) {
   StringRef shift = isLeft ? "LeftShift" : "RightShift";
   if (isSmallShift(op->getOperand(1), bits))
     return finish(body.node(shift, {x, amount}, shifted));
-  // The amount counts as unsigned.
+  // The amount is unsigned.
   Value count = bitcast(body, amount, logical);
   Value most = body.scalarInt(logical, bits - 1);
   Value isLarge = body.likeOf("Greater", {count, most}, body.builder.getI1Type());
@@ -482,7 +484,7 @@ static LogicalResult readPopulationCount(Body &body, Operation *op) {
   return done(body, op, populationCount(body, input(body, op, 0)));
 }
 
-/// The bits below the highest that is set are set too; those that stay clear are counted.
+/// Sets all bits below the highest set bit, then counts the clear bits.
 static LogicalResult readLeadingZeros(Body &body, Operation *op) {
   Value x = input(body, op, 0);
   Type element = elementOf(x), logical = unsignedOf(element);
@@ -496,7 +498,7 @@ static LogicalResult readLeadingZeros(Body &body, Operation *op) {
 
 // --- comparisons --------------------------------------------------------------------------------
 
-/// The other bits of what has the sign bit set, inverted.
+/// Inverts the other bits of a pattern with a set sign bit.
 static Value flipped(Body &body, Value pattern) {
   Type whole = elementOf(pattern);
   unsigned bits = whole.getIntOrFloatBitWidth();
@@ -551,7 +553,7 @@ static LogicalResult readConstant(Body &body, Operation *op) {
                 body.scalarInt(elementOf(body.typeOf(type)), number.getValue().getSExtValue()));
   if (auto number = dyn_cast_or_null<FloatAttr>(value))
     return done(body, op, body.scalar(type, number.getValueAsDouble()));
-  return op->emitError("its value is no tensor of numbers");
+  return op->emitError("its value isn't a tensor of numbers");
 }
 
 static constexpr Row rows[] = {

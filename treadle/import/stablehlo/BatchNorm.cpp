@@ -1,5 +1,5 @@
-// batch_norm_training, batch_norm_inference and batch_norm_grad, as the specification of StableHLO
-// has them: by means over all dimensions but the features'.
+// Converts batch_norm_training, batch_norm_inference and batch_norm_grad as specified by StableHLO:
+// means are taken over all dimensions except the feature dimension.
 #include "treadle/import/stablehlo/Tables.h"
 
 using namespace mlir;
@@ -8,7 +8,7 @@ using namespace treadle::hlo;
 
 namespace {
 
-/// What the three need of an op whose first operand has features along one dimension.
+/// Shared by the three ops, whose first operand has a feature dimension.
 class Normalizer {
 public:
   Normalizer(Body &body, Operation *op)
@@ -25,7 +25,7 @@ public:
     epsilon = body.scalar(element, attr ? attr.getValueAsDouble() : 0);
   }
 
-  /// A number for each feature, so that it broadcasts to the whole.
+  /// Reshapes per-feature numbers so that they broadcast to the operand.
   Value spread(Value feature) { return body.reshape(feature, shape); }
   Value sum(Value of) { return body.node("Sum", {of, body.vector(others)}, spreadLess.getType()); }
   Value mean(Value of) {
@@ -33,7 +33,7 @@ public:
       return body.node("Mean", {of, body.vector(others)}, spreadLess.getType());
     return body.like("Mul", {sum(of), body.scalar(element, 1.0 / count)});
   }
-  /// 1 / sqrt(variance + epsilon), for each feature.
+  /// 1 / sqrt(variance + epsilon) for each feature.
   Value inverseDeviation(Value variance) {
     return body.like("Rsqrt", body.like("AddV2", {variance, epsilon}));
   }
@@ -46,11 +46,11 @@ public:
   }
 
   Body &body;
-  Value x, spreadLess, epsilon; // spreadLess: any value with one number for each feature
+  Value x, spreadLess, epsilon; // per-feature value of any shape that broadcasts
   RankedTensorType type;
   Type element;
   SmallVector<int64_t> shape, others;
-  double count = 1; // of elements for each feature, where all sizes are known
+  double count = 1; // number of elements per feature if all sizes are known
 };
 
 } // namespace
@@ -73,8 +73,8 @@ static LogicalResult readTraining(Body &body, Operation *op) {
   return success();
 }
 
-/// With i = 1 / sqrt(variance + epsilon) and y = (x - mean) i:
-/// of the scale sum(g y), of the offset sum(g), of x scale i (g - mean(g) - y mean(g y)).
+/// With i = 1 / sqrt(variance + epsilon) and y = (x - mean) i, the gradients are: of scale sum(g
+/// y), of offset sum(g), of x scale i (g - mean(g) - y mean(g y)).
 static LogicalResult readGradient(Body &body, Operation *op) {
   Normalizer n(body, op);
   Value scale = n.spreadLess = input(body, op, 1), gradient = input(body, op, 4);

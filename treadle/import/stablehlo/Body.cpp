@@ -54,7 +54,7 @@ Value Body::of(Value source) {
   auto it = values.find(source);
   if (it != values.end())
     return it->second;
-  // Constants around a region are made again in its function; anything else it captures.
+  // Outside constants are cloned into the region's function; other values are captured.
   Operation *definition = source.getDefiningOp();
   if (isConstant(definition) && succeeded(read(definition)))
     return values.lookup(source);
@@ -223,7 +223,7 @@ StringRef hlo::tableName(Operation *op) {
   return stablehlo::isHlo(op) ? op->getName().stripDialect() : op->getName().getStringRef();
 }
 
-/// Checks may be custom calls too, and so may ops of mhlo.
+/// Checks and ops of mhlo may also be custom calls.
 static Converter converterOf(Operation *op) {
   StringRef name = tableName(op), target = word(op, "call_target_name");
   if (name == "custom_call" && target.starts_with("check."))
@@ -233,7 +233,7 @@ static Converter converterOf(Operation *op) {
   return converters().lookup(name);
 }
 
-/// Custom calls say themselves how many operands and results they have.
+/// Custom calls determine their numbers of operands and results themselves.
 LogicalResult Body::expectResults(Operation *op) const {
   for (Value result : op->getResults())
     if (!values.contains(result))

@@ -1,4 +1,4 @@
-// Internal to the folder: one function's body while it is converted.
+// Internal to the folder: the conversion of one function's body.
 #pragma once
 
 #include "treadle/dialect/Tfg.h"
@@ -31,27 +31,27 @@ using Attrs = mlir::NamedAttrList;
 
 class Body;
 
-/// What the bodies of a module share.
+/// The state that the bodies of a module share.
 class Program {
 public:
-  /// Functions of the target don't get names that are `taken`.
+  /// Functions of the target won't use the names in `taken`.
   explicit Program(mlir::ModuleOp module, ArrayRef<std::string> taken = {});
 
   mlir::ModuleOp module;
   tfg::TfgDialect &dialect;
-  /// Those that the module says it is for.
+  /// The devices that the module states.
   const Devices devices;
 
   mlir::func::FuncOp function(StringRef name) const { return functions.lookup(name); }
-  /// Whether the operation, or one in it, does more than its results say.
+  /// Whether the operation or a nested one has side effects.
   bool hasEffects(Operation *op);
 
-  /// A function of the target: `fill` gives its results. The name is made from `base`.
+  /// Creates a function in the target with a name derived from `base`; `fill` returns its results.
   mlir::FailureOr<std::string>
   addFunction(StringRef base, mlir::TypeRange inputs, mlir::TypeRange results, bool isElementwise,
               mlir::Location location,
               const std::function<LogicalResult(Body &, tfg::FuncOp, SmallVector<Value> &)> &fill);
-  /// The function for a func.func, made when it is first asked for.
+  /// Returns the function for a func.func, which is converted on first use.
   mlir::FailureOr<std::string> convertedFunction(mlir::func::FuncOp source);
 
   mlir::OpBuilder functionBuilder;
@@ -65,7 +65,7 @@ private:
   graphdef::LocationNames names;
 };
 
-/// The nodes of one graph or function, and what the source's values are there.
+/// The nodes of one graph or function under conversion, and the mapping from source values to them.
 class Body {
 public:
   Body(Program &program, mlir::Block &target, bool isElementwise);
@@ -73,15 +73,15 @@ public:
   Program &program;
   mlir::OpBuilder builder;
   graphdef::LocationNames names;
-  /// The body of a function of scalars that is called with whole tensors.
+  /// Whether this is the body of a scalar function that is called with whole tensors.
   const bool isElementwise;
-  /// Tokens of nodes that must run.
+  /// Tokens of nodes with side effects.
   SmallVector<Value> effects;
-  /// The one that the next of them waits for; null: none.
+  /// The token that the next effect waits for; null if there is none.
   Value lastEffect;
-  /// Lets a node wait for the last effect so far.
+  /// Makes a node wait for the last effect so far.
   void afterEffects(llvm::SmallVectorImpl<Value> &inputs) const;
-  /// The node that was made last must run.
+  /// Records that the last created node has a side effect.
   void addEffect();
   /// The same, but later effects don't wait for it.
   void addEffectAside();
@@ -89,12 +89,13 @@ public:
   // --- source
 
   void map(Value source, Value target) { values[source] = target; }
-  /// The value's counterpart; constants from outside are made here.
+  /// Returns the value's counterpart; outside constants are created here.
   Value of(Value source);
-  /// The same, or what broadcasts to it: for ops whose other inputs have the full shape.
+  /// The same, or a smaller value that broadcasts to it: for ops whose other inputs have the full
+  /// shape.
   Value compactOf(Value source);
   SmallVector<Value> allOf(ValueRange sources);
-  /// The op will be erased.
+  /// Marks the op for erasure.
   void forget(Operation *op) {
     for (Value result : op->getResults()) {
       values.erase(result);
@@ -104,10 +105,10 @@ public:
   void mapCompact(Value source, Value compact) { compacts[source] = compact; }
 
   LogicalResult read(Operation *op);
-  /// All but the terminator.
+  /// Converts all ops except the terminator.
   LogicalResult readBlock(mlir::Block &block);
 
-  /// The type of a source's value in the target.
+  /// Returns the target type of a source type.
   Type typeOf(Type source) const { return convertedType(source, isElementwise); }
   static Type convertedType(Type source, bool isElementwise = false);
   Type resultType(Operation *op, unsigned index = 0) const {
@@ -116,35 +117,35 @@ public:
 
   // --- nodes
 
-  /// Inputs may end with control tokens.
+  /// Creates a node. Inputs may end with control tokens.
   SmallVector<Value> nodes(StringRef op, ValueRange inputs, mlir::TypeRange results,
                            Attrs attrs = {});
   Value node(StringRef op, ValueRange inputs, Type result, Attrs attrs = {}) {
     return nodes(op, inputs, result, std::move(attrs)).front();
   }
-  /// A node of the type of its first input.
+  /// Creates a node with the type of its first input.
   Value like(StringRef op, ValueRange inputs, Attrs attrs = {}) {
     auto varies = [](Value value) { return mlir::isa<mlir::UnrankedTensorType>(value.getType()); };
     auto it = llvm::find_if(inputs, varies);
     return node(op, inputs, (it == inputs.end() ? inputs.front() : *it).getType(),
                 std::move(attrs));
   }
-  /// A node of the first input's shape and another element type.
+  /// Creates a node with the shape of its first input and another element type.
   Value likeOf(StringRef op, ValueRange inputs, Type element, Attrs attrs = {}) {
     return node(op, inputs, withElement(inputs.front().getType(), element), std::move(attrs));
   }
   Value constant(mlir::ElementsAttr value);
-  /// A tensor of int32, or int64 where one doesn't fit.
+  /// Returns an int32 tensor, or int64 if a value doesn't fit.
   Value integers(ArrayRef<int64_t> values, ArrayRef<int64_t> shape);
   Value vector(ArrayRef<int64_t> values) {
     return integers(values, static_cast<int64_t>(values.size()));
   }
   Value index(int64_t value); // scalar int32
-  /// A scalar of an element type, of the nearest value.
+  /// Returns a scalar of an element type with the nearest value.
   Value scalar(Type element, double value);
   Value scalarInt(Type element, int64_t value);
   Value cast(Value value, Type element);
-  /// A value of known dimensions in others; of unknown ones by `shape` alone.
+  /// Reshapes a value; if its sizes are unknown, `shape` must determine the result by itself.
   Value reshape(Value value, ArrayRef<int64_t> shape);
   Value reshapeTo(Value value, mlir::RankedTensorType type);
 
@@ -161,7 +162,7 @@ private:
   LogicalResult expectResults(Operation *op) const;
 
   llvm::DenseMap<Value, Value> values, compacts;
-  SmallVector<Operation *> inlined; // the calls that are being read
+  SmallVector<Operation *> inlined; // calls that are being converted
   friend LogicalResult readCall(Body &, Operation *);
 };
 
@@ -172,7 +173,7 @@ using stablehlo::numbers;
 inline SmallVector<int64_t> numbers(Operation *op, StringRef key) {
   return numbers(op->getAttr(key));
 }
-/// `count` copies of `value` where the op doesn't state it, or states nothing.
+/// Returns the op's numbers, or `count` copies of `value` if the attribute is missing or empty.
 SmallVector<int64_t> numbersOr(Operation *op, StringRef key, size_t count, int64_t value);
 int64_t numberOr(Operation *op, StringRef key, int64_t value);
 inline StringRef word(Operation *op, StringRef key) { return stablehlo::word(op->getAttr(key)); }
@@ -188,22 +189,22 @@ inline mlir::RankedTensorType rankedOf(Value value) {
 }
 inline Value input(Body &body, Operation *op, unsigned i) { return body.of(op->getOperand(i)); }
 
-/// What a reader ends with whose op has one result.
+/// The last step of a converter for an op with one result.
 inline LogicalResult done(Body &body, Operation *op, Value value) {
   body.map(op->getResult(0), value);
   return mlir::success();
 }
 
-/// An error of the kind Unimplemented, with what is missing.
+/// Emits an Unimplemented error that names what is missing.
 mlir::InFlightDiagnostic unimplementedOp(Operation *op);
 
-/// A copy before the op, to be changed for reading and erased then: the op itself is read again
-/// where its function is called again.
+/// Clones the op, to be changed for the conversion and erased afterwards: the original is converted
+/// again if its function is called again.
 inline Operation *copyBefore(Operation *op) { return mlir::OpBuilder(op).clone(*op); }
 
 // --- regions -----------------------------------------------------------------------------------
 
-/// What the regions use of the values around them, but for constants, which are made again.
+/// Returns the outside values that the regions use, except constants, which are cloned.
 SmallVector<Value> capturesOf(llvm::MutableArrayRef<mlir::Region> regions);
 
 /// The function of a region whose arguments are scalars of the given types; `isElementwise` tells
@@ -213,16 +214,17 @@ struct ScalarFunction {
   bool isElementwise;
 };
 mlir::FailureOr<ScalarFunction> scalarFunction(Body &body, mlir::Region &region, StringRef base);
-/// The elementwise function of a block whose arguments are scalars: it takes its arguments, and
-/// then the values of `captures`, which this finds: what the block uses from outside. Emits an
-/// error where an op of the block isn't elementwise.
+/// Creates the elementwise function of a block with scalar arguments. It takes these, followed by
+/// `captures`: the outside values that the block uses, which are returned here. Emits an error if
+/// an op of the block isn't elementwise.
 mlir::FailureOr<std::string> elementwiseFunction(Body &body, mlir::Block &block, StringRef base,
                                                  SmallVector<Value> &captures);
 mlir::FailureOr<ScalarFunction> scalarFunctionOf(Body &body, mlir::func::FuncOp function);
-/// If the region is one op of its two arguments: that op's name without the dialect.
+/// If the region consists of one op on its two arguments: returns that op's name without the
+/// dialect.
 StringRef combinerOf(mlir::Region &region);
-/// If the region is one op of its two arguments that TensorFlow has for whole tensors: TensorFlow's
-/// name.
+/// If the region consists of one op on its two arguments that TensorFlow has as an elementwise op:
+/// returns TensorFlow's name.
 StringRef combiningOp(mlir::Region &region, Type element);
 
 // --- tables ------------------------------------------------------------------------------------

@@ -1,5 +1,5 @@
-// chlo's ops that broadcast their operands as numpy does, and what else older programs have beside
-// the ops of StableHLO.
+// Converts chlo's implicitly broadcasting ops (as in numpy), and ops of older programs that
+// StableHLO doesn't have.
 #include "treadle/import/stablehlo/SourceOps.h"
 #include "treadle/import/stablehlo/Tables.h"
 
@@ -26,7 +26,7 @@ constexpr Broadcasting broadcasting[] = {
 
 } // namespace
 
-/// Whether operands line up at their ends.
+/// Whether operands are aligned at their last dimensions.
 static bool areLast(Operation *op) {
   SmallVector<int64_t> places = numbers(op, "broadcast_dimensions");
   int64_t most = 0;
@@ -39,7 +39,8 @@ static bool areLast(Operation *op) {
   return true;
 }
 
-/// Which dimensions of the result an operand has: the last ones, or those that the op names.
+/// Returns the result dimensions that an operand maps to: the last ones, or those that the op
+/// states.
 static SmallVector<int64_t> placesOf(Operation *op, RankedTensorType from, RankedTensorType to) {
   int64_t first = to.getRank() - from.getRank();
   SmallVector<int64_t> last = llvm::to_vector(llvm::seq(first, to.getRank()));
@@ -47,7 +48,7 @@ static SmallVector<int64_t> placesOf(Operation *op, RankedTensorType from, Ranke
   return first && std::ssize(named) == from.getRank() ? named : last;
 }
 
-/// The op of StableHLO with the operands broadcast to the shape of the result.
+/// Converts the op as the StableHLO op on explicitly broadcast operands.
 static LogicalResult readExplicitly(Body &body, Operation *op) {
   auto to = op->getNumResults() == 1 ? dyn_cast<RankedTensorType>(op->getResult(0).getType())
                                      : RankedTensorType();
@@ -102,7 +103,7 @@ static LogicalResult readBroadcastCompare(Body &body, Operation *op) {
   return done(body, op, body.node(name, body.allOf(op->getOperands()), body.resultType(op)));
 }
 
-/// The value everywhere, in the shape of the operand.
+/// Fills the operand's shape with the value.
 static LogicalResult readConstantLike(Body &body, Operation *op) {
   Value x = input(body, op, 0);
   Type element = elementOf(x);
@@ -112,7 +113,7 @@ static LogicalResult readConstantLike(Body &body, Operation *op) {
   else if (auto whole = op->getAttrOfType<IntegerAttr>("value"))
     value = body.scalarInt(element, whole.getValue().getSExtValue());
   else
-    return unimplementedOp(op) << " of a value that is no number";
+    return unimplementedOp(op) << " of a value that isn't a number";
   RankedTensorType type = rankedOf(x);
   if (!type || body.isElementwise) {
     return done(body, op, value);

@@ -1,5 +1,5 @@
-// Functions of scalars that use values from outside. The ops of TensorFlow hand such a function
-// nothing but elements, so what it uses goes along as one more input, the same everywhere.
+// Converts scalar functions that use outside values. TensorFlow's ops pass only elements to such a
+// function, so each captured value becomes one more input with the same value for all elements.
 #include "treadle/import/stablehlo/Tables.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -11,11 +11,11 @@ using namespace treadle::hlo;
 
 namespace {
 
-/// Where the values from outside go in an op with such a function.
+/// Where an op with such a function takes captured values.
 struct Form {
   StringRef op;
-  bool hasInits;  // an initial value for each input behind all inputs
-  bool arePaired; // the function takes two elements of an input side by side
+  bool hasInits;  // one initial value per input, after all inputs
+  bool arePaired; // the function takes two elements of each input, side by side
 };
 constexpr Form forms[] = {
     {"reduce", true, false}, {"reduce_window", true, false}, {"sort", false, true}};
@@ -28,7 +28,7 @@ Value broadcast(OpBuilder &builder, Value scalar, RankedTensorType like) {
   return builder.create(state)->getResult(0);
 }
 
-/// The block with arguments for the captures: behind each half of its own, or as pairs at its end.
+/// Adds arguments for the captures: after each half of the block's own, or as pairs at the end.
 void addArguments(Block &block, ValueRange captures, const Form &form, unsigned count) {
   SmallVector<Value> inside;
   for (auto [i, capture] : llvm::enumerate(captures)) {
@@ -54,7 +54,7 @@ void addArguments(Block &block, ValueRange captures, const Form &form, unsigned 
 
 } // namespace
 
-/// The same op whose function takes all that it uses; its first results are those of `op`.
+/// Returns the op with captures as inputs; its first results are those of `op`.
 static Operation *withInputs(Operation *op, ValueRange captures, const Form &form,
                              SmallVector<Operation *> &made) {
   OpBuilder builder(op);
@@ -98,8 +98,8 @@ LogicalResult hlo::readWithCaptures(Body &body, Operation *op, ValueRange captur
     return op->emitError("it has ")
            << op->getNumOperands() << " operands and " << op->getNumResults() << " results";
   if (!like || !like.hasStaticShape() || !llvm::all_of(captures, isScalar))
-    return unimplementedOp(op) << " whose region uses values from outside that aren't scalars, or "
-                               << "whose input is of unknown size";
+    return unimplementedOp(op)
+           << " whose region captures values that aren't scalars, or whose input has unknown size";
   SmallVector<Operation *> made;
   Operation *wide = withInputs(op, captures, *form, made);
   return readInPlaceOf(body, op, made, wide->getResults());

@@ -1,5 +1,5 @@
-// Ops that compare what a program computes with what it should: the dialect `check` of StableHLO's
-// own test programs, the custom calls of the same names, and cf.assert.
+// Converts ops that compare actual with expected results: the `check` dialect of StableHLO's tests,
+// the custom calls of the same names, and cf.assert.
 #include "treadle/import/stablehlo/Tables.h"
 
 using namespace mlir;
@@ -14,7 +14,7 @@ static Value compared(Body &body, StringRef op, Value a, Value b) {
   return body.likeOf(op, {a, b}, body.builder.getI1Type());
 }
 
-/// Equal numbers, and NaN beside NaN.
+/// Whether numbers are equal, or both NaN.
 static Value areSame(Body &body, Value a, Value b) {
   Value same = compared(body, "Equal", a, b);
   if (!isFloat(elementOf(a)) && !isComplex(elementOf(a)))
@@ -24,7 +24,7 @@ static Value areSame(Body &body, Value a, Value b) {
   return logical(body, "LogicalOr", same, none);
 }
 
-/// The real and the imaginary parts, or the numbers themselves.
+/// Returns the real and imaginary parts, or the numbers themselves if they are real.
 static SmallVector<Value> realsOf(Body &body, Value x) {
   auto complex = dyn_cast<ComplexType>(elementOf(x));
   if (!complex)
@@ -39,8 +39,8 @@ static Value areNear(Body &body, Value a, Value b, double tolerance) {
   return logical(body, "LogicalOr", areSame(body, a, b), near);
 }
 
-/// The bits of floats as integers in the same order: those of negative floats, which grow as the
-/// float gets smaller, are taken from the least integer.
+/// Returns the bits of floats as integers in the same order: those of negative floats, which grow
+/// as the float decreases, are subtracted from the minimum.
 static Value orderedBits(Body &body, Value x) {
   unsigned width = elementOf(x).getIntOrFloatBitWidth();
   Type narrow = body.builder.getIntegerType(width), wide = body.builder.getI64Type();
@@ -52,13 +52,13 @@ static Value orderedBits(Body &body, Value x) {
                    bits.getType());
 }
 
-/// How many floats lie between the two, with one of them: none where they are the same, and the
-/// most that 64 bits hold where one of them is infinite or NaN.
+/// Returns the distance of two floats in units in the last place: 0 if they are equal, and the
+/// maximum of 64 bits if one of them is infinite or NaN.
 static Value distanceInFloats(Body &body, Value a, Value b) {
   Type wide = body.builder.getIntegerType(64, /*isSigned=*/false);
   Value x = orderedBits(body, a), y = orderedBits(body, b);
   Value larger = body.like("Maximum", {x, y}), smaller = body.like("Minimum", {x, y});
-  // Unsigned, so that it has room for the distance of any two.
+  // Unsigned, so that any distance fits.
   Value distance = body.like(
       "Sub", {body.likeOf("Bitcast", larger, wide), body.likeOf("Bitcast", smaller, wide)});
   Value areFinite =
@@ -69,7 +69,7 @@ static Value distanceInFloats(Body &body, Value a, Value b) {
   return body.node("SelectV2", {areSame(body, a, b), body.scalarInt(wide, 0), distance}, type);
 }
 
-/// Whether that many floats lie between the two: counts that count as unsigned.
+/// Whether the distance is in the range; numbers are unsigned.
 static Value areNeighbours(Body &body, Value a, Value b, int64_t least, int64_t most) {
   Value distance = distanceInFloats(body, a, b);
   Type wide = elementOf(distance);
@@ -101,12 +101,12 @@ static void assertThat(Body &body, Value condition, StringRef message, ValueRang
 
 namespace {
 
-/// How a check compares, by the word in its name.
+/// How a check compares, named by a word of the op's name.
 enum class Nearness { Same, Tolerance, Neighbours };
 
 } // namespace
 
-/// The two tensors of a check: operands, or one of them stated.
+/// Returns the two tensors of a check: operands, or one operand and one attribute.
 static FailureOr<std::pair<Value, Value>> comparedBy(Body &body, Operation *op) {
   auto stated = op->getAttrOfType<ElementsAttr>("value");
   if (op->getNumOperands() != (stated ? 1 : 2))
@@ -124,7 +124,7 @@ static double realOr(Operation *op, StringRef key, double otherwise) {
 }
 
 static FailureOr<Value> isAsExpected(Body &body, Operation *op, Nearness nearness) {
-  // StableHLO's own tools have these where a check states none.
+  // The defaults of StableHLO's own tools.
   const double tolerance = word(op, "call_target_name") == "check.expect_almost_eq" ? 1e-3 : 1e-4;
   constexpr int64_t mostBetween = 3;
   FailureOr<std::pair<Value, Value>> pair = comparedBy(body, op);
@@ -155,7 +155,7 @@ template <Nearness nearness> static LogicalResult readCheck(Body &body, Operatio
     body.map(op->getResult(0), *holds);
   StringRef target = word(op, "call_target_name");
   std::string name = (target.empty() ? op->getName().getStringRef() : target).str();
-  assertThat(body, *holds, name + " does not hold: found", input(body, op, 0));
+  assertThat(body, *holds, name + " doesn't hold: found", input(body, op, 0));
   return success();
 }
 

@@ -1,4 +1,4 @@
-// Ops of chlo that are programs of StableHLO.
+// Converts chlo ops that expand to several StableHLO ops.
 #include "treadle/dialect/stablehlo/Ops.h"
 #include "treadle/dialect/stablehlo/StableHlo.h"
 #include "treadle/import/stablehlo/Formula.h"
@@ -18,12 +18,12 @@ template <int sign> static LogicalResult readIsInfinite(Body &body, Operation *o
   return done(body, op, x == sign * std::numeric_limits<double>::infinity());
 }
 
-/// The upper half of a product of 64 bits, from products of 32-bit halves.
+/// Returns the upper 64 bits of a product, from products of 32-bit halves.
 static Term upperHalf(Term x, Term y) {
   Term low = x.whole(0xffffffff), by = x.whole(32);
   Term xHigh = x >> by, xLow = x & low, yHigh = y >> by, yLow = y & low;
   Type bits = x.of().builder.getIntegerType(64, /*isSigned=*/false);
-  // Neither of the sums is too large for 64 bits.
+  // Neither sum overflows 64 bits.
   Term below = ((xLow * yLow).bitsAs(bits) >> by.bitsAs(bits)).bitsAs(x.element());
   Term middle = xHigh * yLow + below;
   Term other = xLow * yHigh + (middle & low);
@@ -47,7 +47,7 @@ static LogicalResult readMulhi(Body &body, Operation *op) {
 
 namespace {
 
-/// A scan as a loop that counts the places along the dimension.
+/// Converts a scan to a loop over the positions along the dimension.
 class ScanReader {
 public:
   ScanReader(Body &body, Operation *op) : body(body), op(op), builder(op) {}
@@ -58,7 +58,7 @@ private:
   Value constant(int64_t value);
   void addCondition(Operation *loop);
   void addBody(Operation *loop);
-  /// The place along the dimension, and 0 along all others.
+  /// Returns the position along the dimension, and 0 along all others.
   SmallVector<Value> indicesOf(Value place, int64_t rank);
   RankedTensorType withoutDim(RankedTensorType type);
   RankedTensorType withOnePlace(RankedTensorType type);
@@ -90,7 +90,7 @@ LogicalResult ScanReader::check() {
   for (Value value : whole) {
     auto type = dyn_cast<RankedTensorType>(value.getType());
     if (!type || !type.hasStaticShape() || !type.getElementType().isIntOrFloat())
-      return unimplementedOp(op) << " of unknown sizes, or of other than real numbers";
+      return unimplementedOp(op) << " of unknown sizes, or of elements that aren't real numbers";
     if (dim < 0 || dim >= type.getRank() || type.getDimSize(dim) != first.getDimSize(dim))
       return op->emitError("its inputs and outputs differ along dimension ") << dim;
   }
@@ -102,7 +102,7 @@ LogicalResult ScanReader::check() {
   for (auto [result, value] :
        llvm::zip(op->getResults().take_front(numOutputs), block.back().getOperands()))
     if (value.getType() != withoutDim(typeOf(result)))
-      return op->emitError("its body gives ")
+      return op->emitError("its body returns ")
              << value.getType() << ", expected " << withoutDim(typeOf(result));
   return success();
 }
@@ -141,7 +141,7 @@ void ScanReader::addCondition(Operation *loop) {
   stablehlo::ReturnOp::create(builder, op->getLoc(), TypeRange(), goesOn);
 }
 
-/// Cuts the inputs at the place, computes, and puts the outputs there.
+/// Slices the inputs at the position, computes, and inserts the outputs there.
 void ScanReader::addBody(Operation *loop) {
   Location loc = op->getLoc();
   SmallVector<Location> locations(loop->getNumResults(), loc);

@@ -1,5 +1,5 @@
-// Ops among devices. Each device runs the program in a process, or a session, of its own; these are
-// the ranks of a world.
+// Converts ops that communicate between devices. Each device runs the program in a process or
+// session of its own; these are the ranks of a world.
 #include "treadle/import/stablehlo/DeviceGroups.h"
 #include "treadle/import/stablehlo/Formula.h"
 #include "treadle/import/stablehlo/Import.h"
@@ -12,7 +12,7 @@ using namespace treadle::hlo;
 
 // --- nodes --------------------------------------------------------------------------------------
 
-/// A node that all ranks come to, one after the other.
+/// Creates a collective node, which all ranks execute in the same order.
 static Value exchange(Body &body, StringRef op, ValueRange inputs, Type type, Attrs attrs) {
   SmallVector<Value> operands(inputs);
   body.afterEffects(operands);
@@ -32,7 +32,7 @@ static Value rankOf(Body &body) {
   return body.node("_ProcessRank", {}, RankedTensorType::get({}, body.builder.getI32Type()));
 }
 
-/// A row of a table that has one for each rank.
+/// Returns this rank's row of a table with one row per rank.
 static Value ofRank(Body &body, ArrayRef<int64_t> table, ArrayRef<int64_t> shape) {
   SmallVector<int64_t> all{body.program.devices.size()};
   llvm::append_range(all, shape);
@@ -47,7 +47,7 @@ static RankedTensorType stackType(RankedTensorType type, int64_t count) {
   return RankedTensorType::get(shape, type.getElementType());
 }
 
-/// The values of all ranks of the group, stacked.
+/// Returns the stacked values of all ranks of the group.
 static Value gathered(Body &body, Value x, const Groups &groups) {
   RankedTensorType type = rankedOf(x);
   Value row = body.node("ExpandDims", {x, body.index(0)}, stackType(type, 1));
@@ -55,7 +55,7 @@ static Value gathered(Body &body, Value x, const Groups &groups) {
                   groupAttrs(body, groups));
 }
 
-/// The first dimension, moved before dimension `dim` of the others and joined with it.
+/// Moves the first dimension before dimension `dim` of the others and merges the two.
 static Value joinedAt(Body &body, Value stack, int64_t dim, RankedTensorType type) {
   RankedTensorType given = rankedOf(stack);
   SmallVector<int64_t> order, shape;
@@ -71,7 +71,7 @@ static Value joinedAt(Body &body, Value stack, int64_t dim, RankedTensorType typ
   return body.reshapeTo(stack, type);
 }
 
-/// Dimension `dim` cut into `count` pieces, which are stacked.
+/// Splits dimension `dim` into `count` pieces and stacks them.
 static Value stackOfPieces(Body &body, Value x, int64_t dim, int64_t count) {
   RankedTensorType type = rankedOf(x);
   SmallVector<int64_t> cut(type.getShape()), order{dim}, shape;
@@ -90,13 +90,13 @@ static Value stackOfPieces(Body &body, Value x, int64_t dim, int64_t count) {
 
 // --- reductions ---------------------------------------------------------------------------------
 
-/// The values of the stack, combined one after another by the op's function.
+/// Combines the values of the stack one after another by the op's function.
 static FailureOr<Value> folded(Body &body, Operation *op, Value stack) {
   FailureOr<ScalarFunction> function = scalarFunction(body, op->getRegion(0), "reducer");
   if (failed(function))
     return failure();
   if (!function->isElementwise)
-    return unimplementedOp(op) << " by a function that isn't made of elementwise ops";
+    return unimplementedOp(op) << " by a function that doesn't consist of elementwise ops";
   RankedTensorType all = rankedOf(stack);
   auto type = RankedTensorType::get(all.getShape().drop_front(), all.getElementType());
   Attrs attrs, number;
@@ -125,7 +125,7 @@ static FailureOr<Value> reduced(Body &body, Operation *op, Value x, const Groups
     return exchange(body, "_AllReduce", x, x.getType(), attrs);
   }
   if (!groups.areEqual())
-    return unimplementedOp(op) << " of groups of several sizes by this function";
+    return unimplementedOp(op) << " with groups of different sizes by this function";
   return folded(body, op, gathered(body, x, groups));
 }
 
@@ -134,7 +134,7 @@ static LogicalResult checkReduction(Operation *op) {
       op->getNumOperands() == op->getNumResults() && !op->getRegion(0).front().empty())
     return success();
   return op->emitError("it has ") << op->getNumOperands() << " operands and " << op->getNumResults()
-                                  << " results, expected as many, and a function";
+                                  << " results, expected equal numbers and a function";
 }
 
 static LogicalResult readAllReduce(Body &body, Operation *op) {
@@ -150,7 +150,7 @@ static LogicalResult readAllReduce(Body &body, Operation *op) {
   return success();
 }
 
-/// The reduction is the first rank's of each group; the others get zeros.
+/// The first rank of each group gets the reduction; the others get zeros.
 static LogicalResult readCollectiveReduce(Body &body, Operation *op) {
   FailureOr<Groups> groups = groupsOf(body, op, reductionNumbering(op));
   if (failed(checkReduction(op)) || failed(groups))
@@ -173,17 +173,17 @@ static LogicalResult readCollectiveReduce(Body &body, Operation *op) {
   return success();
 }
 
-/// The dimension's number, if each group can share the operand along it.
+/// Checks that each group can divide the operand evenly along the dimension.
 static LogicalResult checkShared(Operation *op, Value x, int64_t dim, int64_t count) {
   RankedTensorType type = rankedOf(x);
   if (type && type.hasStaticShape() && dim >= 0 && dim < type.getRank() &&
       type.getDimSize(dim) % count == 0)
     return success();
-  return op->emitError("its operand ")
-         << x.getType() << " can't be shared by " << count << " devices along dimension " << dim;
+  return op->emitError("its operand ") << x.getType() << " can't be divided among " << count
+                                       << " devices along dimension " << dim;
 }
 
-/// Along the dimension, the whole is as long as that many parts.
+/// Checks that along the dimension, the whole has `count` times the size of a part.
 static LogicalResult expectParts(Operation *op, Value whole, Value part, int64_t dim,
                                  int64_t count) {
   auto type = dyn_cast<RankedTensorType>(whole.getType()),
@@ -194,7 +194,7 @@ static LogicalResult expectParts(Operation *op, Value whole, Value part, int64_t
     return success();
   return op->emitError("dimension ")
          << dim << " of " << Type(type) << " isn't " << count << " times that of " << Type(partType)
-         << ", as its groups make it";
+         << ", as its groups require";
 }
 
 static LogicalResult readReduceScatter(Body &body, Operation *op) {
@@ -204,7 +204,7 @@ static LogicalResult readReduceScatter(Body &body, Operation *op) {
   auto count = static_cast<int64_t>(groups->largest);
   int64_t dim = numberOr(op, "scatter_dimension", -1);
   if (!groups->areEqual())
-    return unimplementedOp(op) << " of groups of several sizes";
+    return unimplementedOp(op) << " with groups of different sizes";
   SmallVector<int64_t> places = groups->byRank(body.program.devices.size(), 0,
                                                [](const Ranks &, int64_t place) { return place; });
   for (auto [from, to] : llvm::zip(op->getOperands(), op->getResults())) {
@@ -227,7 +227,7 @@ static LogicalResult checkMove(Operation *op) {
   if (op->getNumOperands() == op->getNumResults() && op->getNumResults())
     return success();
   return op->emitError("it has ") << op->getNumOperands() << " operands and " << op->getNumResults()
-                                  << " results, expected as many";
+                                  << " results, expected equal numbers";
 }
 
 static LogicalResult readAllGather(Body &body, Operation *op) {
@@ -235,7 +235,7 @@ static LogicalResult readAllGather(Body &body, Operation *op) {
   if (failed(checkMove(op)) || failed(groups))
     return failure();
   if (!groups->areEqual())
-    return unimplementedOp(op) << " of groups of several sizes";
+    return unimplementedOp(op) << " with groups of different sizes";
   int64_t dim = numberOr(op, "all_gather_dim", -1);
   for (auto [from, to] : llvm::zip(op->getOperands(), op->getResults())) {
     Value x = body.of(from);
@@ -271,7 +271,7 @@ static LogicalResult readAllToAll(Body &body, Operation *op) {
   return success();
 }
 
-/// Everything goes everywhere, and each rank takes what its group's root gave.
+/// Gathers all values, from which each rank takes its group root's.
 static LogicalResult readBroadcast(Body &body, Operation *op) {
   FailureOr<Groups> groups = groupsOf(body, op, moveNumbering(op));
   if (failed(groups))
@@ -308,7 +308,7 @@ static LogicalResult readBroadcast(Body &body, Operation *op) {
   return success();
 }
 
-/// What nobody sends is zero.
+/// Ranks that receive nothing get zeros.
 static LogicalResult readPermute(Body &body, Operation *op) {
   FailureOr<SmallVector<int64_t>> pairs = pairsOf(body, op, moveNumbering(op));
   if (failed(checkMove(op)) || failed(pairs))
@@ -336,16 +336,16 @@ template <bool isReplica> static LogicalResult readDeviceId(Body &body, Operatio
 
 // --- one device ---------------------------------------------------------------------------------
 
-/// On one device groups of one give back what they are given.
+/// On a single device, a collective returns its operand.
 template <Converter among> static LogicalResult readAmong(Body &body, Operation *op) {
   auto groups = op->getAttrOfType<DenseIntElementsAttr>("replica_groups");
   if (body.isElementwise)
-    return unimplementedOp(op) << " in a function of scalars";
+    return unimplementedOp(op) << " in a function on scalars";
   if (body.program.devices.size() > 1)
     return among(body, op);
   if ((groups && groups.getNumElements() > 1) || op->getOperandTypes() != op->getResultTypes())
     return unimplementedOp(op) << " among several devices; the module's mhlo.num_replicas and "
-                               << "mhlo.num_partitions tell of one";
+                               << "mhlo.num_partitions state one";
   for (auto [from, to] : llvm::zip(op->getOperands(), op->getResults()))
     body.map(to, body.of(from));
   return success();
@@ -353,20 +353,20 @@ template <Converter among> static LogicalResult readAmong(Body &body, Operation 
 
 static LogicalResult readPermuteAmong(Body &body, Operation *op) {
   if (body.isElementwise)
-    return unimplementedOp(op) << " in a function of scalars";
+    return unimplementedOp(op) << " in a function on scalars";
   if (body.program.devices.size() > 1)
     return readPermute(body, op);
   SmallVector<int64_t> pairs = numbers(op, "source_target_pairs");
   if (llvm::any_of(pairs, [](int64_t device) { return device != 0; }) || pairs.size() > 2)
     return unimplementedOp(op) << " among several devices; the module's mhlo.num_replicas and "
-                               << "mhlo.num_partitions tell of one";
+                               << "mhlo.num_partitions state one";
   Value x = input(body, op, 0);
   return done(body, op, pairs.empty() ? body.like("ZerosLike", x) : x);
 }
 
 namespace {
 
-/// A computation that each device does with its own parts of values that all devices have.
+/// A computation that each device performs on its own shards of global values.
 class ManualComputation {
 public:
   ManualComputation(Body &body, Operation *op) : body(body), op(op) {}
@@ -384,14 +384,14 @@ private:
 
 } // namespace
 
-/// How a value is spread, which its parts' size must agree with.
+/// Returns the sharding of a value after checking it against the size of the shards.
 FailureOr<Sharding> ManualComputation::shardingOf(StringRef key, unsigned index,
                                                   RankedTensorType whole, RankedTensorType part) {
   auto all = op->getAttrOfType<ArrayAttr>(key);
   if (!all || index >= all.size() || !whole || !part || !whole.hasStaticShape() ||
       !part.hasStaticShape() || whole.getRank() != part.getRank())
-    return unimplementedOp(op) << " in this form among several devices; partition the program "
-                               << "before it is exported";
+    return unimplementedOp(op)
+           << " in this form on several devices; partition the program before it is exported";
   Expected<Sharding> sharding =
       Sharding::read(all[index], body.program.module, whole.getRank(), body.program.devices.size());
   if (!sharding) {
@@ -402,7 +402,7 @@ FailureOr<Sharding> ManualComputation::shardingOf(StringRef key, unsigned index,
   for (int64_t dim = 0; dim < whole.getRank(); ++dim)
     if (int64_t size = whole.getDimSize(dim), tiles = sharding->tiles[dim];
         size % tiles || part.getDimSize(dim) != size / tiles)
-      return op->emitError("its ") << key << " cut a dimension of " << size << " into " << tiles
+      return op->emitError("its ") << key << " split a dimension of " << size << " into " << tiles
                                    << " parts of " << part.getDimSize(dim);
   return *sharding;
 }
@@ -418,7 +418,8 @@ Value ManualComputation::partOf(Value whole, const Sharding &sharding, RankedTen
   return body.node("Slice", {whole, body.cast(start, elementOf(size)), size}, type);
 }
 
-/// The devices that have a copy together, for each copy: in the order of their parts.
+/// Returns, for each replica of the value, the devices that hold it together, in the order of their
+/// shards.
 static Groups copiesOf(const Sharding &sharding) {
   int64_t count = 1;
   for (int64_t tile : sharding.tiles)
@@ -434,8 +435,8 @@ static Groups copiesOf(const Sharding &sharding) {
   return groups;
 }
 
-/// The parts of the copy that the device's own part belongs to, put together. Within another manual
-/// computation, copies differ.
+/// Assembles the replica that the device's shard belongs to. In a nested manual computation,
+/// replicas differ.
 Value ManualComputation::wholeOf(Value part, const Sharding &sharding, RankedTensorType type) {
   if (sharding.isReplicated())
     return part;
@@ -478,7 +479,7 @@ LogicalResult ManualComputation::read() {
   return success();
 }
 
-/// What each device does by itself: what it does at all, if its part of each value is the value.
+/// Inlines the body if the device's shard of each value is the whole value.
 static LogicalResult readOwnPart(Body &body, Operation *op) {
   Block &block = op->getRegion(0).front();
   if (body.program.devices.size() > 1 && !body.isElementwise && op->hasAttr("in_shardings"))
@@ -517,7 +518,7 @@ ArrayRef<Row> hlo::collectiveRows() {
     SmallVector<Row> rows = llvm::to_vector(exchangeRows);
     llvm::append_range(rows, numberRows);
     rows.push_back({"sdy.named_computation", readOwnPart});
-    rows.push_back({"async_start", readOwnPart}); // devices come to what is in it
+    rows.push_back({"async_start", readOwnPart}); // its body contains communication
     return rows;
   }();
   return all;

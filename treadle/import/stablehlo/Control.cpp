@@ -1,4 +1,4 @@
-// Calls, loops, conditionals and tokens.
+// Converts calls, loops, conditionals and tokens.
 #include "treadle/import/stablehlo/Body.h"
 #include "treadle/import/stablehlo/Import.h"
 #include "treadle/import/stablehlo/Lapack.h"
@@ -43,8 +43,7 @@ static LogicalResult callFunction(Body &body, Operation *op, func::FuncOp callee
 
 namespace treadle::hlo {
 
-/// Small functions (tracing makes many) become part of the caller, as do all that a function of
-/// scalars calls.
+/// Inlines small functions, of which tracing creates many, and all calls within scalar functions.
 LogicalResult readCall(Body &body, Operation *op) {
   constexpr size_t smallSize = 40;
   FlatSymbolRefAttr symbol;
@@ -92,8 +91,8 @@ SmallVector<Value> hlo::capturesOf(MutableArrayRef<Region> regions) {
   return captures;
 }
 
-/// The function of a region: its arguments, then the captures. With `passesCaptures` it gives
-/// the captures after its results.
+/// Returns the function of a region, with its captures after its own arguments. With
+/// `passesCaptures` it also returns the captures after its results.
 static FailureOr<std::string> regionFunction(Body &body, Region &region, ValueRange captures,
                                              bool passesCaptures, StringRef base) {
   if (!llvm::hasSingleElement(region))
@@ -175,8 +174,8 @@ static FailureOr<SmallVector<Attribute>> branchFunctions(Body &body, Operation *
   return functions;
 }
 
-/// Operands after the selector are what the branches' arguments stand for, in their order: old
-/// programs write conditionals so.
+/// Replaces the branches' arguments by the operands after the selector, in order: old programs
+/// write conditionals this way.
 static void takeOperands(Operation *op) {
   unsigned next = 1;
   for (Region &region : op->getRegions()) {
@@ -240,7 +239,7 @@ StringRef hlo::combinerOf(Region &region) {
   return isStraight || (isSwapped && commutes) ? name : StringRef();
 }
 
-/// Whether an op of scalars is, element by element, also one of tensors.
+/// Whether a scalar op is also an elementwise op on tensors.
 static bool isScalarOp(Body &body, Operation *op) {
   static const llvm::StringSet<> others = {"while",
                                            "if",
@@ -272,7 +271,7 @@ static bool isScalarOp(Body &body, Operation *op) {
                         [&](Operation &inner) { return isScalarOp(body, &inner); });
   }
   if (op->getName().getStringRef() == "tensor.extract")
-    return true; // at a place for each element
+    return true; // one position per element
   auto isScalar = [](Type type) {
     auto tensor = dyn_cast<RankedTensorType>(type);
     return tensor ? tensor.getRank() == 0 : type.isIntOrIndexOrFloat();
@@ -319,7 +318,7 @@ FailureOr<ScalarFunction> hlo::scalarFunction(Body &body, Region &region, String
   if (!llvm::hasSingleElement(region))
     return region.getParentOp()->emitError("a region has several blocks, expected one");
   if (!capturesOf(region).empty())
-    return unimplementedOp(region.getParentOp()) << " whose region uses values from outside";
+    return unimplementedOp(region.getParentOp()) << " whose region captures values";
   return scalarFunctionOfBlock(body, region.front(), region.getParentOp()->getLoc(), {}, base);
 }
 
@@ -328,7 +327,7 @@ FailureOr<std::string> hlo::elementwiseFunction(Body &body, Block &block, String
   Operation *op = block.getParentOp();
   captures = capturesOf(*block.getParent());
   if (!isElementwiseBlock(body, block))
-    return unimplementedOp(op) << " of a function that isn't made of elementwise ops";
+    return unimplementedOp(op) << " of a function that doesn't consist of elementwise ops";
   FailureOr<ScalarFunction> function =
       scalarFunctionOfBlock(body, block, op->getLoc(), captures, base);
   return failed(function) ? FailureOr<std::string>(failure()) : function->name;
@@ -340,7 +339,7 @@ FailureOr<ScalarFunction> hlo::scalarFunctionOf(Body &body, func::FuncOp functio
 
 // --- tokens, barriers, assertions ---------------------------------------------------------------
 
-/// A token that is there once all of those are.
+/// Returns a token that depends on all given tokens.
 static LogicalResult readToken(Body &body, Operation *op) {
   SmallVector<Value> tokens = body.allOf(op->getOperands());
   Value token = tokens.empty() ? body.scalarInt(body.builder.getI1Type(), 1) : tokens.front();
@@ -355,10 +354,10 @@ static LogicalResult readBarrier(Body &body, Operation *op) {
   return success();
 }
 
-/// A program whose input shapes are out of step with each other says so.
+/// A failed shape assertion is reported with the program's own message.
 static LogicalResult readShapeAssertion(Body &body, Operation *op) {
   if (op->getNumOperands() == 0)
-    return unimplementedOp(op) << " @shape_assertion of nothing, expected a predicate";
+    return unimplementedOp(op) << " @shape_assertion without operands, expected a predicate";
   StringRef message = word(op, "error_message");
   auto type = RankedTensorType::get({}, tf_type::StringType::get(op->getContext()));
   SmallVector<Value> inputs = body.allOf(op->getOperands());
@@ -369,7 +368,7 @@ static LogicalResult readShapeAssertion(Body &body, Operation *op) {
   return success();
 }
 
-/// A call of a function of the process that runs the program, which knows it by a number.
+/// Converts a call of a host function of the process, which identifies it by a number.
 static LogicalResult readCallback(Body &body, Operation *op) {
   bool hasEffects = numberOr(op, "has_side_effect", 0);
   SmallVector<Value> inputs = body.allOf(op->getOperands());
@@ -394,8 +393,8 @@ static LogicalResult readCallback(Body &body, Operation *op) {
   return success();
 }
 
-/// A call of a function of the graph that the program is in, which it names by its place in a list;
-/// who reads the program has put the name there.
+/// Converts a call of a function of the parent graph. The program refers to it by its index in a
+/// list; the caller of the importer has replaced the index by the name.
 static LogicalResult readCallOfGraph(Body &body, Operation *op) {
   StringRef function = word(op, calledFunctionKey);
   if (function.empty())
@@ -441,7 +440,7 @@ static LogicalResult readDynamicReduceWindow(Body &body, Operation *op) {
   return success();
 }
 
-/// How much of a tensor is taken: all, but `size` numbers along a dimension.
+/// Returns the size of a slice: everything, except `size` elements along a dimension.
 static Value sizeAlong(Body &body, int64_t rank, int64_t dim, Value size) {
   SmallVector<int64_t> before(dim, -1), behind(rank - dim - 1, -1);
   Value one = body.reshape(body.cast(size, body.builder.getI32Type()), {1});
@@ -450,8 +449,8 @@ static Value sizeAlong(Body &body, int64_t rank, int64_t dim, Value size) {
                    whole);
 }
 
-/// ApproxTopK(x, indices, init, init), exactly: both sorted by the comparator, the first `top_k`;
-/// of dynamic_approx_top_k, what is behind the initial values says how many.
+/// Converts ApproxTopK(x, indices, init, init) exactly: sorts both by the comparator and takes the
+/// first `top_k`; dynamic_approx_top_k has that number as an operand after the initial values.
 template <bool isDynamic> static LogicalResult readApproxTopK(Body &body, Operation *op) {
   auto functions = op->getAttrOfType<ArrayAttr>("called_computations");
   auto symbol = functions && functions.size() == 1 ? dyn_cast<FlatSymbolRefAttr>(functions[0])
@@ -507,7 +506,7 @@ static LogicalResult readCustomCall(Body &body, Operation *op) {
       {"LayoutConstraint", readBarrier},
       {"ApproxTopK", readApproxTopK<false>},
       {"dce_sink", readBarrier},
-      {"control_dep", readBarrier}, // an order for schedulers
+      {"control_dep", readBarrier}, // only constrains the order of scheduling
       {"annotate_device_placement", readBarrier},
       {"treadle_callback", readCallback},
       {callTfFunction, readCallOfGraph},
@@ -520,7 +519,7 @@ static LogicalResult readCustomCall(Body &body, Operation *op) {
   return unimplementedOp(op) << " @" << target << " is not known";
 }
 
-/// A composite that is an op of chlo is read as that op, any other as its decomposition.
+/// Converts a composite as its decomposition, unless it is an op of chlo.
 static LogicalResult readComposite(Body &body, Operation *op) { return readCall(body, op); }
 
 static constexpr Row rows[] = {

@@ -1,4 +1,4 @@
-// Values of one element type as values of another.
+// Converts between element types.
 #include "treadle/import/stablehlo/Formula.h"
 #include "treadle/import/stablehlo/NarrowTypes.h"
 #include "treadle/import/stablehlo/Tables.h"
@@ -9,7 +9,7 @@ using namespace treadle::hlo;
 
 // --- conversion ---------------------------------------------------------------------------------
 
-/// A float that doesn't fit becomes the nearest integer that there is, NaN becomes 0.
+/// Saturates floats that are out of range, and converts NaN to 0.
 static Value toInteger(Body &body, Value from, IntegerType to, unsigned bits) {
   Term x(body, from);
   if (x.element().getIntOrFloatBitWidth() < 32)
@@ -29,7 +29,7 @@ static Value toInteger(Body &body, Value from, IntegerType to, unsigned bits) {
   return isHigh.choose(whole(most), isLow.choose(whole(least), converted));
 }
 
-/// The low bits of a byte, with copies of their sign above them.
+/// Sign-extends the low bits of a byte.
 static Value wrapped(Body &body, Value byte, IntegerType narrow) {
   Term x(body, byte);
   if (narrow.isUnsigned())
@@ -41,8 +41,8 @@ static Value wrapped(Body &body, Value byte, IntegerType narrow) {
   return back >> back.whole(8 - narrow.getWidth());
 }
 
-/// The nearest number that a small float can be, of equally near ones the even. What is too large
-/// becomes infinite, NaN, or the largest number, whichever the type has.
+/// Rounds to the nearest value of a small float type, ties to even. Overflow gives infinity, NaN or
+/// the largest number, depending on the type.
 static Value rounded(Body &body, Value from, FloatType narrow) {
   const llvm::fltSemantics &format = narrow.getFloatSemantics();
   auto real = [](APFloat number) {
@@ -55,11 +55,11 @@ static Value rounded(Body &body, Value from, FloatType narrow) {
   double most = real(APFloat::getLargest(format)),
          leastNormal = real(APFloat::getSmallestNormalized(format));
   Term given = Term(body, from).as(wide), size = abs(given);
-  // Of the size's power of two, as many as make the sum's last place that of the small float: the
-  // sum is rounded there.
+  // Adds a power of two to the magnitude so that the last place of the sum is that of the small
+  // float: the addition rounds there.
   Term pattern = size.bitsAs(bits);
   Term power = (pattern & pattern.whole(0x7ff0000000000000)).bitsAs(wide);
-  power = min(power, power.number(0x1p900)); // so that `steps` is finite
+  power = min(power, power.number(0x1p900)); // keeps `steps` finite
   Term steps = max(power, power.number(leastNormal)) * std::ldexp(1.0, 52 - fraction);
   Term result = (size + steps) - steps;
   bool isSigned = APFloat::semanticsHasSignedRepr(format);
@@ -68,7 +68,7 @@ static Value rounded(Body &body, Value from, FloatType narrow) {
                                                     : most;
   result = (result > most || size == std::numeric_limits<double>::infinity())
                .choose(result.number(above), result);
-  if (!isSigned) { // powers of two alone
+  if (!isSigned) { // only powers of two
     Term least = max(result, result.number(leastNormal));
     result = (given > 0.0).choose(least, result.number(std::numeric_limits<double>::quiet_NaN()));
     return result.as(body.builder.getF32Type());
@@ -76,17 +76,17 @@ static Value rounded(Body &body, Value from, FloatType narrow) {
   Term isNegative = pattern.whole(0) > given.bitsAs(bits);
   result = isNegative.choose(-result, result);
   if (!APFloat::getZero(format, /*Negative=*/true).isNegative())
-    result = result + 0.0; // there is no -0
+    result = result + 0.0; // the type has no -0
   if (!APFloat::semanticsHasNaN(format))
     result = (given != given).choose(result.number(-0.0), result);
   return result.as(body.builder.getF32Type());
 }
 
-/// The narrow type that the op's attribute names, of which `wide` holds the values.
+/// Returns the narrow type that the op's attribute names; `wide` represents its values.
 static FailureOr<Type> narrowTypeOf(Operation *op, StringRef key, Type wide) {
   auto attr = op->getAttrOfType<TypeAttr>(key);
   if (!attr || !attr.getValue().isIntOrFloat())
-    return op->emitError("its attribute '") << key << "' is no type of numbers";
+    return op->emitError("its attribute '") << key << "' isn't a numeric type";
   Type narrow = attr.getValue(), stored = wideTypeOf(narrow);
   if ((stored ? stored : narrow) != wide)
     return op->emitError("its attribute '")
@@ -124,8 +124,8 @@ static LogicalResult readConvert(Body &body, Operation *op) {
 
 // --- bits ---------------------------------------------------------------------------------------
 
-/// Several numbers of a few bits, along the last dimension, as one number each; the first has the
-/// lowest bits.
+/// Packs several small numbers along the last dimension into one number each; the first one gets
+/// the lowest bits.
 static Value packedBits(Body &body, Value parts, unsigned width, unsigned bits,
                         RankedTensorType type) {
   Type word = body.builder.getIntegerType(std::max(bits, 8U), /*isSigned=*/false);
@@ -140,7 +140,7 @@ static Value packedBits(Body &body, Value parts, unsigned width, unsigned bits,
   return Term(body, sum).bitsAs(type.getElementType());
 }
 
-/// Numbers as several numbers of a few bits each, along a new last dimension.
+/// Unpacks numbers into several small numbers along a new last dimension.
 static Value unpackedBits(Body &body, Value whole, unsigned width, unsigned bits,
                           RankedTensorType type) {
   Type word = body.builder.getIntegerType(std::max(bits, 8U), /*isSigned=*/false);
@@ -156,7 +156,7 @@ static Value unpackedBits(Body &body, Value whole, unsigned width, unsigned bits
   return parts & parts.whole(static_cast<int64_t>(llvm::maxUIntN(width)));
 }
 
-/// Bits of bools and of narrow integers, which lie in bytes here.
+/// Bitcasts bools and narrow integers, which are stored in bytes here.
 static LogicalResult readFewBits(Body &body, Operation *op, Type from, Type to) {
   Value x = input(body, op, 0);
   auto type = dyn_cast<RankedTensorType>(body.resultType(op));
@@ -167,7 +167,8 @@ static LogicalResult readFewBits(Body &body, Operation *op, Type from, Type to) 
   if (!type || !given || large % small || type.getRank() != given.getRank() + (isPacked ? -1 : 1) ||
       (isPacked ? given : type).getShape().back() != large / small)
     return op->emitError("'stablehlo.bitcast_convert': ")
-           << op->getOperand(0).getType() << " hasn't the bits of " << op->getResult(0).getType();
+           << op->getOperand(0).getType() << " doesn't have the bits of "
+           << op->getResult(0).getType();
   Value value = isPacked ? packedBits(body, x, small, large, type)
                          : body.cast(unpackedBits(body, x, small, large, type), elementOf(type));
   return done(body, op, wideTypeOf(to) ? wrapped(body, value, cast<IntegerType>(to)) : value);

@@ -40,12 +40,12 @@ Numbering hlo::moveNumbering(Operation *op) {
   return channelOf(op) > 0 ? Numbering::Partitions : Numbering::Replicas;
 }
 
-/// The groups as the attribute has them; all devices where it has none.
+/// Returns the groups that the attribute states; all devices if it states none.
 static FailureOr<SmallVector<Ranks>> statedGroups(Operation *op, StringRef key, int64_t count) {
   Attribute attr = op->getAttr(key);
   auto elements = dyn_cast_or_null<DenseIntElementsAttr>(attr);
   if (attr && !elements)
-    return unimplementedOp(op) << " whose " << key << " are no matrix of numbers";
+    return unimplementedOp(op) << " whose " << key << " aren't a matrix of numbers";
   if (!elements || elements.getNumElements() == 0)
     return SmallVector<Ranks>{llvm::to_vector(llvm::seq(int64_t{0}, count))};
   if (elements.getType().getRank() != 2)
@@ -78,7 +78,7 @@ static int64_t countOf(Numbering numbering, const Devices &devices) {
   return 0;
 }
 
-/// The rows of ranks that rows of such numbers stand for.
+/// Maps rows of such numbers to rows of ranks.
 static SmallVector<Ranks> ranksOf(ArrayRef<Ranks> stated, Numbering numbering,
                                   const Devices &devices) {
   SmallVector<Ranks> rows;

@@ -1,4 +1,4 @@
-// Internal to the folder: the devices of a program, in the groups that its ops name.
+// Internal to the folder: the devices of a program, in the groups that its ops state.
 #pragma once
 
 #include "treadle/import/stablehlo/Body.h"
@@ -7,15 +7,15 @@ namespace treadle::hlo {
 
 using Ranks = SmallVector<int64_t>;
 
-/// What the numbers of an op's groups stand for.
+/// What the numbers in an op's groups mean.
 enum class Numbering {
-  Replicas,                // in each partition
-  Partitions,              // in each replica
+  Replicas,                // within each partition
+  Partitions,              // within each replica
   ReplicasOfAllPartitions, // each with all of its partitions
   Processes,
 };
 
-/// Groups of ranks, no rank in two.
+/// Disjoint groups of ranks.
 struct Groups {
   SmallVector<Ranks> rows;
   size_t largest = 0;
@@ -23,7 +23,7 @@ struct Groups {
   bool areEqual() const {
     return llvm::all_of(rows, [&](const Ranks &row) { return row.size() == largest; });
   }
-  /// One behind the other, with -1 behind the smaller ones.
+  /// Concatenates the groups; smaller ones are padded with -1.
   SmallVector<int64_t> flattened() const {
     SmallVector<int64_t> all;
     for (Ranks row : rows) {
@@ -32,7 +32,8 @@ struct Groups {
     }
     return all;
   }
-  /// By rank: what `find` gives of its group and its place there; `otherwise` where it is in none.
+  /// Returns one value per rank: what `find` returns for its group and position; `otherwise` for
+  /// ranks without a group.
   SmallVector<int64_t> byRank(int64_t size, int64_t otherwise,
                               llvm::function_ref<int64_t(const Ranks &, int64_t)> find) const {
     SmallVector<int64_t> table(size, otherwise);
@@ -43,19 +44,19 @@ struct Groups {
   }
 };
 
-/// The number of the op's channel; 0 where it states none.
+/// Returns the number of the op's channel; 0 if it states none.
 int64_t channelOf(Operation *op);
 
-/// How the groups of reductions and the like are numbered, and those of what moves values.
+/// Return how the groups of reductions, and of ops that move data, are numbered.
 Numbering reductionNumbering(Operation *op);
 Numbering moveNumbering(Operation *op);
 
-/// The groups of ranks that an op's `replica_groups` stand for; one of all where it has none. Emits
-/// an error for numbers that name no device, or one twice.
+/// Returns the groups of ranks for an op's `replica_groups`; one group of all ranks if it states
+/// none. Emits an error for invalid or duplicate device numbers.
 mlir::FailureOr<Groups> groupsOf(Body &body, Operation *op, Numbering numbering);
-/// The same for ops in which every device takes part.
+/// The same for ops that every device takes part in.
 mlir::FailureOr<Groups> wholeGroups(Body &body, Operation *op, Numbering numbering);
-/// The pairs of ranks that `source_target_pairs` stand for, one behind the other.
+/// Returns the pairs of ranks for `source_target_pairs`, flattened.
 mlir::FailureOr<SmallVector<int64_t>> pairsOf(Body &body, Operation *op, Numbering numbering);
 
 } // namespace treadle::hlo

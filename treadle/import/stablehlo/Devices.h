@@ -1,20 +1,20 @@
-// Internal to the folder: the devices that a program is for.
+// Internal to the folder: the devices that a program is compiled for.
 #pragma once
 
 #include "mlir/IR/BuiltinOps.h"
 
 namespace treadle::hlo {
 
-/// A grid of processes, each of which runs the program. A process is the rank `replica * partitions
-/// + partition` of a world.
+/// A grid of processes that run the program. A process has rank `replica * partitions + partition`
+/// in a world.
 struct Devices {
   int64_t replicas = 1, partitions = 1;
 
   int64_t size() const { return replicas * partitions; }
 };
 
-/// What the module's attributes say, one of each where they don't. Emits an error for numbers that
-/// make no grid.
+/// Reads the module's attributes; each missing number is 1. Emits an error for numbers that don't
+/// form a grid.
 mlir::FailureOr<Devices> devicesOf(mlir::ModuleOp module);
 
 } // namespace treadle::hlo

@@ -8,7 +8,7 @@ using namespace treadle;
 
 namespace {
 
-/// Puts ops at the beginning of @main in the place of arguments.
+/// Replaces arguments of @main by ops at its beginning.
 class EntryBinder {
 public:
   explicit EntryBinder(func::FuncOp main)
@@ -71,7 +71,7 @@ LogicalResult EntryBinder::bindSize(BlockArgument argument, std::pair<uint64_t, 
                 : RankedTensorType();
   if (!of || dim >= static_cast<uint64_t>(of.getRank()))
     return main.emitError("the size of dimension ")
-           << dim << " of argument " << index << " is asked for, which there isn't";
+           << dim << " of argument " << index << " is requested, but doesn't exist";
   auto counted = RankedTensorType::get({}, builder.getI32Type());
   Value value = op(
       "stablehlo.get_dimension_size", main.getArgument(first + index), counted,
@@ -128,13 +128,13 @@ Expected<std::optional<int64_t>> treadle::placeOfCpu(ArrayRef<std::string> platf
   bool isMissing = !platforms.empty() && found == platforms.end();
   if (isMissing && (isChecked || platforms.size() > 1))
     return Unexpected(unimplemented("the program was exported for ", llvm::join(platforms, ", "),
-                                    ", and not for the CPU"));
+                                    ", not for the CPU"));
   return platforms.size() > 1 ? std::optional<int64_t>(found - platforms.begin()) : std::nullopt;
 }
 
 LogicalResult treadle::bindEntry(func::FuncOp main, const EntryConvention &convention) {
   if (main.isExternal())
-    return success(); // which is an error where it is read
+    return success(); // reported as an error when it is converted
   return EntryBinder(main).bind(convention);
 }
 

@@ -4,7 +4,7 @@
 
 using namespace mlir;
 
-/// `name`, or with a number where there are several.
+/// Returns `name`, numbered if there are several.
 static StringAttr numbered(OpBuilder &builder, StringRef name, size_t number, size_t count) {
   return builder.getStringAttr(count == 1 ? name : name + "_" + Twine(number));
 }
@@ -17,7 +17,7 @@ static SmallVector<Operation *> opsOf(func::FuncOp main, StringRef name) {
   return found;
 }
 
-/// Gives the token that the op was given as the one that it gives.
+/// Replaces the op's result token by its operand token.
 static void passToken(Operation *op) {
   op->getResults().back().replaceAllUsesWith(op->getOperands().back());
   op->erase();

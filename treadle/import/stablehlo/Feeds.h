@@ -1,12 +1,12 @@
-// Internal to the folder: what a program takes from its infeed and puts to its outfeed.
+// Internal to the folder: infeed and outfeed of a program.
 #pragma once
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace treadle::hlo {
 
-/// What `infeed` gives and `outfeed` takes in @main itself become arguments and results behind its
-/// own, in their order. Those of regions and of other functions stay.
+/// Converts the `infeed` and `outfeed` ops directly in @main to arguments and results after its
+/// own, in order. Those in regions and other functions are unchanged.
 void bindFeeds(mlir::func::FuncOp main);
 
 } // namespace treadle::hlo

@@ -1,5 +1,5 @@
-// Internal to the folder: formulas, whose operators make nodes. Operands have one element type, or
-// are numbers; scalars go with tensors.
+// Internal to the folder: expressions whose operators create nodes. Operands have equal element
+// types or are numbers; scalars broadcast to tensors.
 #pragma once
 
 #include "treadle/import/stablehlo/Body.h"
@@ -15,11 +15,11 @@ public:
   Type element() const { return elementOf(node); }
   Body &of() const { return *body; }
 
-  /// A scalar of the same element type.
+  /// Returns a scalar of the same element type.
   Term number(double x) const { return {*body, body->scalar(element(), x)}; }
   Term whole(int64_t x) const { return {*body, body->scalarInt(element(), x)}; }
   Term as(Type element) const { return {*body, body->cast(node, element)}; }
-  /// The bits as a number of another type of the same size.
+  /// Bitcasts to another type of the same size.
   Term bitsAs(Type type) const {
     return element() == type ? *this : Term(*body, body->likeOf("Bitcast", node, type));
   }
@@ -32,7 +32,7 @@ public:
     Type type = Body::withElement(wider(other), body->builder.getI1Type());
     return {*body, body->node(op, {node, other.node}, type)};
   }
-  /// Of a predicate: which of two.
+  /// Selects by this predicate.
   Term choose(Term yes, Term no) const {
     Type shape = widest(node.getType(), yes.wider(no));
     return {*body, body->node("SelectV2", {node, yes.node, no.node},
@@ -44,7 +44,7 @@ private:
     auto ranked = mlir::dyn_cast<mlir::RankedTensorType>(a);
     return ranked && ranked.getRank() == 0 ? b : a;
   }
-  /// The type of the operand that isn't a scalar.
+  /// Returns the type of the operand that isn't a scalar.
   Type wider(Term other) const { return widest(node.getType(), other.node.getType()); }
 
   Body *body;

@@ -34,7 +34,7 @@ Program::Program(ModuleOp module, ArrayRef<std::string> taken)
     (void)names.stated(name);
 }
 
-/// What does more than its results say.
+/// Whether the op has side effects.
 static bool isEffect(Operation *op) {
   StringRef name = op->getName().stripDialect();
   if (name == "custom_call") {
@@ -149,7 +149,7 @@ FailureOr<std::string> Program::convertedFunction(func::FuncOp source) {
 
 namespace {
 
-/// The graph of the program's entry.
+/// Converts the program's entry to the graph.
 class MainReader {
 public:
   MainReader(Program &program, func::FuncOp main)
@@ -161,7 +161,7 @@ public:
   LogicalResult read();
 
 private:
-  /// A version whose shapes may say that they are unknown.
+  /// A version that can represent unknown shapes.
   static constexpr int producer = 1882;
 
   static bool isNodeName(StringRef name);
@@ -191,8 +191,8 @@ bool MainReader::isNodeName(StringRef name) {
                       [](char c) { return llvm::isAlnum(c) || StringRef("_.-/").contains(c); });
 }
 
-/// A way into what JAX calls a tree, `params['w'][0]`, as a name: `params_w_0`. Empty if it holds
-/// no letter.
+/// Converts a path in a JAX pytree (`params['w'][0]`) to a name: `params_w_0`. Empty if it has no
+/// letter.
 static std::string plainName(StringRef path) {
   std::string name;
   for (char c : path)
@@ -205,13 +205,13 @@ static std::string plainName(StringRef path) {
   return llvm::any_of(name, llvm::isAlpha) ? name : "";
 }
 
-/// `x` of `loc("x")`, the name that an argument had in Python; empty if there is none.
+/// Returns `x` of `loc("x")`, the argument's name in Python; empty if there is none.
 static std::string nameOfLocation(BlockArgument argument) {
   auto location = dyn_cast<NameLoc>(argument.getLoc());
   return location ? plainName(location.getName()) : "";
 }
 
-/// JAX calls the function that it was given where sizes are unknown: that one has the names.
+/// With unknown sizes, JAX calls the original function, whose arguments have the names.
 std::string MainReader::nameInCallee(BlockArgument argument) {
   for (OpOperand &use : argument.getUses())
     if (auto call = dyn_cast<func::CallOp>(use.getOwner()))
@@ -234,8 +234,8 @@ std::string MainReader::argumentName(unsigned index) {
   return name.empty() ? "arg" + std::to_string(index) : name;
 }
 
-/// Of `result['loss']` it is `loss`; with `result` in front where that is the name of an argument,
-/// or no name.
+/// Returns `loss` for `result['loss']`; with the prefix `result` if that is an argument's name or
+/// not a valid name.
 std::string MainReader::resultName(unsigned index) {
   if (auto name = main.getResultAttrOfType<StringAttr>(index, program.dialect.argNameKey);
       name && isNodeName(name))
@@ -261,7 +261,7 @@ Value MainReader::addNamed(StringRef op, StringRef name, ValueRange operands, Ty
   return body.builder.create(state)->getResult(0);
 }
 
-/// The type may say how large a dimension is at most: `tensor<?xf32, #stablehlo.bounds<2>>`.
+/// The type may state an upper bound of a size: `tensor<?xf32, #stablehlo.bounds<2>>`.
 void MainReader::checkBounds(BlockArgument argument, StringRef name) {
   auto type = dyn_cast<RankedTensorType>(argument.getType());
   auto fields = type ? dyn_cast_or_null<DictionaryAttr>(type.getEncoding()) : DictionaryAttr();
@@ -309,7 +309,7 @@ void MainReader::addPlaceholders() {
     outputs.push_back(body.names.stated(resultName(i)));
 }
 
-/// An Identity of each result, after all that must run.
+/// Adds an Identity for each result, after all effects.
 void MainReader::addResults(ValueRange results) {
   for (auto [name, value] : llvm::zip(outputs, results)) {
     NamedAttrList attrs;
@@ -320,7 +320,7 @@ void MainReader::addResults(ValueRange results) {
   }
 }
 
-/// A program without results tells that it ran, so that what it checks is asked for.
+/// Adds a result to a program without results, so that its checks are fetched.
 void MainReader::addEnd() {
   Type flag = builder.getI1Type();
   outputs.push_back(body.names.stated("done"));
@@ -354,7 +354,7 @@ LogicalResult MainReader::read() {
   return success();
 }
 
-/// Takes the place of a module that holds nothing but this one.
+/// Replaces a module that contains only this one.
 static void replaceOuter(ModuleOp outer, ModuleOp inner) {
   for (NamedAttribute attr : inner->getDiscardableAttrs())
     outer->setDiscardableAttr(attr.getName(), attr.getValue());
@@ -362,8 +362,7 @@ static void replaceOuter(ModuleOp outer, ModuleOp inner) {
   inner.erase();
 }
 
-/// The module's functions may stand in a module of their own. Modules beside functions are not
-/// part of the program.
+/// Functions may be in a nested module. Modules next to functions aren't part of the program.
 static LogicalResult flatten(ModuleOp module) {
   for (;;) {
     SmallVector<ModuleOp> inner(module.getOps<ModuleOp>());
@@ -376,7 +375,7 @@ static LogicalResult flatten(ModuleOp module) {
     }
     if (inner.size() > 1)
       return inner[1].emitError("the file has ")
-             << inner.size() << " modules, expected one: which to run isn't known";
+             << inner.size() << " modules, expected one: the module to run is unknown";
     replaceOuter(module, inner.front());
   }
 }
@@ -397,7 +396,7 @@ FailureOr<func::FuncOp> treadle::entryOf(ModuleOp module) {
          << open.size() << " public ones, expected @main or one that is public";
 }
 
-/// A program may have no op of the dialects at all: one that gives back its arguments.
+/// A program may contain no ops of these dialects: if it returns its arguments.
 bool treadle::hasStableHlo(ModuleOp module) {
   bool hasFunction = false;
   WalkResult result = module.walk([&](Operation *op) {
@@ -409,8 +408,8 @@ bool treadle::hasStableHlo(ModuleOp module) {
   return hasFunction && !result.wasInterrupted();
 }
 
-/// What is done before anything becomes tfg: functions of one block, values that are tensors.
-/// `mayGrow` tells whether @main may get arguments and results, for feeds, and lose its tokens.
+/// Prepares a program for conversion: functions of one block, values that are tensors. `mayGrow`
+/// allows adding arguments and results to @main for feeds, and removing its tokens.
 static FailureOr<func::FuncOp> prepareProgram(ModuleOp module, bool mayGrow) {
   module.getContext()->loadDialect<tfg::TfgDialect, tf_type::TfTypeDialect>();
   FailureOr<func::FuncOp> main = entryOf(module);
@@ -439,7 +438,7 @@ static FailureOr<func::FuncOp> prepareProgram(ModuleOp module, bool mayGrow) {
   return main;
 }
 
-/// What isn't tfg goes.
+/// Erases all ops that aren't tfg.
 static void removeSource(ModuleOp module) {
   for (Operation &op : llvm::make_early_inc_range(*module.getBody()))
     if (!isa<tfg::GraphOp, tfg::FuncOp>(op))

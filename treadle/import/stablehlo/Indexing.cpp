@@ -1,4 +1,4 @@
-// Slices at computed places, gather, scatter.
+// Converts slices at dynamic positions, gather and scatter.
 #include "treadle/import/stablehlo/Tables.h"
 
 #include "treadle/tensor/Wire.h"
@@ -7,7 +7,7 @@ using namespace mlir;
 using namespace treadle;
 using namespace treadle::hlo;
 
-/// Indices of a type that TensorFlow's ops take.
+/// Casts indices to a type that TensorFlow's ops accept.
 static Value indicesOf(Body &body, Value indices) {
   Type element = elementOf(indices);
   return element.isSignlessInteger(32) || element.isSignlessInteger(64)
@@ -15,7 +15,7 @@ static Value indicesOf(Body &body, Value indices) {
              : body.cast(indices, body.builder.getI64Type());
 }
 
-/// Scalars as one vector; old programs have a vector already.
+/// Packs scalars into one vector; old programs pass a vector.
 static Value packed(Body &body, ValueRange scalars) {
   if (scalars.size() == 1 && rankedOf(body.of(scalars[0])).getRank() == 1)
     return indicesOf(body, body.of(scalars[0]));
@@ -29,7 +29,7 @@ static Value packed(Body &body, ValueRange scalars) {
       RankedTensorType::get({static_cast<int64_t>(inputs.size())}, elementOf(inputs[0])));
 }
 
-/// Numbers as a vector of the indices' type.
+/// Returns numbers as a vector of the indices' type.
 static Value sizesLike(Body &body, ArrayRef<int64_t> sizes, Value indices) {
   return body.cast(body.vector(sizes), elementOf(indices));
 }
@@ -86,8 +86,8 @@ static LogicalResult readGather(Body &body, Operation *op) {
   return done(body, op, body.node("XlaGather", {x, starts, sizes}, body.resultType(op), attrs));
 }
 
-/// What is left of a scatter's function when only one of its results is asked for: its block takes
-/// what is there and the update of that input. False where the result depends on other inputs.
+/// Reduces a scatter's function to one of its results: the block then takes the current value and
+/// the update of that input. Returns false if the result depends on other inputs.
 static bool keepResult(Block &block, unsigned index) {
   Operation &end = block.back();
   unsigned count = block.getNumArguments() / 2;
@@ -109,8 +109,8 @@ static bool keepResult(Block &block, unsigned index) {
   return true;
 }
 
-/// The numbers of a constant vector: one, or one made of others. Nothing where they aren't
-/// constant.
+/// Returns the numbers of a constant vector, or of one composed of constants; nullopt if they
+/// aren't constant.
 static std::optional<SmallVector<int64_t>> constantNumbers(Value value) {
   Operation *op = value.getDefiningOp();
   auto type = dyn_cast<RankedTensorType>(value.getType());
@@ -137,15 +137,15 @@ static std::optional<SmallVector<int64_t>> constantNumbers(Value value) {
   }
   if (name == "broadcast_in_dim" && found.size() == 1)
     found.assign(type.getNumElements(), found.front());
-  // Of other shapes than vectors the order is one of a reshape's only.
+  // For shapes other than vectors, only reshape preserves the order.
   bool isInOrder = name == "reshape" || type.getRank() < 2;
   return isInOrder && static_cast<int64_t>(found.size()) == type.getNumElements()
              ? std::optional(found)
              : std::nullopt;
 }
 
-/// A scatter of one window at a constant place: a slice, combined with the updates, in its place.
-/// Null where it is another one.
+/// Converts a scatter of one window at a constant position: slices, combines with the updates, and
+/// inserts. Returns null for other scatters.
 static Value windowScatter(Body &body, Operation *op, Region &region, unsigned index) {
   unsigned count = op->getNumResults();
   DictionaryAttr fields = fieldsOf(op, "scatter_dimension_numbers");
@@ -183,7 +183,7 @@ static Value windowScatter(Body &body, Operation *op, Region &region, unsigned i
   Value x = input(body, op, index);
   for (auto [start, size, all] : llvm::zip(begin, sizes, type.getShape()))
     if (start < 0 || start > all - size)
-      return x; // a window that isn't inside is left out
+      return x; // a window that is out of bounds is skipped
   Value block = body.reshape(updates, sizes), at = body.vector(begin);
   if (!combine.empty()) {
     Value old = body.node("Slice", {x, at, sizesLike(body, sizes, at)}, type.clone(sizes));
@@ -192,7 +192,7 @@ static Value windowScatter(Body &body, Operation *op, Region &region, unsigned i
   return body.node("XlaDynamicUpdateSlice", {x, block, at}, type);
 }
 
-/// The scatter of one of the inputs, by the function in `region`.
+/// Converts the scatter of one input with the function in `region`.
 static LogicalResult readOneScatter(Body &body, Operation *op, Region &region, unsigned index) {
   unsigned count = op->getNumResults();
   if (Value written = windowScatter(body, op, region, index)) {

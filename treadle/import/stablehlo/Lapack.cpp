@@ -1,11 +1,11 @@
-// Calls of LAPACK, and the ops that are such calls in all but name.
+// Converts calls of LAPACK, and ops that map directly to such calls.
 #include "treadle/import/stablehlo/Lapack.h"
 
 using namespace mlir;
 using namespace treadle;
 using namespace treadle::hlo;
 
-/// The routines that XlaCustomCallV2 has, without the letter of the type.
+/// The routines that XlaCustomCallV2 supports, without the prefix for the type.
 static constexpr StringRef routines[] = {
     "potrf", "getrf", "geqrf", "geqp3", "orgqr", "ungqr", "ormqr", "unmqr", "sytrd", "hetrd",
     "gehrd", "trsm",  "gtsv",  "syevd", "heevd", "gesdd", "gesvd", "geev",  "gees"};
@@ -30,7 +30,7 @@ std::string hlo::optionsOf(Operation *op) {
   return text;
 }
 
-/// A call of the routine for the type of its first operand.
+/// Calls the routine for the type of its first operand.
 static SmallVector<Value> callLapack(Body &body, StringRef target, const Twine &options,
                                      ValueRange inputs, TypeRange types) {
   Builder &builder = body.builder;
@@ -46,7 +46,7 @@ static SmallVector<Value> callLapack(Body &body, StringRef target, const Twine &
 }
 
 LogicalResult hlo::readLapackCall(Body &body, Operation *op) {
-  // Where sizes are unknown, operands at the end tell those of the results.
+  // If sizes are unknown, trailing operands state the result's sizes.
   SmallVector<int64_t> sizes = numbers(op, "indices_of_shape_operands");
   SmallVector<Value> inputs;
   for (auto [i, operand] : llvm::enumerate(op->getOperands()))
@@ -73,7 +73,8 @@ static Value conjugateTransposed(Body &body, Value x) {
                    {x, body.vector(order)}, type.clone(shape));
 }
 
-/// The upper factor is the transposed lower one of the transposed matrix: the same half is read.
+/// The upper factor is the transpose of the lower factor of the transposed matrix: both read the
+/// same half.
 LogicalResult hlo::readCholesky(Body &body, Operation *op) {
   Value x = input(body, op, 0);
   bool isLower = numberOr(op, "lower", 0);
@@ -85,7 +86,7 @@ LogicalResult hlo::readCholesky(Body &body, Operation *op) {
 LogicalResult hlo::readTriangularSolve(Body &body, Operation *op) {
   Value a = input(body, op, 0), b = input(body, op, 1);
   Type given = elementOf(a);
-  if (given.isF16() || given.isBF16()) { // which LAPACK doesn't have
+  if (given.isF16() || given.isBF16()) { // not supported by LAPACK
     a = body.cast(a, body.builder.getF32Type());
     b = body.cast(b, body.builder.getF32Type());
   }

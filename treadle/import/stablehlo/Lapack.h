@@ -1,13 +1,13 @@
-// Internal to the folder: what is done by routines of LAPACK.
+// Internal to the folder: ops that call LAPACK routines.
 #pragma once
 
 #include "treadle/import/stablehlo/Body.h"
 
 namespace treadle::hlo {
 
-/// Whether a custom call's target is a routine that XlaCustomCallV2 knows.
+/// Whether a custom call's target is a routine that XlaCustomCallV2 supports.
 bool isLapackCall(StringRef target);
-/// `uplo=76;mode=83`: what a custom call states besides its operands.
+/// Returns what a custom call states besides its operands: `uplo=76;mode=83`.
 std::string optionsOf(Operation *op);
 LogicalResult readLapackCall(Body &body, Operation *op);
 LogicalResult readCholesky(Body &body, Operation *op);

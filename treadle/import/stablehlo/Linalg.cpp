@@ -1,5 +1,5 @@
-// linalg on tensors, and affine's arithmetic of indices. A structured op is its function called
-// with tensors over all its loops at once, and then reduced over some of them.
+// Converts linalg on tensors, and affine's index arithmetic. A structured op becomes a call of its
+// function with tensors over all loops at once, followed by a reduction over some of them.
 #include "treadle/import/stablehlo/Linalg.h"
 
 #include "treadle/import/stablehlo/Tables.h"
@@ -22,7 +22,7 @@ namespace {
 
 using linalg::LinalgOp;
 
-/// How results of one iteration go into those of the ones before it.
+/// How the result of one iteration is combined with those of earlier ones.
 struct Combiner {
   StringRef op;
   bool isOfBools;
@@ -36,7 +36,7 @@ constexpr Combiner combiners[] = {
     {"arith.andi", true, "All", "LogicalAnd"},   {"arith.ori", true, "Any", "LogicalOr"},
 };
 
-/// Reads one structured op. The op is a copy that is changed on the way.
+/// Converts one structured op. The op is a clone that is modified along the way.
 class StructuredReader {
 public:
   StructuredReader(Body &body, LinalgOp op)
@@ -45,7 +45,7 @@ public:
       (kind == utils::IteratorType::parallel ? kept : reduced).push_back(static_cast<int64_t>(i));
   }
 
-  /// Values of the results.
+  /// Returns the values of the results.
   FailureOr<SmallVector<Value>> read();
 
 private:
@@ -86,7 +86,7 @@ LogicalResult StructuredReader::checkMaps() {
       auto dim = dyn_cast<AffineDimExpr>(expr);
       if (!dim || !seen.insert(dim.getPosition()).second)
         return unimplementedOp(op)
-               << " with indices other than its loops' own: " << AffineMapAttr::get(map);
+               << " with indices other than its loop indices: " << AffineMapAttr::get(map);
     }
   }
   for (unsigned i = 0; i < op.getNumDpsInits(); ++i)
@@ -95,7 +95,7 @@ LogicalResult StructuredReader::checkMaps() {
   return success();
 }
 
-/// The sizes of the loops: those of the first operand that each counts in.
+/// Finds the sizes of the loops: each from the first operand that it indexes.
 LogicalResult StructuredReader::findSizes() {
   Type wide = body.builder.getI64Type();
   loopSizes.assign(numLoops(), ShapedType::kDynamic);
@@ -123,15 +123,15 @@ LogicalResult StructuredReader::findSizes() {
     }
   }
   if (!llvm::all_of(sizes, [](Value size) { return static_cast<bool>(size); }))
-    return unimplementedOp(op) << " with a loop over no operand's dimension";
+    return unimplementedOp(op) << " with a loop that no operand's dimension determines";
   auto count = static_cast<int64_t>(sizes.size());
   shape = sizes.empty() ? body.cast(body.vector({}), wide)
                         : body.node("Pack", sizes, RankedTensorType::get({count}, wide));
   return success();
 }
 
-/// The combiner of a result: an op of what the iterations before gave, which nothing else uses, and
-/// of something else.
+/// Returns the combiner of a result: an op on the accumulated value, which has no other use, and
+/// another value.
 const Combiner *StructuredReader::combinerOfResult(unsigned index) {
   BlockArgument before = block.getArgument(op.getNumDpsInputs() + index);
   Operation *last = block.back().getOperand(index).getDefiningOp();
@@ -144,13 +144,13 @@ const Combiner *StructuredReader::combinerOfResult(unsigned index) {
   return nullptr;
 }
 
-/// Makes the function give what is combined.
+/// Makes the function return the values before they are combined.
 LogicalResult StructuredReader::takeCombiners() {
   for (unsigned i = 0; i < op.getNumDpsInits() && !reduced.empty(); ++i) {
     const Combiner *combiner = combinerOfResult(i);
     if (!combiner)
-      return unimplementedOp(op) << " that reduces by another function than a sum, a product, a "
-                                 << "maximum or a minimum";
+      return unimplementedOp(op)
+             << " that reduces by a function other than a sum, product, maximum or minimum";
     resultCombiners.push_back(combiner);
     Operation *last = block.back().getOperand(i).getDefiningOp();
     bool isFirst = last->getOperand(0) == block.getArgument(op.getNumDpsInputs() + i);
@@ -161,7 +161,7 @@ LogicalResult StructuredReader::takeCombiners() {
   return success();
 }
 
-/// Whether all there is to sum is the product of two inputs of floats.
+/// Whether the op only sums the product of two float inputs.
 bool StructuredReader::isProduct() {
   if (op.getNumDpsInputs() != 2 || op.getNumDpsInits() != 1 || resultCombiners.empty() ||
       resultCombiners[0]->reduce != "Sum")
@@ -192,7 +192,7 @@ Value StructuredReader::einsum() {
                    body.typeOf(op->getResult(0).getType()), attrs);
 }
 
-/// What the function asks for of its loops' numbers becomes arguments of it.
+/// Turns the loop indices that the function uses into arguments.
 void StructuredReader::takeIndices(SmallVector<Value> &inputs) {
   auto loops = RankedTensorType::get(loopSizes, body.builder.getI64Type());
   for (auto index : llvm::make_early_inc_range(block.getOps<linalg::IndexOp>())) {
@@ -203,7 +203,7 @@ void StructuredReader::takeIndices(SmallVector<Value> &inputs) {
   }
 }
 
-/// An operand with one dimension for each loop, of size 1 where it has none.
+/// Returns an operand with one dimension for each loop, of size 1 if the operand lacks it.
 Value StructuredReader::overLoops(unsigned operand) {
   Value x = body.of(op->getOperand(operand));
   if (block.getArgument(operand).use_empty())
@@ -226,7 +226,7 @@ Value StructuredReader::overLoops(unsigned operand) {
   return x;
 }
 
-/// What has a dimension for each kept loop, in the order of the result's.
+/// Transposes a value with one dimension for each kept loop to the order of the result.
 Value StructuredReader::inOrderOf(Value value, AffineMap map) {
   SmallVector<int64_t> order = llvm::map_to_vector(
       dimsOf(map), [&](int64_t loop) -> int64_t { return llvm::find(kept, loop) - kept.begin(); });
@@ -331,12 +331,12 @@ static Value valueOf(Body &body, AffineExpr expr, ValueRange dims, ValueRange sy
     return node("FloorMod", a, b);
   case AffineExprKind::FloorDiv:
     return node("FloorDiv", a, b);
-  default: // rounded up: the other way round of what is rounded down
+  default: // ceiling division, computed by floor division
     return body.like("Neg", node("FloorDiv", body.like("Neg", a), b));
   }
 }
 
-/// The results of the op's map, joined by `join` if there are several.
+/// Computes the results of the op's map and combines them by `join` if there are several.
 static LogicalResult readAffine(Body &body, Operation *op) {
   AffineMap map = cast<AffineMapAttr>(op->getAttr("map")).getValue();
   SmallVector<Value> operands = body.allOf(op->getOperands());

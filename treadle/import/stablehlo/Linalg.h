@@ -5,7 +5,7 @@
 
 namespace treadle::hlo {
 
-/// Loads what the text of programs of linalg and bufferization needs.
+/// Loads the dialects that texts with linalg and bufferization need.
 void loadLinalg(mlir::MLIRContext &context);
 
 } // namespace treadle::hlo

@@ -24,14 +24,14 @@ namespace {
 
 bool isNarrow(Type type) { return static_cast<bool>(wideTypeOf(getElementTypeOrSelf(type))); }
 
-/// What is narrow of narrow operands without rounding.
+/// Whether results of narrow operands are narrow without rounding.
 bool isClosed(Operation *op) {
   static const llvm::StringSet<> names = {"and", "clamp",  "maximum", "minimum",
                                           "or",  "select", "xor"};
   return isMove(op) || names.contains(hloName(op));
 }
 
-/// The elements, in the wide type.
+/// Returns the elements in the wide type.
 FailureOr<Attribute> widenedElements(Operation *op, Attribute attr) {
   auto elements = dyn_cast_or_null<DenseElementsAttr>(attr);
   if (!elements || !isNarrow(elements.getType()))
@@ -56,7 +56,7 @@ NamedAttribute narrowAttr(OpBuilder &builder, Type element) {
   return builder.getNamedAttr("narrow", TypeAttr::get(element));
 }
 
-/// The bits of a narrow integer as a byte: with copies of the highest above them if it is signed.
+/// Returns the bits of a narrow integer as a byte, sign-extended if it is signed.
 Value bitsOf(OpBuilder &builder, Value value, IntegerType::SignednessSemantics sign) {
   auto integer = cast<IntegerType>(getElementTypeOrSelf(value.getType()));
   Type bits = IntegerType::get(integer.getContext(), integer.getWidth(), sign);
@@ -64,14 +64,14 @@ Value bitsOf(OpBuilder &builder, Value value, IntegerType::SignednessSemantics s
                 withElement(value.getType(), bits), narrowAttr(builder, bits));
 }
 
-/// Ops that look at the bits of their operands.
+/// Whether the op reads the bits of its operands.
 bool looksAtBits(Operation *op) {
   return llvm::is_contained(
       {"popcnt", "count_leading_zeros", "shift_right_logical", "shift_right_arithmetic"},
       hloName(op));
 }
 
-/// An op of bits gets its operands without copies of their signs; an arithmetic shift with them.
+/// Gives a bitwise op its operands zero-extended, an arithmetic shift sign-extended.
 void useBits(Operation *op) {
   OpBuilder builder(op);
   bool isArithmetic = hloName(op) == "shift_right_arithmetic";
@@ -82,7 +82,7 @@ void useBits(Operation *op) {
       withElement(op->getResult(0).getType(), getElementTypeOrSelf(op->getOperand(0).getType())));
 }
 
-/// The zeros among eight bits, less those above the narrow number.
+/// Subtracts the zeros above the narrow number from a count of zeros in 8 bits.
 Value withoutZerosAbove(OpBuilder &builder, Value count, unsigned width) {
   auto scalar = RankedTensorType::get({}, getElementTypeOrSelf(count.getType()));
   auto byte = RankedTensorType::get({}, wideTypeOf(scalar.getElementType()));
@@ -93,7 +93,7 @@ Value withoutZerosAbove(OpBuilder &builder, Value count, unsigned width) {
                 count.getType());
 }
 
-/// Rounds what the op computes.
+/// Rounds the op's results.
 void roundResults(Operation *op) {
   OpBuilder builder(op->getContext());
   builder.setInsertionPointAfter(op);
@@ -116,7 +116,7 @@ void roundResults(Operation *op) {
   }
 }
 
-/// A number of four bits and one of eight have other bits: which narrow types they are is kept.
+/// 4-bit and 8-bit numbers have different bits: attributes record the narrow types.
 LogicalResult keepBits(Operation *op) {
   Type from = getElementTypeOrSelf(op->getOperand(0).getType()),
        to = getElementTypeOrSelf(op->getResult(0).getType());
@@ -151,7 +151,7 @@ LogicalResult widen(Operation *op) {
   StringRef name = hloName(op);
   if (name.empty() && !isMove(op))
     return op->emitError("unimplemented: ")
-           << op->getName().getStringRef() << " of numbers of a few bits";
+           << op->getName().getStringRef() << " of numbers with fewer than 8 bits";
   if (name == "bitcast_convert")
     return keepBits(op);
   if (name == "convert" && op->getNumResults() == 1 && isNarrow(op->getResult(0).getType()))
@@ -161,7 +161,7 @@ LogicalResult widen(Operation *op) {
   return success();
 }
 
-/// Conversions at the edge of main: what comes in and goes out has its own type.
+/// Converts at the boundary of main, whose arguments and results keep their types.
 class Edge {
 public:
   explicit Edge(func::FuncOp main) : main(main), type(main.getFunctionType()) {}

@@ -1,4 +1,4 @@
-// Matrix products, convolutions, transforms.
+// Converts matrix products, convolutions and Fourier transforms.
 #include "treadle/dialect/stablehlo/Convolution.h"
 #include "treadle/dialect/stablehlo/Ops.h"
 #include "treadle/dialect/stablehlo/Window.h"
@@ -22,7 +22,8 @@ static std::string einsumText(ArrayRef<int> letters) {
   return text;
 }
 
-/// `abc,cd->abd` for a product: batch dimensions first, then those that each side has alone.
+/// Returns the einsum equation of a product (`abc,cd->abd`): batch dimensions first, then each
+/// side's own.
 static std::string equationOf(int64_t leftRank, int64_t rightRank, ArrayRef<int64_t> leftBatch,
                               ArrayRef<int64_t> rightBatch, ArrayRef<int64_t> leftContracting,
                               ArrayRef<int64_t> rightContracting) {
@@ -55,7 +56,7 @@ static Value matMul(Body &body, Value left, Value right, bool leftTransposed, bo
   return body.node("MatMul", {left, right}, type, attrs);
 }
 
-/// Element types that products have kernels for; others are computed in a wider one.
+/// Returns the element type to compute in: products of other types have no kernels.
 static Type productType(Type element, Body &body) {
   auto integer = dyn_cast<IntegerType>(element);
   if (!integer)
@@ -85,8 +86,8 @@ static Value product(Body &body, Value left, Value right, RankedTensorType type,
   return body.cast(result, type.getElementType());
 }
 
-/// The type of a product of halves, whose sums are f32, is f32 where all that reads it converts it
-/// to a wider float: then nothing is rounded in between. So does XLA.
+/// A product of halves accumulates in f32; its type is f32 if all users convert it to a wider
+/// float, which avoids rounding in between. XLA does the same.
 static RankedTensorType productTypeOf(Body &body, Operation *op) {
   auto type = cast<RankedTensorType>(body.resultType(op));
   auto widens = [&](Operation *user) {
@@ -113,7 +114,7 @@ static LogicalResult readDotGeneral(Body &body, Operation *op) {
   return done(body, op, result);
 }
 
-/// The last dimension of the left side by the first of the right one.
+/// Contracts the last dimension of the left side with the first of the right side.
 static LogicalResult readDot(Body &body, Operation *op) {
   Value left = input(body, op, 0);
   return done(body, op,
@@ -131,7 +132,7 @@ static LogicalResult readEinsum(Body &body, Operation *op) {
 
 namespace {
 
-/// A convolution brought to what TensorFlow's ops take: NHWC, filters HWIO.
+/// Converts a convolution to the layout of TensorFlow's ops: NHWC, filters HWIO.
 class ConvolutionReader {
 public:
   ConvolutionReader(Body &body, Operation *op) : body(body), op(op) {}
@@ -182,7 +183,8 @@ void ConvolutionReader::readAttributes() {
     padding = numbersOr(op, "padding", 2 * rank, 0);
 }
 
-/// Convolutions that no op of TensorFlow knows: of int64, and over more dimensions than three.
+/// Checks convolutions that no TensorFlow op supports: of int64, and with more than three spatial
+/// dimensions.
 LogicalResult ConvolutionReader::checkByPlaces(RankedTensorType type, Value filterValue) {
   constexpr int64_t mostPlaces = 4096;
   RankedTensorType weights = rankedOf(filterValue), given = rankedOf(body.of(op->getOperand(0)));
@@ -196,7 +198,7 @@ LogicalResult ConvolutionReader::checkByPlaces(RankedTensorType type, Value filt
     return success();
   return unimplementedOp(op) << " over " << rank << " dimensions of " << type.getElementType()
                              << " with unknown sizes or a window of more than " << mostPlaces
-                             << " places";
+                             << " positions";
 }
 
 SmallVector<int64_t> ConvolutionReader::standardShape(RankedTensorType type,
@@ -208,8 +210,8 @@ SmallVector<int64_t> ConvolutionReader::standardShape(RankedTensorType type,
   return shape;
 }
 
-/// Batch, spatial dimensions, features; of the filter spatial dimensions, input and output
-/// features. One dimension becomes two.
+/// Transposes to batch, spatial dimensions, features; a filter to spatial dimensions, input and
+/// output features. One spatial dimension becomes two.
 Value ConvolutionReader::toStandard(Value x, const ConvLayout &layout, bool isFilter) {
   SmallVector<int64_t> order(layout.spatial);
   if (isFilter)
@@ -235,8 +237,8 @@ Value ConvolutionReader::toStandard(Value x, const ConvLayout &layout, bool isFi
   return x;
 }
 
-/// What TensorFlow's ops can't do: holes between the elements, padding that cuts off, and any
-/// padding in three dimensions.
+/// Applies what TensorFlow's ops don't support: base dilation, negative padding, and any padding in
+/// three dimensions.
 Value ConvolutionReader::dilatedAndPadded(Value x) {
   bool isPlain = llvm::all_of(inputDilation, [](int64_t d) { return d == 1; }) &&
                  llvm::all_of(padding, [](int64_t p) { return p >= 0; }) && rank < 3 && !isByPlaces;
@@ -280,7 +282,8 @@ Value ConvolutionReader::dilatedAndPadded(Value x) {
   return x;
 }
 
-/// A sum of products: of what each place of the window sees of the input, by the filter there.
+/// Sums products over window positions: the strided input slice at each position by the filter
+/// there.
 Value ConvolutionReader::convolveByPlaces(Value x, Value filterValue, RankedTensorType type) {
   RankedTensorType all = rankedOf(x), weights = rankedOf(filterValue);
   int64_t places = 1, features = weights.getDimSize(rank);
@@ -317,7 +320,7 @@ Value ConvolutionReader::convolveByPlaces(Value x, Value filterValue, RankedTens
                          type);
 }
 
-/// Of fewer than two spatial dimensions two are made.
+/// Extends fewer than two spatial dimensions to two.
 Value ConvolutionReader::convolve(Value x, Value filterValue, RankedTensorType type) {
   if (isByPlaces)
     return convolveByPlaces(x, filterValue, type);
@@ -363,7 +366,7 @@ Value ConvolutionReader::convolve(Value x, Value filterValue, RankedTensorType t
   return body.node("Squeeze", result, type, squeeze);
 }
 
-/// One of `count` equal pieces along a dimension.
+/// Returns one of `count` equal pieces along a dimension.
 Value ConvolutionReader::piece(Value x, int64_t dim, int64_t index, int64_t count) {
   SmallVector<int64_t> shape(rankedOf(x).getShape()), begin(shape.size(), 0),
       size(shape.size(), -1);
@@ -373,7 +376,7 @@ Value ConvolutionReader::piece(Value x, int64_t dim, int64_t index, int64_t coun
   return body.node("Slice", {x, body.vector(begin), body.vector(size)}, rankedOf(x).clone(shape));
 }
 
-/// Groups one by one: of the batch, or of the features where an op doesn't know groups.
+/// Convolves each group separately: batch groups, or feature groups if an op doesn't support them.
 Value ConvolutionReader::convolveInGroups(Value x, Value filterValue, RankedTensorType type) {
   int64_t count = batchGroups > 1 ? batchGroups : groups;
   int64_t inputDim = batchGroups > 1 ? 0 : static_cast<int64_t>(rank) + 1;
@@ -393,7 +396,7 @@ Value ConvolutionReader::convolveReal(Value x, Value filterValue, RankedTensorTy
   return isByParts ? convolveInGroups(x, filterValue, type) : convolve(x, filterValue, type);
 }
 
-/// By four convolutions of real numbers, of which no op's kernel knows others.
+/// Uses four real convolutions, since no kernel supports complex ones.
 Value ConvolutionReader::convolveComplex(Value x, Value filterValue, RankedTensorType type) {
   Type part = cast<ComplexType>(type.getElementType()).getElementType();
   auto real = cast<RankedTensorType>(type.clone(part));
@@ -422,7 +425,7 @@ LogicalResult ConvolutionReader::read() {
   Value result = isComplex(element) ? convolveComplex(x, filterValue, standard)
                                     : convolveReal(x, filterValue, standard);
   result = body.cast(result, type.getElementType());
-  // Back to the layout of the output.
+  // Transposes back to the layout of the output.
   SmallVector<int64_t> order(rank + 2);
   order[output.first] = 0;
   for (auto [i, dim] : llvm::enumerate(output.spatial))
@@ -433,7 +436,7 @@ LogicalResult ConvolutionReader::read() {
   return done(body, op, result);
 }
 
-/// A window may be larger than what it moves over: then there is no place for it, and no result.
+/// A window may be larger than its input: then it has no positions, and the result is empty.
 static LogicalResult readConvolution(Body &body, Operation *op) {
   auto type = dyn_cast<RankedTensorType>(body.resultType(op));
   if (type && type.hasStaticShape() && !type.getNumElements())

@@ -17,7 +17,7 @@ namespace {
 
 // --- types --------------------------------------------------------------------------------------
 
-/// Reads the text piece by piece; false where it is of another form.
+/// Parses the type's text; returns false if it has another form.
 class GridReader {
 public:
   GridReader(MLIRContext *context, StringRef text) : context(context), text(text) {}
@@ -81,7 +81,7 @@ bool GridReader::readAxis(Grid &grid) {
   return true;
 }
 
-/// A scale, and after a colon the number that stands for 0.
+/// A scale, optionally followed by a colon and the zero point.
 bool GridReader::readScale(Grid &grid) {
   text = text.ltrim();
   StringRef number =
@@ -130,13 +130,13 @@ FailureOr<Grid> gridOf(Operation *op, Type type) {
   if (!hasAxis ||
       (grid.axis && !ranked.isDynamicDim(*grid.axis) && ranked.getDimSize(*grid.axis) != count))
     return op->emitError("its type ")
-           << type << " has " << count << " scales, expected one for each place along its axis";
+           << type << " has " << count << " scales, expected one for each index along its axis";
   return grid;
 }
 
 // --- ops ----------------------------------------------------------------------------------------
 
-/// Replaces the ops of quantized values, whose types are changed after that.
+/// Replaces the ops on quantized values, whose types are changed afterwards.
 class Lowering {
 public:
   LogicalResult lower(Operation *op);
@@ -144,7 +144,7 @@ public:
 private:
   FailureOr<Value> dequantized(Operation *op, Value value);
   FailureOr<Value> quantized(Operation *op, Value value, Type type);
-  /// Numbers of a grid that broadcast to a type.
+  /// Returns numbers of a grid in a shape that broadcasts to a type.
   Value constant(const Grid &grid, Type type, ArrayRef<double> numbers);
   Value scalar(Type element, double number);
   Value binary(StringRef name, Value x, Value y);
@@ -181,7 +181,7 @@ SmallVector<double> asReals(ArrayRef<int64_t> numbers) {
   return llvm::map_to_vector(numbers, [](int64_t n) { return static_cast<double>(n); });
 }
 
-/// (x - zero) * scale. The difference is one of integers, as a float may not hold x.
+/// (x - zero) * scale. The subtraction is one of integers, because a float may not represent x.
 FailureOr<Value> Lowering::dequantized(Operation *op, Value value) {
   if (!isQuantized(getElementTypeOrSelf(value.getType())))
     return value;
@@ -199,13 +199,13 @@ FailureOr<Value> Lowering::dequantized(Operation *op, Value value) {
   return binary("multiply", x, constant(*grid, type, grid->scales));
 }
 
-/// x / scale + zero, rounded to the nearest number that is stored.
+/// x / scale + zero, rounded to the nearest stored number.
 FailureOr<Value> Lowering::quantized(Operation *op, Value value, Type type) {
   FailureOr<Grid> grid = gridOf(op, type);
   if (failed(grid))
     return failure();
   if (Type element = getElementTypeOrSelf(value.getType()); element != grid->expressed)
-    return op->emitError("it makes ")
+    return op->emitError("it converts to ")
            << type << " of " << element << ", expected " << grid->expressed;
   Value x = binary("divide", value, constant(*grid, type, grid->scales));
   x = binary("add", x, constant(*grid, type, asReals(grid->zeros)));
@@ -214,7 +214,7 @@ FailureOr<Value> Lowering::quantized(Operation *op, Value value, Type type) {
               scalar(grid->expressed, static_cast<double>(grid->most))},
              x.getType());
   x = makeOp(*builder, current->getLoc(), "stablehlo.round_nearest_even", x, x.getType());
-  // The type is about to become that of what is stored.
+  // The result type is about to become the storage type.
   return makeOp(*builder, current->getLoc(), "stablehlo.convert", x, type);
 }
 
@@ -222,7 +222,7 @@ bool hasQuantized(TypeRange types) {
   return llvm::any_of(types, [](Type type) { return isQuantized(getElementTypeOrSelf(type)); });
 }
 
-/// Whether the op only has to hand on what is stored.
+/// Whether the op only forwards stored numbers.
 bool keepsStorage(Operation *op) {
   StringRef name = hloName(op);
   if (name == "bitcast_convert")

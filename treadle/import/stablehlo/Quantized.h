@@ -1,4 +1,4 @@
-// Quantized values, which stand for floats on a grid.
+// Quantized values, which represent floats on a grid.
 #pragma once
 
 #include "mlir/IR/BuiltinOps.h"
@@ -8,7 +8,7 @@
 
 namespace treadle::hlo {
 
-/// What the text of a type `!quant.uniform<i8<-127:127>:f32:1, {0.1:-30, 0.5}>` says.
+/// The parameters of a type `!quant.uniform<i8<-127:127>:f32:1, {0.1:-30, 0.5}>`.
 struct Grid {
   mlir::IntegerType storage;
   mlir::FloatType expressed;
@@ -18,12 +18,12 @@ struct Grid {
   llvm::SmallVector<int64_t> zeros;
 };
 
-/// False where a type `!quant...` is of another form.
+/// Returns false if a type `!quant...` has another form.
 bool readGrid(mlir::OpaqueType type, Grid &grid);
 
-/// Values of a type `!quant.uniform<...>` become the integers that store them. Ops of them compute
-/// with the floats that they stand for, and round the results to the grid of the result's type.
-/// Emits an error at a quantized type of another kind than per tensor or per axis.
+/// Lowers values of type `!quant.uniform<...>` to their stored integers. Ops compute with the
+/// represented floats and round results to the grid of the result's type. Emits an error for
+/// quantization that is neither per tensor nor per axis.
 llvm::LogicalResult lowerQuantized(mlir::ModuleOp module);
 
 } // namespace treadle::hlo

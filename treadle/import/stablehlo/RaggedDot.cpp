@@ -1,4 +1,4 @@
-// Products whose rows, or columns, fall into groups.
+// Converts products whose rows or columns are divided into groups.
 #include "treadle/import/stablehlo/SourceOps.h"
 #include "treadle/import/stablehlo/Tables.h"
 
@@ -8,8 +8,8 @@ using namespace treadle::hlo;
 
 namespace {
 
-/// chlo.ragged_dot as a product for each group: of all rows, of which those of the group are kept;
-/// or of the group's columns, stacked.
+/// Converts chlo.ragged_dot to one product per group: of all rows, masked to those of the group; or
+/// of the group's columns, with the results stacked.
 class RaggedDot final : private OpBuilder::Listener {
 public:
   RaggedDot(Body &body, Operation *op) : body(body), op(op), builder(op, this) {}
@@ -20,7 +20,7 @@ private:
   Value product(Value left, Value right, RankedTensorType type);
   Value ofRows();
   Value ofColumns();
-  /// Whether a place along a dimension is one of the group's.
+  /// Returns the mask of positions along a dimension that are in the group.
   Value isIn(int64_t group, RankedTensorType type, int64_t dim);
   Value kept(Value x, int64_t group, int64_t dim);
   Value make(StringRef name, ValueRange operands, Type type, ArrayRef<NamedAttribute> attrs = {}) {
@@ -34,7 +34,7 @@ private:
     return make("stablehlo.broadcast_in_dim", scalar, type.clone(elementOf(scalar)),
                 builder.getNamedAttr("broadcast_dimensions", builder.getDenseI64ArrayAttr({})));
   }
-  /// Places of a dimension from one to another, one apart.
+  /// Slices a dimension with stride 1.
   Value sliced(Value x, int64_t dim, int64_t from, int64_t to);
   void notifyOperationInserted(Operation *made, OpBuilder::InsertPoint) override {
     all.push_back(made);
@@ -47,7 +47,7 @@ private:
   OpBuilder builder;
   DictionaryAttr fields;
   SmallVector<Operation *> all;
-  SmallVector<Value> ends; // of the groups: how many places come before them, and at last all
+  SmallVector<Value> ends; // prefix sums of the group sizes, ending with the total
   RankedTensorType result;
   int64_t ragged = -1, numGroups = 0;
 };
@@ -85,7 +85,7 @@ LogicalResult RaggedDot::check() {
               areDims(dims(("rhs_" + kind).str()), right) &&
               dims(("lhs_" + kind).str()).size() == dims(("rhs_" + kind).str()).size();
   if (!isGood)
-    return op->emitError("its dimension numbers aren't those of ") << left << " and " << right;
+    return op->emitError("its dimension numbers don't match ") << left << " and " << right;
   ragged = raggedDims.front();
   numGroups = sizes.getDimSize(0);
   return success();
@@ -105,7 +105,7 @@ Value RaggedDot::sliced(Value x, int64_t dim, int64_t from, int64_t to) {
 }
 
 Value RaggedDot::product(Value left, Value right, RankedTensorType type) {
-  // Of the right side's dimensions that of the groups is gone.
+  // The right side's group dimension is removed.
   SmallVector<int64_t> groupDims = dims("rhs_group_dimensions");
   bool isWhole = typeOf(right).getRank() == typeOf(op->getOperand(1)).getRank();
   NamedAttrList numbers;
@@ -135,7 +135,7 @@ Value RaggedDot::isIn(int64_t group, RankedTensorType type, int64_t dim) {
               type.clone(builder.getI1Type()));
 }
 
-/// Zeros where the place isn't the group's.
+/// Zeroes positions outside of the group.
 Value RaggedDot::kept(Value x, int64_t group, int64_t dim) {
   RankedTensorType type = typeOf(x);
   return make("stablehlo.select", {isIn(group, type, dim), x, zeros(type)}, type);
@@ -147,7 +147,7 @@ Value RaggedDot::ofRows() {
   SmallVector<int64_t> shape(typeOf(right).getShape()),
       batch = dims("lhs_batching_dimensions"), contracted = dims("lhs_contracting_dimensions");
   shape.erase(shape.begin() + groupDim);
-  // The result has the batch first, then what else the left side has.
+  // The result has the batch dimensions first, then the other dimensions of the left side.
   auto row = static_cast<int64_t>(batch.size());
   for (int64_t dim = 0; dim < ragged; ++dim)
     row += !llvm::is_contained(batch, dim) && !llvm::is_contained(contracted, dim);
@@ -196,7 +196,7 @@ LogicalResult RaggedDot::read() {
        typeOf(op->getOperand(1)).getDimSize(dims("rhs_group_dimensions").front()) != numGroups)) {
     for (Operation *made : llvm::reverse(all))
       made->erase();
-    return op->emitError("its groups aren't those of ") << op->getOperand(1).getType();
+    return op->emitError("its groups don't match ") << op->getOperand(1).getType();
   }
   Value value = isOfColumns ? ofColumns()
                 : isOfBatch ? product(op->getOperand(0), op->getOperand(1), result)

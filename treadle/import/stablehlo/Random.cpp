@@ -1,11 +1,11 @@
-// Random bits.
+// Converts random bits.
 #include "treadle/import/stablehlo/Tables.h"
 
 using namespace mlir;
 using namespace treadle;
 using namespace treadle::hlo;
 
-/// The numbers that XLA gives its algorithms.
+/// XLA's numbers of its algorithms.
 static int64_t algorithmNumber(StringRef name) {
   return llvm::StringMap<int64_t>{{"DEFAULT", 0}, {"THREE_FRY", 1}, {"PHILOX", 2}}.lookup(name);
 }
@@ -31,12 +31,13 @@ static LogicalResult readRngBitGenerator(Body &body, Operation *op) {
 
 LogicalResult hlo::readDynamicRngBitGenerator(Body &body, Operation *op) {
   if (op->getNumOperands() != 2 || op->getNumResults() != 2)
-    return unimplementedOp(op) << " @stablehlo.dynamic_rng_bit_generator of other than a state and "
-                               << "a shape";
+    return unimplementedOp(op)
+           << " @stablehlo.dynamic_rng_bit_generator with operands other than a state and "
+           << "a shape";
   return readBits(body, op, input(body, op, 1));
 }
 
-/// rng: numbers of a generator that has no seed: its values can't be relied on by any program.
+/// Converts rng to a generator without a seed: programs can't rely on its values.
 static LogicalResult readRng(Body &body, Operation *op) {
   Value a = input(body, op, 0), b = input(body, op, 1), shape = input(body, op, 2);
   Type element = elementOf(a);

@@ -1,4 +1,4 @@
-// Reductions, windows, sorts: ops with a function of scalars.
+// Converts reductions, windows and sorts: ops with a scalar function.
 #include "treadle/dialect/stablehlo/Window.h"
 #include "treadle/import/stablehlo/Tables.h"
 
@@ -33,8 +33,7 @@ constexpr KnownReduction knownReductions[] = {
 
 } // namespace
 
-/// Whether the value is a constant that changes nothing: 0 for a sum, the least number for a
-/// maximum.
+/// Whether the value is the reduction's identity: 0 for a sum, the minimum for a maximum.
 static bool isIdentity(Value value, const KnownReduction &reduction) {
   Operation *op = value.getDefiningOp();
   while (op && (op->getName().stripDialect() == "broadcast_in_dim" ||
@@ -113,7 +112,7 @@ static LogicalResult readReduce(Body &body, Operation *op) {
 
 // --- windows ------------------------------------------------------------------------------------
 
-/// Several inputs: what lies at each place of the windows, stacked, and reduced along the stack.
+/// Several inputs: stacks the elements at each window position and reduces along the stack.
 static LogicalResult readReduceWindows(Body &body, Operation *op) {
   constexpr int64_t mostPlaces = 4096;
   size_t count = op->getNumResults();
@@ -124,10 +123,10 @@ static LogicalResult readReduceWindows(Body &body, Operation *op) {
                        steps = numbersOr(op, "window_dilations", rank, 1),
                        padding = numbersOr(op, "padding", 2 * rank, 0);
   auto type = dyn_cast<RankedTensorType>(body.resultType(op));
-  double places = 1; // which may be more than an integer can count
+  double places = 1; // which may overflow
   for (int64_t size : window)
     places *= static_cast<double>(size);
-  // Along dimensions of unknown size everything is taken, if each window is one place.
+  // Dimensions of unknown size are taken whole if each window is one position.
   int64_t wholeDims = 0;
   bool isKnown = type && type.getRank() == std::ssize(window);
   for (size_t i = 0; isKnown && i < rank; ++i) {
@@ -139,7 +138,7 @@ static LogicalResult readReduceWindows(Body &body, Operation *op) {
   }
   if (!isKnown || places > mostPlaces || op->getNumOperands() != 2 * count)
     return unimplementedOp(op) << " of several inputs of unknown size, or in windows of more than "
-                               << mostPlaces << " places";
+                               << mostPlaces << " positions";
   Attrs sliceAttrs;
   sliceAttrs.append("end_mask", body.builder.getI64IntegerAttr(wholeDims));
   FailureOr<ScalarFunction> function = scalarFunction(body, op->getRegion(0), "window");
@@ -197,7 +196,7 @@ static LogicalResult readReduceWindows(Body &body, Operation *op) {
 }
 
 namespace {
-/// A window that ends, or begins, at each element and reaches to the end of its dimension.
+/// A window that ends or begins at each element and extends to the boundary of its dimension.
 struct Running {
   int64_t dim;
   bool isReverse;
@@ -225,7 +224,7 @@ static std::optional<Running> findRunning(Operation *op) {
   return found;
 }
 
-/// Sums and products of all elements so far.
+/// Converts cumulative sums and products.
 static bool readRunning(Body &body, Operation *op) {
   std::optional<Running> running = findRunning(op);
   const KnownReduction *known =
@@ -350,7 +349,8 @@ static LogicalResult readTopK(Body &body, Operation *op) {
 
 LogicalResult hlo::readDynamicTopK(Body &body, Operation *op) {
   if (op->getNumOperands() != 2 || op->getNumResults() != 2)
-    return unimplementedOp(op) << " @stablehlo.dynamic_top_k of other than values and a count";
+    return unimplementedOp(op)
+           << " @stablehlo.dynamic_top_k with operands other than values and a count";
   return readTopKOf(body, op, body.cast(input(body, op, 1), body.builder.getI32Type()));
 }
 

@@ -1,5 +1,5 @@
-// Scatters whose function XlaScatter can't call: it joins several inputs, or uses values from
-// outside. They become loops over the elements of the updates.
+// Converts scatters whose function XlaScatter can't call, because it combines several inputs or
+// uses outside values, to loops over the elements of the updates.
 #include "treadle/import/stablehlo/SourceOps.h"
 #include "treadle/import/stablehlo/Tables.h"
 
@@ -12,14 +12,14 @@ using namespace treadle::hlo;
 
 namespace {
 
-/// Where the elements of the updates go, as the op's dimension numbers say.
+/// The dimension numbers of the op.
 struct ScatterForm {
   SmallVector<int64_t> shape, indexShape, updateShape;
-  /// Of the updates: the dimensions along the indices.
+  /// The dimensions of the updates along the indices.
   SmallVector<int64_t> along;
-  /// For each dimension of the inputs: how large a window is; which dimension of the updates it
-  /// lies along, which element of an index vector says where it begins, and which of `along` does;
-  /// each -1 where there is none.
+  /// For each dimension of the inputs: the window size; the dimension of the updates along the
+  /// window; the component of the index vector with the window's start; the entry of `along` for a
+  /// batch dimension. The latter three are -1 if there is none.
   SmallVector<int64_t> sizes, windowOf, component, batch;
   int64_t vectorDim = 0;
 
@@ -91,8 +91,9 @@ FailureOr<RankedTensorType> ScatterLoop::staticType(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   if (type && type.hasStaticShape())
     return type;
-  return unimplementedOp(op) << " of unknown size by a function that joins several inputs or uses "
-                             << "values from outside";
+  return unimplementedOp(op)
+         << " of unknown size with a function that combines several inputs or uses "
+         << "values from outside";
 }
 
 LogicalResult ScatterLoop::readForm() {
@@ -129,7 +130,7 @@ Value ScatterLoop::converted(Value scalar, Type type) {
   return scalar.getType() == type ? scalar : make("convert", scalar, type);
 }
 
-/// The place of the element whose turn it is.
+/// Returns the position of the current element.
 SmallVector<Value> ScatterLoop::placeInUpdates(Value turn) {
   SmallVector<Value> place(form.updateShape.size());
   Value rest = turn;
@@ -167,7 +168,7 @@ void ScatterLoop::addCondition(Operation *loop) {
   end(compare(block->getArgument(0), "LT", number(computeProduct(form.updateShape))));
 }
 
-/// Combines one element. Where its window isn't inside as a whole, what is there stays.
+/// Combines one element. If its window isn't completely in bounds, the input is unchanged.
 void ScatterLoop::addBody(Operation *loop) {
   SmallVector<Location> locations(loop->getNumResults(), op->getLoc());
   Block *block = builder.createBlock(&loop->getRegion(1), {}, loop->getResultTypes(), locations);

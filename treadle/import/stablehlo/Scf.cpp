@@ -36,13 +36,14 @@ Operation *make(OpBuilder &b, Location loc, StringRef name, ValueRange operands,
   return b.create(state);
 }
 
-/// A block of these arguments in an empty region; the builder goes to its end.
+/// Adds a block with these arguments to an empty region and moves the builder to its end.
 Block *startBlock(OpBuilder &b, Region &region, TypeRange types, Location loc) {
   SmallVector<Location> locations(types.size(), loc);
   return b.createBlock(&region, {}, types, locations);
 }
 
-/// Copies what is before the end of `from` here; gives what `operands` of its end have become.
+/// Clones the ops of `from` except the terminator; returns the clones of `operands` of the
+/// terminator.
 SmallVector<Value> inlined(OpBuilder &b, Block &from, ValueRange arguments, ValueRange operands) {
   IRMapping mapping;
   mapping.map(from.getArguments(), arguments);
@@ -56,7 +57,7 @@ void replace(Operation *op, ValueRange values) {
   op->erase();
 }
 
-/// while (i < limit) { body; i += step }, and what it gives.
+/// while (i < limit) { body; i += step }; returns its results.
 SmallVector<Value> structureFor(scf::ForOp loop) {
   OpBuilder b(loop);
   Location loc = loop.getLoc();
@@ -80,8 +81,8 @@ SmallVector<Value> structureFor(scf::ForOp loop) {
   return results;
 }
 
-/// The condition region runs in the test, at the start of each iteration for what it hands on, and
-/// once after the loop for its results.
+/// Clones the condition region into the test, into the start of each iteration for the values that
+/// it forwards, and after the loop for its results.
 LogicalResult structureWhile(scf::WhileOp loop) {
   OpBuilder b(loop);
   Location loc = loop.getLoc();
@@ -98,7 +99,7 @@ LogicalResult structureWhile(scf::WhileOp loop) {
   return success();
 }
 
-/// Regions as they are, with an end of the other dialect.
+/// Moves the regions and replaces their terminators by those of the other dialect.
 void takeRegion(OpBuilder &b, Region &to, Region &from) {
   to.takeBody(from);
   if (to.empty())
@@ -122,7 +123,7 @@ LogicalResult structureIf(scf::IfOp op) {
   return success();
 }
 
-/// Which of the cases the value is, or how many cases there are.
+/// Returns the index of the matching case, or the number of cases.
 Value numberOfCase(OpBuilder &b, scf::IndexSwitchOp op) {
   Location loc = op.getLoc();
   Type narrow = b.getI32Type();
@@ -138,7 +139,7 @@ Value numberOfCase(OpBuilder &b, scf::IndexSwitchOp op) {
   return number;
 }
 
-/// The default is behind the cases, as values out of range choose the last branch.
+/// The default comes after the cases, since an out-of-range index selects the last branch.
 LogicalResult structureSwitch(scf::IndexSwitchOp op) {
   OpBuilder b(op);
   Value chosen = numberOfCase(b, op);
@@ -151,13 +152,13 @@ LogicalResult structureSwitch(scf::IndexSwitchOp op) {
   return success();
 }
 
-/// Ranges of a loop over several numbers.
+/// The ranges of a multidimensional loop.
 struct Ranges {
   SmallVector<Value> lower, upper, step;
 };
 
-/// One loop in another for each range, around what `fill` makes: of the numbers and the carried
-/// values what is carried on. Gives what the outermost gives.
+/// Builds nested loops, one for each range, around `fill`, which maps indices and carried values to
+/// the next carried values. Returns the results of the outermost loop.
 SmallVector<Value>
 nestLoops(OpBuilder &b, Location loc, const Ranges &ranges, ValueRange inits,
           llvm::function_ref<SmallVector<Value>(OpBuilder &, ValueRange, ValueRange)> fill) {
@@ -186,7 +187,7 @@ nestLoops(OpBuilder &b, Location loc, const Ranges &ranges, ValueRange inits,
   return results;
 }
 
-/// The parts one after another, each reduced into what the ones before it gave.
+/// Runs the iterations sequentially and reduces each into the previous results.
 LogicalResult structureParallel(scf::ParallelOp op) {
   OpBuilder b(op);
   auto end = cast<scf::ReduceOp>(op.getBody()->getTerminator());
@@ -206,7 +207,7 @@ LogicalResult structureParallel(scf::ParallelOp op) {
   return success();
 }
 
-/// The parts one after another, each inserted where the ones before it are already.
+/// Runs the iterations sequentially and inserts each into the previous results.
 LogicalResult structureForall(scf::ForallOp op) {
   OpBuilder b(op);
   Location loc = op.getLoc();

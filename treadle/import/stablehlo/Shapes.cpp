@@ -1,4 +1,4 @@
-// Ops that move elements to places that their attributes name, and ops about shapes.
+// Converts ops that rearrange elements as their attributes state, and ops on shapes.
 #include "treadle/import/stablehlo/Formula.h"
 #include "treadle/import/stablehlo/Tables.h"
 
@@ -10,7 +10,7 @@ using namespace treadle::hlo;
 
 // --- broadcast ----------------------------------------------------------------------------------
 
-/// `x` with its dimensions at the places `dims` of `rank`, 1 elsewhere.
+/// Reshapes `x` to `rank` dimensions: its own at `dims`, size 1 elsewhere.
 static Value aligned(Body &body, Value x, ArrayRef<int64_t> dims, int64_t rank) {
   RankedTensorType type = rankedOf(x);
   SmallVector<int64_t> order(dims.size());
@@ -50,12 +50,12 @@ static LogicalResult readBroadcast(Body &body, Operation *op) {
     return done(body, op, compact);
   if (!type.hasStaticShape())
     return unimplementedOp(op) << " to a shape that isn't known; expected dynamic_broadcast_in_dim";
-  // A scalar broadcasts to anything by itself.
+  // A scalar broadcasts by itself.
   body.mapCompact(op->getResult(0), rankedOf(x).getRank() == 0 ? x : compact);
   return done(body, op, body.node("BroadcastTo", {compact, body.vector(type.getShape())}, type));
 }
 
-/// A vector of sizes, of a type that TensorFlow's ops take.
+/// Casts a vector of sizes to a type that TensorFlow's ops accept.
 static Value sizesOf(Body &body, Value sizes) {
   Type element = elementOf(sizes);
   return element.isSignlessInteger(32) || element.isSignlessInteger(64)
@@ -73,7 +73,7 @@ static LogicalResult readDynamicBroadcast(Body &body, Operation *op) {
   return done(body, op, body.node("BroadcastTo", {compact, shape}, type));
 }
 
-/// broadcast: new dimensions in front.
+/// broadcast: adds leading dimensions.
 static LogicalResult readOldBroadcast(Body &body, Operation *op) {
   Value x = input(body, op, 0);
   auto type = cast<RankedTensorType>(body.resultType(op));
@@ -150,7 +150,8 @@ static Value shapeOf(Body &body, Value x, Type element) {
   RankedTensorType type = rankedOf(x);
   return body.node("Shape", x, RankedTensorType::get({type.getRank()}, element), attrs);
 }
-/// What reaches beyond the end begins earlier instead, as far as there is room, like dynamic_slice.
+/// A slice that extends beyond the end is moved to an earlier start if possible, as for
+/// dynamic_slice.
 static LogicalResult readRealDynamicSlice(Body &body, Operation *op) {
   Value x = input(body, op, 0), steps = sizesOf(body, input(body, op, 3));
   Term start(body, sizesOf(body, input(body, op, 1))), end(body, sizesOf(body, input(body, op, 2)));
@@ -193,7 +194,7 @@ static LogicalResult readDynamicPad(Body &body, Operation *op) {
 
 // --- counting -----------------------------------------------------------------------------------
 
-/// 0, 1, ... `count` - 1 of an element type.
+/// Returns 0, 1, ... `count` - 1 in an element type.
 static Value counted(Body &body, Value count, Type element, int64_t size) {
   Type whole = elementOf(count);
   Value range = body.node("Range", {body.scalarInt(whole, 0), count, body.scalarInt(whole, 1)},
@@ -213,7 +214,7 @@ static LogicalResult readIota(Body &body, Operation *op) {
   return done(body, op, body.node("BroadcastTo", {compact, body.vector(type.getShape())}, type));
 }
 
-/// Element `i` of a vector, as a scalar.
+/// Returns element `i` of a vector as a scalar.
 static Value elementAt(Body &body, Value vector, int64_t i) {
   Attrs attrs;
   attrs.append("shrink_axis_mask", body.builder.getI64IntegerAttr(1));
@@ -240,7 +241,7 @@ static LogicalResult readDimensionSize(Body &body, Operation *op) {
   return done(body, op, elementAt(body, shapeOf(body, x, body.builder.getI32Type()), dim));
 }
 
-/// The first elements along a dimension: what is behind them isn't kept.
+/// Slices the first elements along a dimension; the elements after them are dropped.
 static LogicalResult readSetDimensionSize(Body &body, Operation *op) {
   Value x = input(body, op, 0);
   int64_t dim = numberOr(op, "dimension", 0), rank = rankedOf(x).getRank();
@@ -274,10 +275,10 @@ static LogicalResult readConstShape(Body &body, Operation *op) {
   return done(body, op, body.cast(body.vector(sizes), body.builder.getI64Type()));
 }
 
-/// The shape that shapes broadcast to.
+/// Returns the shape that shapes broadcast to.
 static LogicalResult readShapeBroadcast(Body &body, Operation *op) {
   if (op->getNumOperands() == 0)
-    return unimplementedOp(op) << " of no shapes";
+    return unimplementedOp(op) << " of values without shapes";
   Value shape = input(body, op, 0);
   for (Value other : op->getOperands().drop_front())
     shape = body.node("BroadcastArgs", {shape, body.of(other)}, body.resultType(op));
@@ -305,8 +306,8 @@ static LogicalResult readFromElements(Body &body, Operation *op) {
   return done(body, op, body.reshapeTo(body.node("Pack", inputs, list), type));
 }
 
-/// Indices of one shape: in a function of scalars that is called with tensors, some are single
-/// numbers.
+/// Broadcasts indices to one shape: in a scalar function that is called with tensors, some are
+/// scalars.
 static SmallVector<Value> sameShapes(Body &body, SmallVector<Value> indices) {
   if (!body.isElementwise || indices.size() == 1)
     return indices;

@@ -13,10 +13,10 @@ namespace {
 struct Mesh {
   SmallVector<std::string> names;
   SmallVector<int64_t> sizes;
-  SmallVector<int64_t> devices; // by place in the grid
+  SmallVector<int64_t> devices; // by position in the grid
 
   static Expected<Mesh> read(Attribute attr, ModuleOp module, int64_t devices);
-  /// The number of an axis; none if there is none of that name.
+  /// Returns the number of an axis; nullopt if there is no axis of that name.
   std::optional<size_t> axis(StringRef name) const {
     const auto *it = llvm::find(names, name);
     return it == names.end() ? std::nullopt : std::optional<size_t>(it - names.begin());
@@ -25,7 +25,7 @@ struct Mesh {
 
 } // namespace
 
-/// `@mesh`, or the mesh itself.
+/// Returns the fields of `@mesh` or of an inline mesh.
 static DictionaryAttr meshFields(Attribute attr, ModuleOp module) {
   auto symbol = dyn_cast_or_null<FlatSymbolRefAttr>(attr);
   if (!symbol)
@@ -58,18 +58,18 @@ Expected<Mesh> Mesh::read(Attribute attr, ModuleOp module, int64_t devices) {
   }
   if (count != devices)
     return Unexpected(
-        unimplemented("a mesh of another number of devices than the program's, ", devices));
+        unimplemented("the number of devices of a mesh differs from the program's, ", devices));
   mesh.devices.assign(ids.asArrayRef().begin(), ids.asArrayRef().end());
   if (mesh.devices.empty())
     llvm::append_range(mesh.devices, llvm::seq(int64_t{0}, devices));
   SmallVector<bool> isSeen(devices, false);
   for (int64_t device : mesh.devices) {
     if (device < 0 || device >= devices || isSeen[device])
-      return Unexpected(invalidArgument("a mesh's devices are not each of ", devices, " once"));
+      return Unexpected(invalidArgument("a mesh's devices don't list each of ", devices, " once"));
     isSeen[device] = true;
   }
   if (static_cast<int64_t>(mesh.devices.size()) != devices)
-    return Unexpected(invalidArgument("a mesh's devices are not each of ", devices, " once"));
+    return Unexpected(invalidArgument("a mesh's devices don't list each of ", devices, " once"));
   return mesh;
 }
 
@@ -82,8 +82,8 @@ Sharding Sharding::replicated(int64_t rank, int64_t devices) {
   return all;
 }
 
-/// `{devices=[2,1,2]<=[2,2]T(1,0) last_tile_dim_replicate}`: the axes of the dimensions, then those
-/// along which there are copies.
+/// Formats `{devices=[2,1,2]<=[2,2]T(1,0) last_tile_dim_replicate}`: the axes of the dimensions,
+/// then those with replicas.
 static std::string textOf(const Sharding &sharding, const Mesh &mesh, ArrayRef<size_t> used) {
   if (sharding.isReplicated())
     return "{replicated}";
@@ -109,7 +109,7 @@ static std::string textOf(const Sharding &sharding, const Mesh &mesh, ArrayRef<s
     text += llvm::is_sorted(order) ? "]<=[" + std::to_string(mesh.devices.size()) + "]"
                                    : "]<=[" + list(mesh.sizes) + "]T(" + list(order) + ")";
   } else {
-    // The devices one by one, the last axis of the order first.
+    // Devices in the grid's order; the last axis varies fastest.
     SmallVector<int64_t> devices;
     for (size_t i = 0; i < mesh.devices.size(); ++i) {
       SmallVector<int64_t> at(mesh.sizes.size(), 0);
@@ -134,7 +134,7 @@ Expected<Sharding> Sharding::read(Attribute attr, ModuleOp module, int64_t rank,
   if (!dims)
     return Unexpected(unimplemented("a sharding in this form"));
   if (fields.get("unreduced"))
-    return Unexpected(unimplemented("values that are to be summed over devices (unreduced axes)"));
+    return Unexpected(unimplemented("unreduced axes"));
   if (static_cast<int64_t>(dims.size()) != rank)
     return Unexpected(
         invalidArgument("a sharding of ", dims.size(), " dimensions for a value of ", rank));
@@ -156,8 +156,8 @@ Expected<Sharding> Sharding::read(Attribute attr, ModuleOp module, int64_t rank,
       auto name = axisFields ? axisFields.getAs<StringAttr>("axis") : StringAttr();
       std::optional<size_t> number = name ? mesh.axis(name.getValue()) : std::nullopt;
       if (!number || llvm::is_contained(used, *number))
-        return Unexpected(invalidArgument("a sharding names an axis that its mesh doesn't have, or "
-                                          "one twice"));
+        return Unexpected(invalidArgument(
+            "a sharding names an axis that its mesh doesn't have, or an axis twice"));
       if (axisFields.get("pre_size"))
         return Unexpected(unimplemented("a sharding along a part of the axis '", name.str(), "'"));
       used.push_back(*number);

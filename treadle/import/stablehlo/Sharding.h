@@ -1,4 +1,4 @@
-// How programs spread values over devices, as annotations of Shardy (the dialect sdy) say it.
+// How programs shard values over devices, as stated by annotations of Shardy (the sdy dialect).
 #pragma once
 
 #include "treadle/tensor/Error.h"
@@ -8,22 +8,22 @@
 
 namespace treadle::hlo {
 
-/// Which part of a value each of some devices has. The parts are of one size.
+/// The shard of a value that each of some devices holds. All shards have equal sizes.
 struct Sharding {
-  /// How many parts there are along each dimension.
+  /// The number of shards along each dimension.
   llvm::SmallVector<int64_t> tiles;
-  /// Of each device, by number: the place of its part along each dimension.
+  /// For each device: the position of its shard along each dimension.
   llvm::SmallVector<llvm::SmallVector<int64_t>, 0> places;
-  /// Of each device, by number: which copy of the value its part belongs to. Devices of one copy
-  /// differ along axes that the value is cut along, and along no others.
+  /// For each device: the replica of the value that its shard belongs to. Devices of one replica
+  /// differ only along axes that shard the value.
   llvm::SmallVector<int64_t> copies;
-  /// As XLA writes it: `{devices=[2,1]<=[2]}`.
+  /// In XLA's syntax: `{devices=[2,1]<=[2]}`.
   std::string text;
 
   /// Every device has the whole value.
   static Sharding replicated(int64_t rank, int64_t devices);
-  /// Of an attribute as `dialect/sdy/SdyOps.td` describes it. Unimplemented for axes that are split
-  /// and meshes that have another number of devices, InvalidArgument for what isn't there.
+  /// Reads an attribute as described in `dialect/sdy/SdyOps.td`. Unimplemented for split axes and
+  /// for meshes with another number of devices, InvalidArgument for unknown meshes and axes.
   static Expected<Sharding> read(mlir::Attribute attr, mlir::ModuleOp module, int64_t rank,
                                  int64_t devices);
 

@@ -1,5 +1,5 @@
-// arith, math and tensor: the ops of programs that aren't only StableHLO. Scalars are tensors of no
-// dimensions, and an index is 64 bits.
+// Converts arith, math and tensor, which appear in programs next to StableHLO. Scalars become
+// tensors of rank 0, and an index becomes i64.
 #include "treadle/import/stablehlo/Tables.h"
 
 #include <cmath>
@@ -12,7 +12,7 @@ using namespace treadle::hlo;
 
 namespace {
 
-/// An op of arith or math that is one op; `ofBool` for i1, empty if there is none.
+/// An op of arith or math that corresponds to one op; `ofBool` for i1, empty if there is none.
 struct Plain {
   StringRef op, name, ofBool;
 };
@@ -93,7 +93,7 @@ static Value bitsAs(Body &body, Value x, Type element) {
   return elementOf(x) == element ? x : body.likeOf("Bitcast", x, element);
 }
 
-/// The op of unsigned numbers that have the same bits.
+/// Converts to the op on unsigned numbers with the same bits.
 template <const char *name> static LogicalResult readUnsigned(Body &body, Operation *op) {
   Value a = input(body, op, 0), b = input(body, op, 1);
   Type element = elementOf(a);
@@ -117,7 +117,7 @@ static LogicalResult readUnsignedRemainder(Body &body, Operation *op) {
   return done(body, op, bitsAs(body, body.like("Sub", {x, whole}), element));
 }
 
-/// The number of two that isn't NaN.
+/// Returns the operand that isn't NaN if one is.
 template <const char *name> static LogicalResult readNumberOf(Body &body, Operation *op) {
   Value a = input(body, op, 0), b = input(body, op, 1), both = body.like(name, {a, b});
   Type flag = body.builder.getI1Type();
@@ -127,7 +127,7 @@ template <const char *name> static LogicalResult readNumberOf(Body &body, Operat
   return done(body, op, body.node("SelectV2", {isNone, b, rest}, both.getType()));
 }
 
-/// A float as an unsigned integer of the same bits as the signed one.
+/// Converts a float to an unsigned integer with the same bits as the signed one.
 static LogicalResult readToUnsigned(Body &body, Operation *op) {
   Type to = elementOf(body.resultType(op));
   if (isBool(to))
@@ -135,7 +135,7 @@ static LogicalResult readToUnsigned(Body &body, Operation *op) {
   return done(body, op, bitsAs(body, body.cast(input(body, op, 0), unsignedOf(to)), to));
 }
 
-/// The sum, and whether it is more than the bits hold.
+/// Returns the sum, and whether it overflows.
 static LogicalResult readAddExtended(Body &body, Operation *op) {
   Value a = input(body, op, 0), b = input(body, op, 1), sum = body.like("AddV2", {a, b});
   if (isBool(elementOf(a)))
@@ -148,7 +148,7 @@ static LogicalResult readAddExtended(Body &body, Operation *op) {
   return success();
 }
 
-/// The product of twice the bits, its lower half and its upper one.
+/// Returns the lower and the upper half of a product with twice the bits.
 template <bool isSigned> static LogicalResult readMulExtended(Body &body, Operation *op) {
   Value a = input(body, op, 0), b = input(body, op, 1);
   Type element = elementOf(a);
@@ -167,7 +167,7 @@ template <bool isSigned> static LogicalResult readMulExtended(Body &body, Operat
   return success();
 }
 
-/// b^x, or the logarithm for base b.
+/// b^x, or the logarithm to base b.
 template <int base> static LogicalResult readPowerOf(Body &body, Operation *op) {
   Value x = input(body, op, 0);
   return done(body, op, body.node("Pow", {body.scalar(elementOf(x), base), x}, x.getType()));
@@ -187,7 +187,7 @@ static LogicalResult readTruncated(Body &body, Operation *op) {
                         x.getType()));
 }
 
-/// x to a power of another type.
+/// Computes x to the power of an exponent of another type.
 static LogicalResult readIntegerPower(Body &body, Operation *op) {
   Value x = input(body, op, 0), n = body.cast(input(body, op, 1), elementOf(x));
   return done(body, op, body.like("Pow", {x, n}));
@@ -220,13 +220,13 @@ static LogicalResult readCompareIntegers(Body &body, Operation *op) {
     else if (predicate >= firstUnsigned)
       value = bitsAs(body, value, unsignedOf(element));
   if (isBool(element) && predicate > 1 && predicate < firstUnsigned)
-    std::swap(inputs[0], inputs[1]); // a signed bit that is set is -1
+    std::swap(inputs[0], inputs[1]); // a set bit is -1 if it is signed
   return done(body, op, body.node(names[predicate], inputs, body.resultType(op)));
 }
 
 namespace {
 
-/// How a predicate of floats is made: the comparison that is false beside NaN, or its opposite.
+/// How to compute a float predicate: the comparison that is false for NaN, or its negation.
 struct FloatPredicate {
   StringRef name;
   bool isNegated;
@@ -242,7 +242,7 @@ static Value areOrdered(Body &body, Value a, Value b) {
 }
 
 /// The predicates in their order: false, oeq, ogt, oge, olt, ole, one, ord, ueq, ugt, uge, ult,
-/// ule, une, uno, true. `u` ones are the opposite of the ordered opposite.
+/// ule, une, uno, true. A `u` predicate is the negation of the opposite ordered one.
 static LogicalResult readCompareFloats(Body &body, Operation *op) {
   static constexpr FloatPredicate predicates[] = {
       {"", false},       {"Equal", false},     {"Greater", false}, {"GreaterEqual", false},
@@ -277,7 +277,7 @@ static LogicalResult readCast(Body &body, Operation *op) {
   return done(body, op, body.cast(input(body, op, 0), elementOf(body.resultType(op))));
 }
 
-/// A bit that is set is -1.
+/// A set bit becomes -1.
 static LogicalResult readSignedExtension(Body &body, Operation *op) {
   Value x = input(body, op, 0);
   bool isBit = isBool(elementOf(x));
@@ -296,7 +296,7 @@ static LogicalResult readUnsignedExtension(Body &body, Operation *op) {
   return readByBits(body, op, [&](Value x) { return bitsAs(body, x, unsignedOf(elementOf(x))); });
 }
 
-/// The lowest bit is what is left of a number as one bit.
+/// Truncation to one bit keeps the lowest bit.
 static LogicalResult readTruncation(Body &body, Operation *op) {
   Value x = input(body, op, 0);
   Type to = elementOf(body.resultType(op));
@@ -350,8 +350,8 @@ ArrayRef<Row> hlo::arithRows() {
 
 // --- tensors ------------------------------------------------------------------------------------
 
-/// Offsets, sizes or strides of a slice: numbers that are stated, and operands for the others, in
-/// one vector of 64 bits.
+/// Returns the offsets, sizes or strides of a slice, static ones and operands, in one vector of
+/// i64.
 static Value mixed(Body &body, ArrayRef<int64_t> stated, ValueRange &operands) {
   Type wide = body.builder.getI64Type();
   SmallVector<Value> parts;
@@ -384,7 +384,7 @@ Value hlo::indicesAlong(Body &body, Value shape, int64_t dim, RankedTensorType t
   return body.reshape(numbers, across);
 }
 
-/// The sizes of a tensor of which `operands` give the unknown ones.
+/// Returns the sizes of a tensor; `operands` state the unknown ones.
 static LogicalResult readEmpty(Body &body, Operation *op) {
   auto type = cast<RankedTensorType>(body.resultType(op));
   ValueRange operands = op->getOperands();
@@ -400,7 +400,7 @@ static LogicalResult readSplat(Body &body, Operation *op) {
   return done(body, op, body.node("Fill", {shape, input(body, op, 0)}, type));
 }
 
-/// One element at a computed place.
+/// Inserts one element at a dynamic position.
 static LogicalResult readInsert(Body &body, Operation *op) {
   Value element = input(body, op, 0), x = input(body, op, 1);
   if (op->getNumOperands() == 2)
@@ -418,7 +418,7 @@ static bool areOnes(ArrayRef<int64_t> numbers) {
 
 namespace {
 
-/// The places of a slice.
+/// The offsets, sizes and strides of a slice.
 struct Part {
   Value begin, size, stride;
   SmallVector<int64_t> sizes;
@@ -438,7 +438,7 @@ static Part partOf(Body &body, Operation *op, ValueRange operands) {
   return part;
 }
 
-/// The slice, of which dimensions of size 1 may be left out.
+/// Extracts a slice; dimensions of size 1 may be dropped.
 static LogicalResult readExtractSlice(Body &body, Operation *op) {
   Part part = partOf(body, op, op->getOperands().drop_front());
   Value x = input(body, op, 0);
@@ -447,7 +447,7 @@ static LogicalResult readExtractSlice(Body &body, Operation *op) {
   Value slice;
   if (part.isDense) {
     slice = body.node("Slice", {x, part.begin, part.size}, whole);
-  } else { // the end may lie behind the tensor
+  } else { // the end may be out of bounds
     Value length = body.like("Mul", {part.size, part.stride});
     Value end = body.like("AddV2", {part.begin, length});
     slice = body.node("StridedSlice", {x, part.begin, end, part.stride}, whole);
@@ -475,7 +475,7 @@ static LogicalResult readInsertSlice(Body &body, Operation *op) {
                         x.getType()));
 }
 
-/// expand_shape and collapse_shape of at most one unknown size.
+/// Converts expand_shape and collapse_shape with at most one unknown size.
 static LogicalResult readShapeChange(Body &body, Operation *op) {
   auto type = cast<RankedTensorType>(body.resultType(op));
   if (llvm::count_if(type.getShape(), ShapedType::isDynamic) > 1)
@@ -492,7 +492,7 @@ static LogicalResult readConcat(Body &body, Operation *op) {
   return readConcatenation(body, op, "dim");
 }
 
-/// A function of the indices of each element.
+/// Calls a function of the indices of each element.
 static LogicalResult readGenerate(Body &body, Operation *op) {
   auto type = cast<RankedTensorType>(body.resultType(op));
   ValueRange operands = op->getOperands();
@@ -512,13 +512,13 @@ static LogicalResult readGenerate(Body &body, Operation *op) {
   return done(body, op, body.node("BroadcastTo", {made, shape}, type));
 }
 
-/// tensor.pad by one value.
+/// Converts tensor.pad with a single padding value.
 static LogicalResult readTensorPad(Body &body, Operation *op) {
   Block &block = op->getRegion(0).front();
   Value padding = block.back().getOperand(0);
   bool isOutside = padding.getParentBlock() != &block;
   if (!isOutside && (!padding.getDefiningOp() || body.read(padding.getDefiningOp()).failed()))
-    return unimplementedOp(op) << " by values that depend on their places";
+    return unimplementedOp(op) << " with values that depend on the position";
   ValueRange operands = op->getOperands().drop_front();
   Value low = mixed(body, numbers(op, "static_low"), operands);
   Value high = mixed(body, numbers(op, "static_high"), operands);
@@ -531,7 +531,7 @@ static LogicalResult readTensorPad(Body &body, Operation *op) {
   return done(body, op, body.node("PadV2", {input(body, op, 0), both, body.of(padding)}, type));
 }
 
-/// A tensor that is written before it is read, or a copy of another one.
+/// Returns a tensor that is written before it is read, or a copy of another one.
 static LogicalResult readAlloc(Body &body, Operation *op) {
   auto segments = op->getAttrOfType<DenseI32ArrayAttr>("operandSegmentSizes");
   bool isCopy = segments && segments.size() > 1 && segments[1];

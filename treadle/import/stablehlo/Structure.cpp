@@ -16,8 +16,9 @@ using namespace mlir;
 namespace treadle::hlo {
 namespace {
 
-/// Makes the ops that `transformCFGToSCF` asks for. Loops test at their end there; those of the
-/// dialect test at their beginning, so a loop carries whether it goes on, which is true at first.
+/// Creates the ops that `transformCFGToSCF` requests. Its loops test at the end, whereas
+/// stablehlo.while tests at the beginning, so the loop carries the condition, which is initially
+/// true.
 class Structurer final : public CFGToSCFInterface {
 public:
   FailureOr<Operation *> createStructuredBranchRegionOp(OpBuilder &b, Operation *branch,
@@ -29,7 +30,7 @@ public:
     auto choice = dyn_cast<cf::SwitchOp>(branch);
     if (!choice)
       return branch->emitError("unimplemented: ") << branch->getName().getStringRef();
-    // The first region is the default, which the dialect has behind the others.
+    // The first region is the default, which stablehlo.case has last.
     SmallVector<unsigned> order(regions.size());
     std::iota(order.begin(), order.end(), 1);
     order.back() = 0;
@@ -86,8 +87,8 @@ public:
                          arguments);
   }
 
-  /// Nobody reads it, but it goes through loops and conditionals like what is read: an empty tensor
-  /// where its size may be any.
+  /// Undefined values are never read, but loops and conditionals forward them: an empty tensor if
+  /// sizes are unknown.
   Value getUndefValue(Location loc, OpBuilder &b, Type type) override {
     auto tensor = dyn_cast<RankedTensorType>(type);
     if (!tensor)
@@ -109,7 +110,7 @@ public:
   }
 
   FailureOr<Operation *> createUnreachableTerminator(Location loc, OpBuilder &, Region &) override {
-    return emitError(loc, "unimplemented: a loop that nothing leaves");
+    return emitError(loc, "unimplemented: a loop without an exit");
   }
 
 private:
@@ -124,7 +125,7 @@ private:
     return b.create(state)->getResult(0);
   }
 
-  /// What a loop goes on with.
+  /// Returns the loop condition.
   Value isOne(OpBuilder &b, Location loc, Value flag) {
     OperationState state(loc, "stablehlo.compare");
     state.addOperands({flag, getCFGSwitchValue(loc, b, 1)});
@@ -133,7 +134,7 @@ private:
     return b.create(state)->getResult(0);
   }
 
-  /// An op with these regions, in this order.
+  /// Creates an op with these regions, in this order.
   static Operation *make(OpBuilder &b, Location loc, StringRef name, Value selector,
                          TypeRange results, MutableArrayRef<Region> regions,
                          ArrayRef<unsigned> order) {
@@ -146,7 +147,7 @@ private:
   }
 };
 
-/// Cases become 0, 1, 2, ..., and all other values what is behind them.
+/// Renumbers cases to 0, 1, 2, ...; all other values map to the number of cases.
 void numberCases(cf::SwitchOp op) {
   auto values = op.getCaseValues();
   if (!values)
@@ -179,7 +180,7 @@ bool isNumbered(cf::SwitchOp op) {
          }));
 }
 
-/// A block from which no way leads to the end of the function, or null.
+/// Returns a block from which the end of the function isn't reachable; null if there is none.
 Block *blockWithoutEnd(Region &body) {
   llvm::SmallPtrSet<Block *, 16> ending;
   SmallVector<Block *> open;
@@ -215,14 +216,14 @@ LogicalResult structure(func::FuncOp function) {
              << block.getTerminator()->getName().getStringRef()
              << " at the end of a block; expected cf.br, cf.cond_br, cf.switch or return";
   if (Block *block = blockWithoutEnd(body))
-    return block->getTerminator()->emitError("unimplemented: a loop that nothing leaves");
+    return block->getTerminator()->emitError("unimplemented: a loop without an exit");
   for (Block &block : body)
     if (auto choice = dyn_cast<cf::SwitchOp>(block.getTerminator()); choice && !isNumbered(choice))
       numberCases(choice);
   for (Block &block : body)
     for (Value argument : block.getArguments())
       if (!getElementTypeOrSelf(argument.getType()).isIntOrIndexOrFloat())
-        return function.emitError("unimplemented: branches that hand on values of type ")
+        return function.emitError("unimplemented: branches that forward values of type ")
                << argument.getType();
   Structurer structurer;
   DominanceInfo dominance(function);

@@ -1,16 +1,16 @@
-// Internal to the folder: branches between blocks as loops and conditionals.
+// Internal to the folder: converts branches between blocks to loops and conditionals.
 #pragma once
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace treadle::hlo {
 
-/// A function whose blocks end in `cf.br`, `cf.cond_br` and `cf.switch` becomes one block with
-/// `stablehlo.while`, `if` and `case`. Any flow, loops with several entries included. Nothing
-/// happens to a function of one block. Emits an error where a terminator is of another kind.
+/// Converts a function whose blocks end in `cf.br`, `cf.cond_br` and `cf.switch` to one block with
+/// `stablehlo.while`, `if` and `case`. Supports any control flow, including irreducible loops. A
+/// function of one block is unchanged. Emits an error for other terminators.
 llvm::LogicalResult structure(mlir::func::FuncOp function);
 
-/// Loads what the text of branches needs.
+/// Loads the dialects that texts with branches need.
 void loadBranches(mlir::MLIRContext &context);
 
 } // namespace treadle::hlo

@@ -1,4 +1,4 @@
-// What of valid programs can't be read yet, said at the op's place in the text.
+// Reports valid but unsupported parts of programs, with their locations.
 #include "treadle/dialect/stablehlo/Ops.h"
 #include "treadle/dialect/stablehlo/StableHlo.h"
 #include "treadle/import/stablehlo/Tables.h"
@@ -19,7 +19,7 @@ bool isKnownElement(Type element) {
       element);
 }
 
-/// Whether a tensor can be of the type: one that numbers can have, and a token's.
+/// Whether the type is supported: a tensor with a numeric element type, or a token.
 bool isKnown(Type type) {
   bool isTensor = isa<RankedTensorType, UnrankedTensorType>(type);
   return isKnownElement(isTensor ? elementOf(type) : type);
@@ -39,8 +39,8 @@ LogicalResult hlo::expectDeclared(func::FuncOp function) {
   for (Block &block : function.getBody())
     if (Operation &end = block.back();
         end.getNumSuccessors() == 0 && end.getOperandTypes() != function.getResultTypes())
-      return end.emitError("it gives (") << end.getOperandTypes() << "), but its function ("
-                                         << function.getResultTypes() << ")";
+      return end.emitError("it returns (") << end.getOperandTypes() << "), but its function ("
+                                           << function.getResultTypes() << ")";
   return success();
 }
 

@@ -1,4 +1,4 @@
-// Internal to the folder: tables of the ops that have files of their own.
+// Internal to the folder: the op tables of the other files.
 #pragma once
 
 #include "treadle/import/stablehlo/Body.h"
@@ -16,14 +16,14 @@ ArrayRef<Row> linalgRows();
 ArrayRef<Row> tensorRows();
 ArrayRef<Row> transferRows();
 
-/// The name that tables know the op by: other dialects keep theirs.
+/// Returns the op's name in the tables: ops of other dialects keep the dialect prefix.
 StringRef tableName(Operation *op);
-/// What all devices come to together.
+/// Whether the op is a collective of all devices.
 bool isExchange(Operation *op);
-/// What one device hands to another or gets from it; feeds, too.
+/// Whether the op sends to or receives from another device; includes feeds.
 bool isTransfer(Operation *op);
 
-/// `rows`, and a row for the op of each entry of another table, all of them read by one reader.
+/// Returns `rows`, plus one row with the same converter for each entry of another table.
 template <typename Table>
 SmallVector<Row> withOpsOf(const Table &table, Converter reader, ArrayRef<Row> rows) {
   SmallVector<Row> all(rows);
@@ -32,47 +32,47 @@ SmallVector<Row> withOpsOf(const Table &table, Converter reader, ArrayRef<Row> r
   return all;
 }
 
-/// Reads an op that joins its operands along the dimension in an attribute.
+/// Converts an op that concatenates its operands along the dimension in an attribute.
 LogicalResult readConcatenation(Body &body, Operation *op, StringRef attribute);
 
-/// The numbers of elements along a dimension of what has `shape`, of one element along all others.
+/// Returns the indices along a dimension as a tensor of `shape` with size 1 in all other
+/// dimensions.
 Value indicesAlong(Body &body, Value shape, int64_t dim, mlir::RankedTensorType type);
 
-/// Reads ops that stand for `op` and were made for that, in order, and erases them: its results are
-/// `results`.
+/// Converts ops that replace `op`, in order, and erases them; `results` are its results.
 LogicalResult readInPlaceOf(Body &body, Operation *op, ArrayRef<Operation *> made,
                             mlir::ValueRange results);
 
-/// Integers in the order that IEEE gives all floats: -NaN, -inf, ..., -0, 0, ..., inf, NaN; and the
-/// floats of such integers.
+/// Converts floats to integers in the order of IEEE's totalOrder (-NaN, -inf, ..., -0, 0, ..., inf,
+/// NaN), and back.
 Value totalOrder(Body &body, Value x);
 Value ofTotalOrder(Body &body, Value order, Type element);
 
-/// A custom call `@mhlo.NAME`, which stands for the op of that name, as JAX exports some.
+/// Whether it is a custom call `@mhlo.NAME` for the op of that name; JAX exports some ops this way.
 bool isMhloCall(StringRef target);
 LogicalResult readMhloCall(Body &body, Operation *op);
 
-/// Custom calls of jax.export for ops whose sizes are operands.
+/// Custom calls of jax.export for ops with dynamic sizes.
 LogicalResult readDynamicTopK(Body &body, Operation *op);
 LogicalResult readDynamicRngBitGenerator(Body &body, Operation *op);
 
 LogicalResult readRaggedDot(Body &body, Operation *op);
 
-/// Reads a reduce, reduce_window or sort whose function uses scalars from outside.
+/// Converts a reduce, reduce_window or sort whose function uses outside scalars.
 LogicalResult readWithCaptures(Body &body, Operation *op, mlir::ValueRange captures);
 
-/// Reads a scatter of any function as a loop over the elements of the updates.
+/// Converts a scatter with any function to a loop over the elements of the updates.
 LogicalResult readScatterLoop(Body &body, Operation *op);
 
-/// Whether all ops of a function are declared: nothing is known of others, not even how many
-/// operands they have. And whether it gives what its type says: it may end with a return of any
-/// dialect. Emits an error that names what isn't so.
+/// Checks that all ops of a function are declared (not even the number of operands is known for
+/// others), and that it returns the types in its signature, by a return op of any dialect. Emits an
+/// error otherwise.
 LogicalResult expectDeclared(mlir::func::FuncOp function);
 
-/// Whether there are values of all these types. Emits an error at the op that names one.
+/// Checks that all types are supported. Emits an error at the op otherwise.
 LogicalResult verifyTypes(Operation *op, mlir::TypeRange types);
 
-/// Whether values of the op's types and ranks can be read. Emits an error that names what can't.
+/// Checks that the types and ranks of the op's values are supported. Emits an error otherwise.
 LogicalResult expectSupported(Operation *op);
 
 } // namespace treadle::hlo

@@ -1,5 +1,5 @@
-// What devices send each other, and feeds. Tokens order it: they are tensors that tell nothing but
-// that what gave them is done.
+// Converts send, recv and feeds. Tokens order them: a token is a tensor without content that
+// depends on its producer.
 #include "treadle/import/stablehlo/DeviceGroups.h"
 #include "treadle/import/stablehlo/Tables.h"
 
@@ -9,7 +9,7 @@ using namespace treadle::hlo;
 
 static bool isByHost(Operation *op) { return numberOr(op, "is_host_transfer", 0); }
 
-/// Whether the program itself is at the other end of the host's channel.
+/// Whether the program itself is at the other end of the host channel.
 static bool hasOtherEnd(Body &body, Operation *op) {
   StringRef other = tableName(op) == "send" ? "stablehlo.recv" : "stablehlo.send";
   return body.program.module
@@ -21,7 +21,7 @@ static bool hasOtherEnd(Body &body, Operation *op) {
       .wasInterrupted();
 }
 
-/// Each device sends to one at most, and receives from one at most.
+/// Checks that each device sends to at most one and receives from at most one.
 static LogicalResult checkPairs(Operation *op, ArrayRef<int64_t> pairs) {
   llvm::SmallDenseSet<int64_t> seen[2];
   for (auto [i, rank] : llvm::enumerate(pairs))
@@ -31,18 +31,18 @@ static LogicalResult checkPairs(Operation *op, ArrayRef<int64_t> pairs) {
   return success();
 }
 
-/// The attributes of either end.
+/// Returns the attributes of either end.
 static FailureOr<Attrs> channelAttrs(Body &body, Operation *op) {
   if (body.isElementwise)
-    return unimplementedOp(op) << " in a function of scalars";
+    return unimplementedOp(op) << " in a function on scalars";
   SmallVector<int64_t> pairs;
   if (isByHost(op)) {
     if (!hasOtherEnd(body, op))
-      return unimplementedOp(op) << " with a program of the host; what is sent to the host goes to "
-                                 << "who receives from it over the same channel, and here nobody "
-                                 << "does, or nobody sends";
+      return unimplementedOp(op)
+             << " with the host program; a send to the host needs a recv from it "
+             << "on the same channel in this program, and vice versa";
   } else {
-    // Where each replica is one device, these are the devices.
+    // If each replica is one device, replica numbers are device numbers.
     Numbering numbering =
         body.program.devices.partitions == 1 ? Numbering::Replicas : moveNumbering(op);
     FailureOr<SmallVector<int64_t>> stated = pairsOf(body, op, numbering);
@@ -50,8 +50,7 @@ static FailureOr<Attrs> channelAttrs(Body &body, Operation *op) {
       return failure();
     pairs = *stated;
     if (pairs.empty())
-      return op->emitError("it states no source_target_pairs, expected from which device to which "
-                           "it goes");
+      return op->emitError("it has no source_target_pairs, expected the source and target devices");
     if (failed(checkPairs(op, pairs)))
       return failure();
   }
@@ -72,8 +71,8 @@ static LogicalResult readSend(Body &body, Operation *op) {
   return done(body, op, token);
 }
 
-/// It waits for what comes before it, but only what takes its results, or its token, waits for it:
-/// what it receives may depend on what is sent behind it.
+/// A receive waits for earlier effects, but only users of its results or token wait for it: what it
+/// receives may depend on a later send.
 static LogicalResult readReceive(Body &body, Operation *op) {
   FailureOr<Attrs> attrs = channelAttrs(body, op);
   if (failed(attrs))
@@ -97,11 +96,10 @@ static LogicalResult readReceive(Body &body, Operation *op) {
   return success();
 }
 
-/// What stands in @main itself is an argument or a result of the program by now, unless a graph
-/// calls @main.
+/// Feeds directly in @main are arguments or results by now, unless a graph calls @main.
 static LogicalResult readFeed(Body &, Operation *op) {
-  return unimplementedOp(op) << " outside of @main, or in a loop or a conditional there; what is "
-                             << "fed are arguments and results of the program";
+  return unimplementedOp(op) << " outside of @main, or in a loop or a conditional there; feeds "
+                             << "directly in @main are arguments and results of the program";
 }
 
 static constexpr Row rows[] = {

@@ -28,7 +28,7 @@ SmallVector<Type> leavesOf(TypeRange types) {
 
 bool hasTuple(TypeRange types) { return llvm::any_of(types, llvm::IsaPred<TupleType>); }
 
-/// Rewrites a module from its beginning to its end; what is replaced is erased after that.
+/// Rewrites a module from beginning to end; replaced ops are erased afterwards.
 class Flattener {
 public:
   LogicalResult flatten(func::FuncOp function);
@@ -74,7 +74,7 @@ void Flattener::flattenElement(stablehlo::GetTupleElementOp op) {
   replace(op.getResult(), ValueRange(all).slice(begin, count));
 }
 
-/// The same op of the tuples' elements.
+/// Rebuilds the op with the tuples' elements.
 void Flattener::rebuild(Operation *op) {
   OpBuilder builder(op);
   OperationState state(op->getLoc(), op->getName());
@@ -100,7 +100,7 @@ LogicalResult Flattener::flattenOp(Operation *op) {
     return success();
   if (op->getNumSuccessors())
     return op->emitError("unimplemented: ")
-           << op->getName().getStringRef() << " that hands on a tuple";
+           << op->getName().getStringRef() << " that forwards a tuple";
   if (auto element = dyn_cast<stablehlo::GetTupleElementOp>(op))
     flattenElement(element);
   else if (auto tuple = dyn_cast<stablehlo::TupleOp>(op))
@@ -128,7 +128,7 @@ LogicalResult Flattener::flattenBlock(Block &block) {
   return success();
 }
 
-/// Attributes for each part of what they are of.
+/// Repeats attributes for each element of their value.
 ArrayAttr spread(ArrayAttr attrs, TypeRange types) {
   if (!attrs)
     return attrs;

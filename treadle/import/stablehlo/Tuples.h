@@ -1,13 +1,13 @@
-// Internal to the folder: tuples, which have no value of their own.
+// Internal to the folder: removes tuples.
 #pragma once
 
 #include "mlir/IR/BuiltinOps.h"
 
 namespace treadle::hlo {
 
-/// Every value that is a tuple becomes one value for each tensor in it: of functions' arguments and
-/// results, of loops, conditionals and calls; `tuple` and `get_tuple_element` vanish. Emits an
-/// error where an element is asked for that a tuple hasn't, or a branch hands on a tuple.
+/// Replaces each tuple by its tensors: in arguments and results of functions, loops, conditionals
+/// and calls; removes `tuple` and `get_tuple_element`. Emits an error if a tuple lacks a requested
+/// element, or a branch forwards a tuple.
 llvm::LogicalResult flattenTuples(mlir::ModuleOp module);
 
 } // namespace treadle::hlo

@@ -1,6 +1,6 @@
 // RUN: treadle convert %s %t.mlir && FileCheck %s < %t.mlir
 
-// An elementwise op takes what broadcasts, not what was broadcast, where another input has the full
+// An elementwise op uses the value before its broadcast if another input has the full
 // shape.
 
 // CHECK: %[[X:.*]], %{{.*}} = Placeholder name("arg0")

@@ -1,7 +1,7 @@
 // RUN: treadle convert %s %t.mlir && FileCheck %s < %t.mlir
 
-// What a program becomes: a graph of its main function, whose loop is a function of its own that
-// takes what it uses from around it.
+// A converted program: a graph of its main function, with the loop outlined into a function that
+// takes captured values as arguments.
 
 // CHECK-LABEL: tfg.graph
 // CHECK-SAME: inputs = "arg0,arg1", name = "main", outputs = "result:0"
@@ -25,7 +25,7 @@ func.func @main(%limit: tensor<i32>, %step: tensor<i32>) -> tensor<i32> {
 // CHECK-LABEL: tfg.func @while_cond
 // CHECK: Less(%arg0, %arg1)
 
-// A small function becomes part of its caller.
+// A small function is inlined into its caller.
 // CHECK-LABEL: tfg.func @while_body
 // CHECK: %[[NEXT:.*]], %{{.*}} = AddV2(%arg0, %arg2)
 // CHECK: return(%[[NEXT]], %arg1, %arg2)

@@ -1,6 +1,6 @@
 // RUN: treadle convert %s %t.mlir && FileCheck %s < %t.mlir
 
-// How wide a pad is stands in a constant, not in a node that code outside of a cluster computes.
+// The padding is a constant, not a node that code outside of a cluster computes.
 
 // CHECK: %[[PADS:.*]], %{{.*}} = Const {{.*}}value = dense<{{\[\[}}1, 0], [0, 2]]> : tensor<2x2xi32>
 // CHECK: PadV2(%{{.*}}, %[[PADS]], %{{.*}})

@@ -1,6 +1,6 @@
 // RUN: treadle convert %s %t.mlir && FileCheck %s < %t.mlir
 
-// Windows that reach from each element to an end of its dimension: sums and products so far.
+// Windows that extend from each element to an end of its dimension: cumulative sums and products.
 
 // CHECK: %[[X:.*]], %{{.*}} = Placeholder name("arg0")
 // CHECK: Cumsum(%[[X]], %{{.*}}) {{.*}}exclusive = false, reverse = false
@@ -20,7 +20,7 @@ func.func @main(%x: tensor<3x5xf32>) -> (tensor<3x5xf32>, tensor<3x5xf32>, tenso
     %c = stablehlo.multiply %a, %b : tensor<f32>
     stablehlo.return %c : tensor<f32>
   }) : (tensor<3x5xf32>, tensor<f32>) -> tensor<3x5xf32>
-  // It starts from something else.
+  // The initial value differs.
   %more = "stablehlo.reduce_window"(%x, %one) <{padding = dense<[[0, 0], [4, 0]]> : tensor<2x2xi64>, window_dimensions = array<i64: 1, 5>}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
     %c = stablehlo.add %a, %b : tensor<f32>

@@ -1,7 +1,7 @@
 // RUN: treadle convert %s %t.mlir && FileCheck %s < %t.mlir
 
-// A scatter of one window at a constant place is a slice, combined with the updates, in its place;
-// a window that isn't inside is left out.
+// A scatter of one window at a constant position is a slice, combined with the updates and inserted;
+// a window that is out of bounds is skipped.
 
 // CHECK-LABEL: tfg.graph
 // CHECK: %[[X:.*]], %{{.*}} = Placeholder name("arg0")
