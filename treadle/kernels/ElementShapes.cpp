@@ -9,9 +9,9 @@ Expected<PartialShape> shapeFromTensor(const Tensor &t) {
   if (t.rank() == 0) {
     if (indexAt(t, 0) == -1)
       return PartialShape();
-    return Unexpected(invalidArgument("an element shape is a vector, or the scalar -1 for one that "
-                                      "is unknown, found the scalar ",
-                                      indexAt(t, 0)));
+    return Unexpected(invalidArgument(
+        "an element shape must be a vector, or the scalar -1 if it is unknown, found the scalar ",
+        indexAt(t, 0)));
   }
   if (t.rank() != 1 || t.count() > 254)
     return Unexpected(

@@ -164,7 +164,7 @@ Expected<Tensor> sparseIndices(const Tensor &indices, const Tensor &shape, const
       (values.rank() != 0 && (values.rank() != 1 || values.count() != rows)))
     return Unexpected(invalidArgument("indices, shape and values are ", tensorTypeText(indices),
                                       ", ", tensorTypeText(shape), " and ", tensorTypeText(values),
-                                      ", expected those of a sparse tensor"));
+                                      ", expected the components of a sparse tensor"));
   int64_t dims[] = {rows, rank};
   return indices.withDims(dims);
 }

@@ -22,13 +22,12 @@ Ref<Dataset> datasetInput(OpContext &ctx, int i, const Caller &caller) {
 
 void giveDataset(OpContext &ctx, const Caller &caller, const std::vector<Ref<Dataset>> &sources,
                  int64_t cardinality, std::function<Next()> iterate) {
-  constexpr int mostDatasets = 1000; // each takes some of the stack
+  constexpr int mostDatasets = 1000; // nested iteration uses the stack
   int depth = 1;
   for (const Ref<Dataset> &source : sources)
     depth = std::max(depth, source->depth + 1);
   if (depth > mostDatasets)
-    return caller.fail(
-        ctx, resourceExhausted("more than ", mostDatasets, " datasets stand behind each other"));
+    return caller.fail(ctx, resourceExhausted("more than ", mostDatasets, " datasets are chained"));
   ctx.setOutput(0, makeVariant(makeRef<Dataset>(cardinality, depth, std::move(iterate))));
 }
 
@@ -66,7 +65,7 @@ Step stack(OpContext &ctx, const Caller &caller, const std::vector<Tensors> &row
         return failed(ctx, caller,
                       invalidArgument("component ", c, " of element ", row, " of a batch is ",
                                       part ? tensorTypeText(*part) : "not there", ", expected ",
-                                      tensorTypeText(first), " as of the first element"));
+                                      tensorTypeText(first), " as in the first element"));
       int64_t at = static_cast<int64_t>(row) * first.count();
       copyElements(first.dtype(), elementAt(first.dtype(), whole->raw(), at), part->raw(),
                    first.count());

@@ -1,4 +1,4 @@
-// Internal to the folder: the values behind dataset ops.
+// Internal to this folder: the values behind dataset ops.
 #pragma once
 
 #include "treadle/kernels/Variants.h"
@@ -10,23 +10,23 @@ namespace treadle {
 
 using Tensors = std::vector<Tensor>;
 
-/// What asking for an element gave.
+/// The result of requesting an element.
 enum class Step : uint8_t { Element, End, Failed };
 
-/// An iteration: gives the next element. Failed: the context has the error. It isn't called again
-/// after that or after End. Used by one thread at a time.
+/// An iterator: returns the next element. Failed: the context has the error. Must not be called
+/// again after Failed or End. Not thread-safe.
 using Next = std::function<Step(OpContext &ctx, Tensors &element)>;
 
-/// A sequence of elements, each of them some tensors. Immutable; iterations don't see each other.
+/// A sequence of elements, each a tuple of tensors. Immutable; iterations are independent.
 class Dataset final : public VariantObject {
 public:
   static constexpr std::string_view kindName = "dataset";
   std::string_view kind() const override { return kindName; }
 
-  /// In place of a cardinality.
+  /// Special cardinalities.
   static constexpr int64_t infinite = -1, unknown = -2;
 
-  /// `depth`: how many datasets stand behind each other, this one included.
+  /// `depth` is the number of chained datasets, this one included.
   Dataset(int64_t cardinality, int depth, std::function<Next()> iterate)
       : cardinality(cardinality), depth(depth), iterate(std::move(iterate)) {}
 
@@ -35,36 +35,36 @@ public:
   const std::function<Next()> iterate;
 };
 
-/// The dataset in input `i`; null, having failed.
+/// Returns the dataset in input `i`; null after failing the op.
 Ref<Dataset> datasetInput(OpContext &ctx, int i, const Caller &caller);
 
-/// Gives a dataset that is made of `sources` as output 0.
+/// Sets output 0 to a dataset derived from `sources`.
 void giveDataset(OpContext &ctx, const Caller &caller, const std::vector<Ref<Dataset>> &sources,
                  int64_t cardinality, std::function<Next()> iterate);
 
-/// The next element of `source`, unless the run was stopped.
+/// Returns the next element of `source`; fails if the run was stopped.
 Step pull(const Next &source, OpContext &ctx, Tensors &element);
 
-/// Skips up to `count` elements: Element if there were so many.
+/// Skips up to `count` elements; returns Element if there were that many.
 Step skip(const Next &source, OpContext &ctx, int64_t count);
 
-/// Step::Failed with this error.
+/// Reports the error and returns Step::Failed.
 Step failed(OpContext &ctx, const Caller &caller, Error error);
 
-/// Rows of equal shapes as one element with a dimension more, in front.
+/// Stacks rows of equal shapes to one element with an additional first dimension.
 Step stack(OpContext &ctx, const Caller &caller, const std::vector<Tensors> &rows, Tensors &batch);
 
-/// Gives an element as the outputs. InvalidArgument unless it has the outputs' dtypes.
+/// Sets the outputs to an element. InvalidArgument unless it has these dtypes.
 void giveElement(OpContext &ctx, const Caller &caller, std::span<const DType> types,
                  Tensors element);
 
-/// An input that is a scalar: an integer or a bool; nothing, having failed.
+/// Returns a scalar input, an integer or a bool; nullopt after failing the op.
 std::optional<int64_t> scalarInput(OpContext &ctx, int i, const Caller &caller);
 
-/// How many batches `count` elements make.
+/// Returns the number of batches in `count` elements.
 int64_t batches(int64_t count, int64_t size, bool dropsRemainder);
 
-/// Takes elements in batches of `size`, and makes one element of each by `join`.
+/// Groups elements into batches of `size`, and converts each to one element with `join`.
 using JoinRows = std::function<Step(OpContext &, const std::vector<Tensors> &, Tensors &)>;
 Next batched(Next source, int64_t size, bool dropsRemainder, JoinRows join);
 

@@ -1,4 +1,5 @@
-// Datasets whose functions are called with elements: when these are asked for, by the op that asks.
+// Datasets that apply functions to elements. Functions run when elements are requested, within the
+// op that requests them.
 #include "treadle/kernels/datasets/Dataset.h"
 #include "treadle/kernels/datasets/Families.h"
 
@@ -9,7 +10,7 @@
 namespace treadle {
 namespace {
 
-/// A function with what it captures, which comes behind its other arguments.
+/// A function with its captures, which follow its other arguments.
 struct Function {
   Caller caller;
   std::shared_ptr<const Callee> callee;
@@ -32,12 +33,12 @@ Step Function::call(OpContext &ctx, Tensors args, Tensors &results) const {
 }
 
 struct State {
-  Function function; // captures nothing yet
+  Function function; // without captures
   size_t numState = 0, numCaptured = 0;
   std::vector<DType> outputTypes; // of the node
 };
 
-/// Inputs: the dataset, the initial state, what the function captures, and what else there is.
+/// Inputs: dataset, initial state, captures, and further inputs.
 Function capturing(OpContext &ctx) {
   const State &state = ctx.state<State>();
   Function function = state.function;
@@ -58,20 +59,20 @@ int firstOption(OpContext &ctx) {
   return static_cast<int>(1 + state.numState + state.numCaptured);
 }
 
-/// Whether the predicate is true of an element; Failed, or else Element with the answer.
+/// Evaluates the predicate on an element; returns Failed or Element.
 Step test(const Function &predicate, OpContext &ctx, const Tensors &element, bool &isTrue) {
   Tensors results;
   if (predicate.call(ctx, element, results) == Step::Failed)
     return Step::Failed;
   if (!results[0].isScalar())
-    return failed(
-        ctx, predicate.caller,
-        invalidArgument("its predicate gives ", tensorTypeText(results[0]), ", expected a scalar"));
+    return failed(ctx, predicate.caller,
+                  invalidArgument("its predicate returns ", tensorTypeText(results[0]),
+                                  ", expected a scalar"));
   isTrue = results[0].scalarValue<bool>();
   return Step::Element;
 }
 
-// --- each element by itself ---------------------------------------------------------------------
+// --- map and filter -----------------------------------------------------------------------------
 
 Next mapped(Next source, Function function) {
   return [source = std::move(source), function = std::move(function)](OpContext &ctx,
@@ -108,7 +109,8 @@ void mapAndBatch(OpContext &ctx) {
               });
 }
 
-/// The elements for which the predicate holds; of a prefix, up to the first for which it doesn't.
+/// Yields the elements that satisfy the predicate; with `isPrefix`, ends at the first one that
+/// doesn't.
 template <bool isPrefix> void filter(OpContext &ctx) {
   Function predicate = capturing(ctx);
   Ref<Dataset> source = TREADLE_OR_RETURN(datasetInput(ctx, 0, predicate.caller));
@@ -128,9 +130,9 @@ template <bool isPrefix> void filter(OpContext &ctx) {
   });
 }
 
-// --- datasets of datasets -----------------------------------------------------------------------
+// --- nested datasets ----------------------------------------------------------------------------
 
-/// The iteration of the dataset that the function makes of the next element.
+/// Opens an iteration of the dataset that the function returns for the next element.
 Step openNext(const Next &source, const Function &function, OpContext &ctx, Next &opened) {
   Tensors args, results;
   if (Step step = pull(source, ctx, args); step != Step::Element)
@@ -139,12 +141,12 @@ Step openNext(const Next &source, const Function &function, OpContext &ctx, Next
     return Step::Failed;
   auto *dataset = variantIn<Dataset>(results[0]);
   if (!dataset)
-    return failed(ctx, function.caller, invalidArgument("its function gives no dataset"));
+    return failed(ctx, function.caller, invalidArgument("its function doesn't return a dataset"));
   opened = dataset->iterate();
   return Step::Element;
 }
 
-/// `cycle` datasets at once, `block` elements of each in turns.
+/// Interleaves `cycle` datasets, `block` elements of each in turn.
 class Interleaved {
 public:
   Interleaved(Next source, Function function, int64_t cycle, int64_t block)
@@ -212,7 +214,7 @@ void interleave(OpContext &ctx) {
     interleaveBy(ctx, std::move(function), *cycle, *block);
 }
 
-// --- from one element to the next ---------------------------------------------------------------
+// --- scan and reduce ----------------------------------------------------------------------------
 
 Tensors joined(Tensors a, Tensors b) {
   std::ranges::move(b, std::back_inserter(a));
@@ -259,7 +261,7 @@ void reduce(OpContext &ctx) {
 
 // --- binding ------------------------------------------------------------------------------------
 
-/// The types of what the function gives, and the name of the attribute that names it.
+/// The function's output types, and the attribute that names the function.
 struct Form {
   const char *attr;
   std::vector<DType> results;

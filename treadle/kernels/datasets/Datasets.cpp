@@ -1,4 +1,4 @@
-// Datasets that call no functions.
+// Datasets without functions.
 #include "treadle/kernels/datasets/Dataset.h"
 #include "treadle/kernels/datasets/Families.h"
 
@@ -46,7 +46,7 @@ void oneElement(OpContext &ctx) {
   });
 }
 
-/// Row `i` of `count`.
+/// Returns row `i` of `count`.
 Tensors rowOf(const Tensors &whole, int64_t i, int64_t count) {
   Tensors row;
   for (const Tensor &t : whole)
@@ -54,12 +54,13 @@ Tensors rowOf(const Tensors &whole, int64_t i, int64_t count) {
   return row;
 }
 
-/// How many rows all of them have; nothing, having failed.
+/// Returns the common number of rows; nullopt after failing the op.
 std::optional<int64_t> commonRows(OpContext &ctx, const Caller &caller, const Tensors &whole) {
   for (const Tensor &t : whole)
     if (t.rank() == 0 || t.dim(0) != whole[0].dim(0)) {
-      caller.fail(ctx, invalidArgument("a component is ", tensorTypeText(t), " and the first ",
-                                       tensorTypeText(whole[0]), ", expected equally many rows"));
+      caller.fail(ctx,
+                  invalidArgument("a component is ", tensorTypeText(t), ", but the first is ",
+                                  tensorTypeText(whole[0]), ", expected equal numbers of rows"));
       return std::nullopt;
     }
   return whole.empty() ? 0 : whole[0].dim(0);
@@ -87,7 +88,7 @@ Expected<Tensor> numberOf(DType dtype, int64_t value) {
         t = Tensor::makeScalar(dtype);
         *t.data<T>() = static_cast<T>(value);
       }))
-    return Unexpected(unimplemented("there is no range of dtype ", dtypeName(dtype)));
+    return Unexpected(unimplemented("a range of dtype ", dtypeName(dtype)));
   return t;
 }
 
@@ -98,7 +99,7 @@ void range(OpContext &ctx) {
   if (!start || !stop || !step)
     return;
   if (*step == 0)
-    return caller.fail(ctx, invalidArgument("step is 0, expected another number"));
+    return caller.fail(ctx, invalidArgument("step is 0, expected a nonzero number"));
   DType dtype = types.empty() ? DType::Int64 : types[0];
   if (Expected<Tensor> first = numberOf(dtype, *start); !first)
     return caller.fail(ctx, std::move(first.error()));
@@ -116,9 +117,9 @@ void range(OpContext &ctx) {
               });
 }
 
-// --- datasets of others -------------------------------------------------------------------------
+// --- derived datasets ---------------------------------------------------------------------------
 
-/// What changes how elements are computed, not which.
+/// Forwards the dataset: the op affects how elements are computed, but not which.
 void passOn(OpContext &ctx) {
   if (datasetInput(ctx, 0, callerOf(ctx)))
     ctx.setOutput(0, ctx.takeInput(0));
@@ -143,7 +144,7 @@ void batch(OpContext &ctx) {
               });
 }
 
-/// Component `c` of all rows, each in a corner of its place, with `padding` around it.
+/// Pads component `c` of all rows to a common shape with `padding`.
 Step padComponent(OpContext &ctx, const Caller &caller, const std::vector<Tensors> &rows, size_t c,
                   const DimVector &wanted, const Tensor &padding, Tensors &batch) {
   DType dtype = padding.dtype();
@@ -182,7 +183,7 @@ Step padComponent(OpContext &ctx, const Caller &caller, const std::vector<Tensor
   return Step::Element;
 }
 
-/// Inputs: the dataset, the batch size, a shape and a value for each component, drop_remainder.
+/// Inputs: dataset, batch size, a shape and a padding value for each component, drop_remainder.
 void paddedBatch(OpContext &ctx) {
   const Caller &caller = callerOf(ctx);
   bool hasDrop = caller.op.ends_with("V2");
@@ -321,7 +322,7 @@ void repeat(OpContext &ctx) {
             return Step::End;
           from = source->iterate();
           Step step = pull(from, ctx, element);
-          if (step == Step::End) // an empty one stays so
+          if (step == Step::End) // an empty one stays empty
             round = count;
           return step;
         };
@@ -372,8 +373,9 @@ void shard(OpContext &ctx) {
   if (!source || !shards || !index)
     return;
   if (*shards < 1 || *index < 0 || *index >= *shards)
-    return caller.fail(ctx, invalidArgument("shard ", *index, " of ", *shards,
-                                            ", expected a number from 0 and below theirs"));
+    return caller.fail(ctx,
+                       invalidArgument("shard ", *index, " of ", *shards,
+                                       ", expected an index from 0 below the number of shards"));
   int64_t own = source->cardinality;
   giveDataset(ctx, caller, {source},
               own < 0 ? own : own / *shards + (own % *shards > *index ? 1 : 0),
@@ -386,9 +388,9 @@ void shard(OpContext &ctx) {
               });
 }
 
-// --- datasets that keep elements ----------------------------------------------------------------
+// --- datasets that store elements ---------------------------------------------------------------
 
-/// A dataset of these elements.
+/// Returns a dataset of these elements.
 Tensor datasetOf(std::vector<Tensors> elements) {
   auto kept = std::make_shared<const std::vector<Tensors>>(std::move(elements));
   return makeVariant(makeRef<Dataset>(std::ssize(*kept), 1, [kept] {
@@ -401,7 +403,7 @@ Tensor datasetOf(std::vector<Tensors> elements) {
   }));
 }
 
-/// Windows over a dataset's elements: as many datasets as elements have components.
+/// Windows over a dataset's elements: a dataset for each component.
 class Windows {
 public:
   Windows(Next source, int64_t size, int64_t shift, int64_t stride, bool dropsRemainder)
@@ -501,7 +503,8 @@ void cache(OpContext &ctx) {
   Ref<Dataset> source = TREADLE_OR_RETURN(datasetInput(ctx, 0, caller));
   const Tensor &file = ctx.input(1);
   if (!file.isScalar() || !file.data<std::string>()->empty())
-    return caller.fail(ctx, unimplemented("it keeps elements in a file, expected in memory"));
+    return caller.fail(
+        ctx, unimplemented("it caches elements in a file; only caches in memory are supported"));
   auto kept = std::make_shared<Kept>();
   giveDataset(ctx, caller, {source}, source->cardinality, [source, kept]() -> Next {
     std::lock_guard lock(kept->mutex);

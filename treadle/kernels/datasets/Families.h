@@ -1,8 +1,8 @@
-// Datasets: sequences of elements that are computed when they are asked for, and what goes through
-// them.
+// Kernels for datasets: sequences of elements that are computed on request, and iterators.
 #include "treadle/runtime/Kernel.h"
 
-/// Datasets of tensors, and those that are made of other datasets without calling functions.
+/// Sources of tensors, and datasets derived from others without functions.
 TREADLE_FAMILY(datasetKernels)
-/// Iterators, whose state stays between runs, and what else takes elements without functions.
+/// Iterators, whose position persists between runs, and other consumers of elements without
+/// functions.
 TREADLE_FAMILY(iteratorKernels)

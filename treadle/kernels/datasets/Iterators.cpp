@@ -1,4 +1,4 @@
-// Iterators: where a dataset's iteration stands, from one run to the next.
+// Iterators: positions in a dataset that persist between runs.
 #include "treadle/kernels/Handles.h"
 #include "treadle/kernels/datasets/Dataset.h"
 #include "treadle/kernels/datasets/Families.h"
@@ -9,7 +9,7 @@
 namespace treadle {
 namespace {
 
-/// Thread-safe: callers take turns.
+/// An iterator resource. Thread-safe: calls are serialized.
 class Iterator final : public Resource {
 public:
   static constexpr std::string_view kindName = "iterator";
@@ -24,9 +24,9 @@ public:
   Step advance(OpContext &ctx, const Caller &caller, Tensors &element) {
     std::lock_guard lock(mutex);
     if (!isMade)
-      return failed(ctx, caller,
-                    failedPrecondition("the iterator has no dataset yet; run the node that makes "
-                                       "it (MakeIterator) first"));
+      return failed(
+          ctx, caller,
+          failedPrecondition("the iterator has no dataset yet; run its MakeIterator node first"));
     Step step = next ? pull(next, ctx, element) : Step::End;
     if (step == Step::End)
       next = nullptr;
@@ -35,7 +35,7 @@ public:
 
 private:
   std::mutex mutex;
-  Next next; // none at the end
+  Next next; // empty at the end
   bool isMade = false;
 };
 
@@ -65,11 +65,11 @@ void makeNamed(OpContext &ctx) {
 
 void makeAnonymous(OpContext &ctx) {
   ctx.setOutput(0, makeHandle(makeRef<Iterator>()));
-  if (ctx.numOutputs() > 1) // what deletes it: nothing need
+  if (ctx.numOutputs() > 1) // the deleter: not needed
     ctx.setOutput(1, makeVariant(makeRef<TensorObject>(ctx.output(0))));
 }
 
-/// A cache's handle: what is kept stands with the dataset.
+/// A cache's handle; the elements are stored with the dataset.
 class CacheHandle final : public Resource {
 public:
   std::string_view kind() const override { return "dataset cache"; }
@@ -77,7 +77,7 @@ public:
 
 void makeCache(OpContext &ctx) { ctx.setOutput(0, makeHandle(makeRef<CacheHandle>())); }
 
-/// The object goes with its last handle.
+/// Does nothing: the iterator is freed with its last handle.
 void deleteIterator(OpContext &) {}
 
 void start(OpContext &ctx) {

@@ -7,7 +7,7 @@
 
 namespace treadle {
 
-// --- who waits ---------------------------------------------------------------------------------
+// --- waiting ops -------------------------------------------------------------------------------
 
 Expected<std::vector<Tensor>> Accumulator::takeSum() {
   int64_t count = std::exchange(gradients, 0);
@@ -15,11 +15,12 @@ Expected<std::vector<Tensor>> Accumulator::takeSum() {
   return sum->take(count, traits.isMean);
 }
 
-// Takes for those who waited for what there is now. Their ops go on after the lock.
+// Completes waiting ops as far as there are enough gradients. The caller resumes them after
+// unlocking.
 std::vector<Accumulator::Finished> Accumulator::serve() {
   std::vector<Finished> finished;
   while (!takers.empty() && (gradients >= takers.front().required ||
-                             takers.front().suspension->isUnique())) { // nobody waits any more
+                             takers.front().suspension->isUnique())) { // its run has ended
     Taker first = std::move(takers.front());
     takers.erase(takers.begin());
     if (!first.suspension->isUnique() && first.suspension->claim())
@@ -30,7 +31,7 @@ std::vector<Accumulator::Finished> Accumulator::serve() {
 
 void Accumulator::take(OpContext &ctx, int64_t required) {
   std::lock_guard lock(mutex);
-  // Those who wait before this one may be gone.
+  // Ops that wait longer may belong to runs that have ended.
   std::erase_if(takers, [](const Taker &taker) { return taker.suspension->isUnique(); });
   if (gradients < required || !takers.empty()) {
     takers.push_back({required, ctx.suspend()});
@@ -73,7 +74,7 @@ int64_t Accumulator::count() const {
 
 namespace {
 
-// tensor /= number, in place.
+// Computes tensor /= number in place.
 Expected<void> divide(Tensor &tensor, int64_t number) {
   Tensor divisor;
   visitType(tensor.dtype(), NumericTypes(), [&]<typename T>() {
@@ -91,7 +92,7 @@ Error unfit(const Tensor &gradient, const PartialShape &expected) {
                          expected.text());
 }
 
-// The mean of `count` tensors from their sum.
+// Returns the mean of `count` tensors, given their sum.
 Expected<Tensor> meanOf(Tensor sum, int64_t count) {
   if (count <= 1)
     return sum;
@@ -126,7 +127,7 @@ private:
   Tensor total;
 };
 
-// A row is divided by the number of gradients that had it.
+// The sum of sparse gradients. A row's mean is over the gradients that contain it.
 class SparseSum final : public GradientSum {
 public:
   SparseSum(DType dtype, PartialShape shape) : dtype(dtype), shape(std::move(shape)) {}
@@ -165,7 +166,7 @@ private:
     int64_t count = 0;
   };
 
-  // A row that can't be added to is gone.
+  // Adds to a row; drops the row if that fails.
   Expected<void> addRow(int64_t index, Tensor value) {
     auto [entry, isNew] = rows.try_emplace(index);
     Row &row = entry->second;
@@ -189,7 +190,7 @@ private:
                                         " for the indices ", tensorTypeText(indices),
                                         ", expected a row for each"));
     PartialShape own = shapeOf(values), others = rows.empty() ? shape : whole;
-    own.dims[0] = -1; // rows may be left out
+    own.dims[0] = -1; // rows may be missing
     if (!areCompatible(own, others) || !areCompatible(own, shape))
       return Unexpected(unfit(values, others));
     int64_t limit = dims.count() ? indexAt(dims, 0) : INT64_MAX;
@@ -204,7 +205,7 @@ private:
   PartialShape shape;
   const MemoryShare share;
   std::map<int64_t, Row, std::less<>, KeptAllocator<std::pair<const int64_t, Row>>> rows{share};
-  PartialShape whole; // of the last gradient, with all rows
+  PartialShape whole; // of the last gradient, as if it had all rows
 };
 
 } // namespace

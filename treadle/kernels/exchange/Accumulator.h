@@ -1,5 +1,5 @@
-// Accumulators: sums of gradients that are let in while they are fresh, and taken as a mean or a
-// sum once there are enough of them.
+// Gradient accumulators: they sum gradients that aren't stale, and return the mean or sum once
+// there are enough.
 #pragma once
 
 #include "treadle/kernels/Update.h"
@@ -10,26 +10,26 @@
 
 namespace treadle {
 
-/// What an accumulator is made for; two of one name must agree.
+/// The parameters of an accumulator; two of one name must agree.
 struct AccumulatorTraits {
   DType dtype = DType::Invalid;
   PartialShape shape = {};
-  bool isMean = true; // else the sum is given
+  bool isMean = true; // mean or sum
   bool isSparse = false;
 };
 
-/// Gradients added up. A gradient is one tensor, or indices, values and shape of a sparse one.
+/// A sum of gradients. A gradient is a tensor, or indices, values and shape of a sparse tensor.
 class GradientSum {
 public:
   virtual ~GradientSum() = default;
   virtual Expected<void> add(std::vector<Tensor> gradient) = 0;
-  /// What was added, divided by the number of gradients where `divides`; starts anew.
+  /// Returns the sum, or the mean of `count` gradients if `divides`, and resets the sum.
   virtual Expected<std::vector<Tensor>> take(int64_t count, bool divides) = 0;
 };
 std::unique_ptr<GradientSum> makeDenseSum(const AccumulatorTraits &traits);
 std::unique_ptr<GradientSum> makeSparseSum(const AccumulatorTraits &traits);
 
-/// Thread-safe. Who takes before there are enough gradients waits, in order of coming.
+/// A gradient accumulator. Takers wait for enough gradients, in FIFO order. Thread-safe.
 class Accumulator final : public Resource {
 public:
   static constexpr std::string_view kindName = "accumulator";
@@ -40,7 +40,7 @@ public:
         sum(this->traits.isSparse ? makeSparseSum(this->traits) : makeDenseSum(this->traits)) {}
   const AccumulatorTraits traits;
 
-  /// Adds a gradient computed at `localStep`, unless later ones were taken already.
+  /// Adds a gradient computed at `localStep`; drops it if it is stale.
   void apply(OpContext &ctx, int64_t localStep, std::vector<Tensor> gradient);
   void take(OpContext &ctx, int64_t required);
   void setGlobalStep(int64_t step);
@@ -61,7 +61,7 @@ private:
   mutable std::mutex mutex;
   std::unique_ptr<GradientSum> sum;
   std::vector<Taker> takers; // waiting, in order
-  int64_t gradients = 0;     // in the sum
+  int64_t gradients = 0;     // number of gradients in the sum
   int64_t globalStep = 0;
 };
 

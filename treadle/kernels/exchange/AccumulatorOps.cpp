@@ -1,4 +1,4 @@
-// Ops on accumulators of gradients, dense and sparse, behind references to strings and resources.
+// Ops on dense and sparse gradient accumulators, by string references and by resource handles.
 #include "treadle/kernels/ElementCopy.h"
 #include "treadle/kernels/Handles.h"
 #include "treadle/kernels/exchange/Accumulator.h"
@@ -6,7 +6,7 @@
 namespace treadle {
 namespace {
 
-// --- making ------------------------------------------------------------------------------------
+// --- creation ----------------------------------------------------------------------------------
 
 struct MakeState {
   AccumulatorTraits traits;
@@ -32,7 +32,7 @@ void makeAccumulator(OpContext &ctx) {
                            state.resource);
     ctx.fail(invalidArgument("the accumulator '", state.resource.name, "' is of ",
                              dtypeName(found->traits.dtype), found->traits.shape.text(),
-                             " or reduces otherwise than the op expects"));
+                             " or uses another reduction than the op expects"));
     return Tensor();
   });
   if (handle)
@@ -51,7 +51,7 @@ template <bool isSparse> Expected<BoundKernel> bindMake(const BindContext &node)
                    MakeState{std::move(traits), std::move(resource), node.outputTypes[0]});
 }
 
-// --- using -------------------------------------------------------------------------------------
+// --- access ------------------------------------------------------------------------------------
 
 Accumulator *accumulatorInput(OpContext &ctx, bool isSparse, DType dtype) {
   auto *accumulator = resourceInput<Accumulator>(ctx, 0);
@@ -73,7 +73,7 @@ std::optional<int64_t> scalarInput(OpContext &ctx, int i, std::string_view what)
   return std::nullopt;
 }
 
-// Inputs: handle, local step, and what makes up the gradient.
+// Inputs: handle, local step, and the parts of the gradient.
 template <bool isSparse> void apply(OpContext &ctx) {
   constexpr int valueInput = isSparse ? 3 : 2;
   auto *accumulator = accumulatorInput(ctx, isSparse, ctx.input(valueInput).dtype());

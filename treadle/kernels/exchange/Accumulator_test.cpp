@@ -1,4 +1,4 @@
-// Accumulators: means and sums of gradients, stale ones, and who waits for enough of them.
+// Accumulators: means and sums, stale gradients, and ops that wait.
 #include "treadle/kernels/exchange/Accumulator.h"
 
 #include "treadle/kernels/Handles.h"
@@ -48,7 +48,7 @@ TEST(Accumulator, givesTheSum) {
 TEST(Accumulator, staleGradientsAreDropped) {
   Tensor handle = accumulatorOf({.dtype = DType::Float32});
   apply(handle, 0, scalar<float>(1));
-  take(handle, 1); // the global step is 1 now
+  take(handle, 1); // the global step becomes 1
   EXPECT_EQ(apply(handle, 0, scalar<float>(1)), "");
   EXPECT_EQ(countOf(handle), 0);
   apply(handle, 1, scalar<float>(1));

@@ -1,5 +1,5 @@
-// Barriers: elements whose components come one by one, under a key, and which can be taken, oldest
-// key first, once they are complete.
+// Barriers: elements whose components are inserted separately, by key, and which are taken in FIFO
+// order of keys once they are complete.
 #include "treadle/kernels/Handles.h"
 #include "treadle/kernels/exchange/Queue.h"
 
@@ -13,8 +13,7 @@ namespace {
 
 using Types = std::vector<DType>;
 
-/// Complete elements stand in a queue, as their number, their key and their components.
-/// Thread-safe.
+/// A barrier. Complete elements are in a queue, as their number, key and components. Thread-safe.
 class Barrier final : public Resource {
 public:
   static constexpr std::string_view kindName = "barrier";
@@ -22,7 +21,7 @@ public:
 
   Barrier(const Types &dtypes, const std::vector<PartialShape> &shapes);
 
-  /// Component `component` of the element of each key: one row of `values`.
+  /// Inserts component `component` for each key: one row of `values`.
   void insert(OpContext &ctx, int64_t component, std::span<const std::string> keys,
               const Tensor &values);
   void take(OpContext &ctx, int64_t count, bool allowsFewer);
@@ -33,7 +32,7 @@ public:
     return static_cast<int64_t>(incomplete.size());
   }
 
-  // The queue's components that come before the barrier's own.
+  // Number of queue components before the barrier's own.
   static constexpr size_t ownComponents = 2;
   const QueueTraits &traits() const { return ready->traits; }
 
@@ -50,9 +49,9 @@ private:
 
   const Ref<Queue> ready;
   const MemoryShare share;
-  mutable std::mutex mutex; // guards what follows
+  mutable std::mutex mutex; // guards the members below
   Elements incomplete{share};
-  int64_t nextNumber = INT64_MIN; // as TensorFlow counts: one for the new keys of an op
+  int64_t nextNumber = INT64_MIN; // as in TensorFlow, one number for all new keys of an op
   bool isClosed = false, isCancelled = false;
 };
 
@@ -68,7 +67,7 @@ QueueTraits readyTraits(const Types &dtypes, const std::vector<PartialShape> &sh
 Barrier::Barrier(const Types &dtypes, const std::vector<PartialShape> &shapes)
     : ready(makeRef<Queue>(readyTraits(dtypes, shapes), makePriorityStorage())) {}
 
-// --- putting in --------------------------------------------------------------------------------
+// --- insertion ---------------------------------------------------------------------------------
 
 std::optional<Error> Barrier::checkInsert(int64_t component, std::span<const std::string> keys,
                                           const Tensor &values) const {
@@ -81,14 +80,13 @@ std::optional<Error> Barrier::checkInsert(int64_t component, std::span<const std
   std::ranges::sort(sorted);
   if (auto twice = std::ranges::adjacent_find(sorted); twice != sorted.end())
     return invalidArgument("the key '", *twice,
-                           "' is there twice, so it has two values for one "
-                           "component");
+                           "' appears twice, so it has two values for one component");
   if (isCancelled || (isClosed && incomplete.empty()))
     return cancelled("the barrier is closed");
   for (const std::string &key : keys) {
     auto element = incomplete.find(std::string_view(key));
     if (isClosed && element == incomplete.end())
-      return cancelled("the barrier is closed: there is nothing to add to for key '", key, "'");
+      return cancelled("the barrier is closed: it has no element with key '", key, "'");
     if (element != incomplete.end() && element->second.tuple[component])
       return invalidArgument("the key '", key, "' has a value for component ",
                              component - static_cast<int64_t>(ownComponents), " already");
@@ -96,7 +94,7 @@ std::optional<Error> Barrier::checkInsert(int64_t component, std::span<const std
   return std::nullopt;
 }
 
-// An element without components.
+// Adds an element without components.
 Barrier::Elements::iterator Barrier::begin(const std::string &key) {
   QueueTuple tuple(traits().dtypes.size());
   tuple[0] = Tensor::scalar(DType::Int64, nextNumber);
@@ -134,7 +132,7 @@ void Barrier::insert(OpContext &ctx, int64_t component, std::span<const std::str
     ready->close(ctx, false);
 }
 
-// --- taking out --------------------------------------------------------------------------------
+// --- removal -----------------------------------------------------------------------------------
 
 void Barrier::take(OpContext &ctx, int64_t count, bool allowsFewer) {
   {
@@ -147,7 +145,7 @@ void Barrier::take(OpContext &ctx, int64_t count, bool allowsFewer) {
         available += static_cast<int64_t>(incomplete.size());
       if (available < std::max<int64_t>(count, 1))
         return ctx.fail(outOfRange("the barrier is closed and has too few elements: ", count,
-                                   " asked for, ", available, " left"));
+                                   " requested, ", available, " available"));
     }
   }
   ready->dequeue(ctx, allowsFewer ? Queue::Taking::BatchUpTo : Queue::Taking::Batch, count);
@@ -163,12 +161,12 @@ void Barrier::close(OpContext &ctx, bool cancelsPending) {
     if (cancelsPending)
       incomplete.clear();
     if (!incomplete.empty())
-      return; // whoever completes the last one closes the queue
+      return; // the op that completes the last element closes the queue
   }
-  ready->close(ctx, true); // nothing is pending: a barrier has no bounds
+  ready->close(ctx, true); // nothing waits: barriers are unbounded
 }
 
-// --- the ops -----------------------------------------------------------------------------------
+// --- ops ---------------------------------------------------------------------------------------
 
 struct MakeState {
   Types dtypes;
@@ -248,7 +246,7 @@ void takeMany(OpContext &ctx) {
                                     tensorTypeText(ctx.input(1))));
   for (const PartialShape &shape : barrier->traits().shapes)
     if (!shape.isFullyKnown())
-      return ctx.fail(invalidArgument("the barrier doesn't state its components' shapes, so its "
+      return ctx.fail(invalidArgument("the barrier doesn't declare its components' shapes, so its "
                                       "elements can't be taken in batches"));
   barrier->take(ctx, count, state.allowsFewer);
 }

@@ -54,7 +54,7 @@ TEST(Barrier, givesCompleteElementsByAge) {
   EXPECT_EQ(insert(b, 0, {"z"}, vec<float>({3})), "");
   EXPECT_EQ(insert(b, 1, {"x"}, pairs(1)), "");
   std::vector<Tensor> taken = take(b, 3);
-  EXPECT_EQ(values<std::string>(taken.at(1)).back(), "z"); // the last key to be named
+  EXPECT_EQ(values<std::string>(taken.at(1)).back(), "z"); // the last new key
   EXPECT_EQ(values<float>(taken.at(2)).back(), 3.0f);
   EXPECT_EQ(dimsText(taken.at(3).dims()), "[3,2]");
   EXPECT_EQ(values<int64_t>(taken.at(0)),
@@ -70,7 +70,7 @@ TEST(Barrier, refusesWhatDoesNotFit) {
   EXPECT_EQ(insert(b, 0, {"x", "x"}, vec<float>({1, 2})), "InvalidArgumentError");
   EXPECT_EQ(insert(b, 1, {"x"}, iota<int32_t>({1, 3}, 0)), "InvalidArgumentError");
   EXPECT_EQ(insert(b, 0, {"x"}, vec<float>({1})), "");
-  EXPECT_EQ(insert(b, 0, {"x"}, vec<float>({1})), "InvalidArgumentError"); // has it already
+  EXPECT_EQ(insert(b, 0, {"x"}, vec<float>({1})), "InvalidArgumentError"); // is set already
 }
 
 TEST(Barrier, closedTakesOnlyWhatCompletes) {
@@ -81,7 +81,7 @@ TEST(Barrier, closedTakesOnlyWhatCompletes) {
   EXPECT_EQ(insert(b, 0, {"new"}, vec<float>({1})), "CancelledError");
   EXPECT_EQ(takeError(b, 2), "OutOfRangeError"); // there can't be two
   EXPECT_EQ(insert(b, 1, {"x"}, pairs(1)), "");
-  EXPECT_EQ(takeError(b, 2, true), ""); // the one there is
+  EXPECT_EQ(takeError(b, 2, true), ""); // the only one
   EXPECT_EQ(takeError(b, 2, true), "OutOfRangeError");
 }
 

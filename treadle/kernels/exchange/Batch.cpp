@@ -1,5 +1,5 @@
-// Batch and Unbatch: TensorFlow joins what concurrent runs pass to one Batch op. Here each run is a
-// batch of its own, so its tensors go through as they are.
+// Batch and Unbatch: TensorFlow combines the inputs of concurrent runs into one batch. Here each
+// run is a batch of its own, and its tensors pass through unchanged.
 #include "treadle/kernels/ElementShapes.h"
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 namespace treadle {
 namespace {
 
-// Outputs: the batch, for each run in it [its number, its first row, the row after its last], and
-// this run's number.
+// Outputs: the batch; for each run in it [its number, its first row, the row after its last]; this
+// run's number.
 void batch(OpContext &ctx) {
   static std::atomic<int64_t> next{1};
   int64_t limit = ctx.state<int64_t>(), rows = 0;
@@ -38,7 +38,7 @@ Expected<BoundKernel> bindBatch(const BindContext &node) {
   return boundWith(batch, node.attrs.getOr<int64_t>("max_batch_size", INT64_MAX));
 }
 
-/// The rows [begin, end) of the run whose number is in input `id`; nothing, having failed.
+/// The rows [begin, end) of the run whose number is in input `id`; nullopt after failing the op.
 struct Rows {
   int64_t begin, end;
 };
@@ -46,7 +46,7 @@ std::optional<Rows> rowsOfRun(OpContext &ctx, int id) {
   const Tensor &index = ctx.input(1), &run = ctx.input(id);
   if (index.rank() != 2 || index.dim(1) != 3 || run.count() != 1) {
     ctx.fail(invalidArgument("batch_index and id are ", tensorTypeText(index), " and ",
-                             tensorTypeText(run), ", expected those that Batch gives"));
+                             tensorTypeText(run), ", expected the outputs of Batch"));
     return std::nullopt;
   }
   for (const int64_t *row = index.data<int64_t>(), *end = row + index.count(); row != end; row += 3)
@@ -56,17 +56,17 @@ std::optional<Rows> rowsOfRun(OpContext &ctx, int id) {
   return std::nullopt;
 }
 
-// Inputs: a batched tensor, batch_index, id.
+// Inputs: batched tensor, batch_index, id.
 void unbatch(OpContext &ctx) {
   auto rows = TREADLE_OR_RETURN(rowsOfRun(ctx, 2));
   const Tensor &batched = ctx.input(0);
   if (batched.rank() == 0 || rows.end > batched.dim(0))
     return ctx.fail(invalidArgument("batched_tensor is ", tensorTypeText(batched), ", expected ",
-                                    rows.end, " rows at least"));
+                                    rows.end, " or more rows"));
   ctx.setOutput(0, rowsOf(batched, rows.begin, rows.end - rows.begin));
 }
 
-// Inputs: the batch, batch_index, the gradient of this run's rows, id.
+// Inputs: batch, batch_index, the gradient of this run's rows, id.
 void unbatchGrad(OpContext &ctx) {
   auto rows = TREADLE_OR_RETURN(rowsOfRun(ctx, 3));
   const Tensor &whole = ctx.input(0), &grad = ctx.input(2);

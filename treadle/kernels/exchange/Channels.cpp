@@ -1,5 +1,4 @@
-// What devices of a program of StableHLO send each other: over a channel, whose values are received
-// in the order in which they were sent.
+// Sends and receives between the devices of a StableHLO program. A channel is FIFO.
 #include "treadle/collective/Communicator.h"
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/exchange/Rendezvous.h"
@@ -14,9 +13,9 @@ namespace {
 
 struct Channel {
   std::string node, op, key;
-  /// From and to, ranks. None: by way of the host, to whoever asks first.
+  /// Pairs of source and target ranks. Empty: via the host, to the first receiver.
   std::vector<std::pair<int, int>> pairs;
-  /// Of what is received. The last one is the token.
+  /// Types of the received values; the last one is the token.
   std::vector<DType> dtypes;
   std::vector<PartialShape> shapes;
 
@@ -25,7 +24,7 @@ struct Channel {
 
 Tensor token() { return Tensor::scalar<bool>(DType::Bool, true); }
 
-/// All inputs but the token, in one: the input itself, or the bytes of several.
+/// Packs all inputs but the token into one tensor: a single input unchanged, several as bytes.
 Expected<Tensor> packed(OpContext &ctx) {
   int count = ctx.numInputs() - 1;
   if (count == 1)
@@ -42,7 +41,7 @@ Expected<Tensor> packed(OpContext &ctx) {
   return whole;
 }
 
-/// Values of the channel's types, of zeros.
+/// Returns zeros of the channel's types.
 Expected<std::vector<Tensor>> zerosOf(const Channel &channel) {
   std::vector<Tensor> values;
   for (size_t i = 0; i + 1 < channel.dtypes.size(); ++i) {
@@ -53,7 +52,7 @@ Expected<std::vector<Tensor>> zerosOf(const Channel &channel) {
   return values;
 }
 
-/// What `packed` made of values of these types.
+/// Unpacks the result of `packed` to values of the channel's types.
 Expected<std::vector<Tensor>> unpacked(const Channel &channel, const Tensor &whole) {
   std::vector<Tensor> values = TREADLE_TRY(zerosOf(channel));
   values.pop_back();
@@ -65,10 +64,10 @@ Expected<std::vector<Tensor>> unpacked(const Channel &channel, const Tensor &who
     bytes += value.bytes();
   if (values.size() == 1 ? !isAlike(values.front()) : whole.bytes() != bytes)
     return Unexpected(invalidArgument(
-        "what comes over ", channel.key, " is ", tensorTypeText(whole), ", expected ",
+        "the message received over ", channel.key, " is ", tensorTypeText(whole), ", expected ",
         values.size() == 1 ? tensorTypeText(values.front())
                            : str(values.size(), " values of ", bytes, " bytes in all"),
-        "; send what is received"));
+        "; send values of the received dtype and shape"));
   if (values.size() == 1) {
     values.front() = whole;
   } else {
@@ -82,11 +81,11 @@ Expected<std::vector<Tensor>> unpacked(const Channel &channel, const Tensor &who
   return values;
 }
 
-/// False, having failed, where the pairs name ranks that there aren't.
+/// Returns false after failing the op if the pairs contain invalid ranks.
 bool checkPairs(OpContext &ctx, const Channel &channel, int size) {
   for (auto [from, to] : channel.pairs)
     if (int most = std::max(from, to); most >= size) {
-      ctx.fail(invalidArgument("its pairs name rank ", most, ", but there ",
+      ctx.fail(invalidArgument("its pairs contain rank ", most, ", but there ",
                                size == 1 ? "is " : "are ", size,
                                "; run it on as many processes as it has devices"));
       return false;
@@ -162,8 +161,9 @@ template <KernelFn fn, bool mayBlock> Expected<BoundKernel> bindChannel(const Bi
   bool isReceiver = mayBlock;
   if (isReceiver && (channel.shapes.size() != channel.dtypes.size() ||
                      !std::ranges::all_of(channel.shapes, &PartialShape::isFullyKnown)))
-    return Unexpected(invalidArgument("output_shapes says ", channel.shapes.size(), " shapes for ",
-                                      channel.dtypes.size(), " outputs, expected all, and known"));
+    return Unexpected(invalidArgument("output_shapes has ", channel.shapes.size(), " shapes for ",
+                                      channel.dtypes.size(),
+                                      " outputs, expected a known shape for each output"));
   BoundKernel bound = boundWith(fn, std::move(channel));
   bound.mayBlock = mayBlock;
   return bound;

@@ -26,7 +26,7 @@ TEST(Channels, PairsAreOfRanks) {
   EXPECT_EQ(sendError(inputs, {0, -1}),
             "InvalidArgumentError: pairs has the ranks 0 and -1, expected numbers from 0");
   EXPECT_EQ(sendError(inputs, {0, 3}),
-            "InvalidArgumentError: its pairs name rank 3, but there is 1; run it on as many "
+            "InvalidArgumentError: its pairs contain rank 3, but there is 1; run it on as many "
             "processes as it has devices");
 }
 
@@ -45,8 +45,8 @@ TEST(Channels, WhatIsReceivedHasKnownShapes) {
   for (const std::vector<PartialShape> &shapes : {std::vector{one}, std::vector{open, one}})
     EXPECT_EQ(
         errorOf("_ChannelReceive", {scalar(true)}, {number, token}, channelAttrs({0, 0}, shapes)),
-        str("InvalidArgumentError: output_shapes says ", shapes.size(),
-            " shapes for 2 outputs, expected all, and known"));
+        str("InvalidArgumentError: output_shapes has ", shapes.size(),
+            " shapes for 2 outputs, expected a known shape for each output"));
 }
 
 } // namespace

@@ -1,6 +1,6 @@
-// TensorFlow's collective ops, and those of StableHLO's programs: what a rank gives goes to the
-// communicator of its session, and the node's result comes when the others' parts have. Meanwhile
-// no thread is held: a node is its own start, and whoever uses its result waits.
+// Collective ops of TensorFlow and StableHLO. A node passes its value to the session's
+// communicator, and completes asynchronously when the other ranks' parts have arrived; no thread is
+// blocked meanwhile.
 #include "treadle/collective/Communicator.h"
 #include "treadle/collective/ExchangeLog.h"
 #include "treadle/kernels/Element.h"
@@ -15,22 +15,22 @@
 namespace treadle {
 namespace {
 
-/// Where a collective's group stands.
+/// The source of a collective's group.
 enum class Keys : uint8_t {
   Attributes,
   Inputs,       // group_size, group_key and instance_key
-  Communicator, // a handle, and which of its places form groups
-  World,        // and pairs of its ranks
-  Rows,         // of ranks of the world, in an attribute
+  Communicator, // a handle, and its subgroups
+  World,        // the world, with pairs of its ranks
+  Rows,         // groups of world ranks, in an attribute
 };
 
 struct State {
-  Collective call; // with what attributes say
+  Collective call; // as far as attributes define it
   std::string op;
-  std::vector<std::vector<int>> rows; // of ranks
+  std::vector<std::vector<int>> rows; // groups of ranks
 };
 
-/// What CollectiveInitializeCommunicator gives: a group, and this rank's place in it.
+/// The result of CollectiveInitializeCommunicator: a group, and this rank's position in it.
 class CommunicatorHandle final : public Resource {
 public:
   static constexpr std::string_view kindName = "group of ranks";
@@ -41,7 +41,7 @@ public:
   const int groupKey, place, groupSize;
 };
 
-/// The value of a scalar input; nothing, having failed.
+/// Returns the value of a scalar input; nullopt after failing the op.
 std::optional<int> scalarInput(OpContext &ctx, int i, std::string_view name) {
   const Tensor &value = ctx.input(i);
   if (value.count() == 1)
@@ -50,7 +50,7 @@ std::optional<int> scalarInput(OpContext &ctx, int i, std::string_view name) {
   return std::nullopt;
 }
 
-// Inputs 1, 2 and 3; without a value to give 0, 1 and 2.
+// Reads inputs 1, 2 and 3; for a receiver, which has no value input, 0, 1 and 2.
 bool readInputs(OpContext &ctx, Collective &call) {
   int first = call.kind == Collective::BroadcastReceive ? 0 : 1;
   std::optional<int> size = scalarInput(ctx, first, "group_size"),
@@ -64,7 +64,8 @@ bool readInputs(OpContext &ctx, Collective &call) {
   return true;
 }
 
-// A row of the assignment is a group, of places in the communicator; no row: all are one.
+// Reads the communicator and the assignment, whose rows are groups of positions in the
+// communicator; without rows, all ranks form one group.
 bool readCommunicator(OpContext &ctx, Collective &call) {
   auto *group = resourceInput<CommunicatorHandle>(ctx, 1);
   if (!group)
@@ -84,14 +85,14 @@ bool readCommunicator(OpContext &ctx, Collective &call) {
   std::span<const int32_t> all = assignment.values<int32_t>();
   if (std::set<int32_t>(all.begin(), all.end()).size() != all.size() ||
       std::ranges::any_of(all, [&](int32_t i) { return i < 0 || i >= group->groupSize; })) {
-    ctx.fail(invalidArgument("group_assignment names ranks twice, or others than the ",
+    ctx.fail(invalidArgument("group_assignment has duplicate ranks, or ranks outside of the ",
                              group->groupSize, " of its communicator"));
     return false;
   }
   auto columns = static_cast<size_t>(assignment.dim(1));
   size_t at = static_cast<size_t>(std::ranges::find(all, group->place) - all.begin());
   if (at == all.size()) {
-    ctx.fail(invalidArgument("rank ", group->place, " is in no row of group_assignment"));
+    ctx.fail(invalidArgument("rank ", group->place, " isn't in any row of group_assignment"));
     return false;
   }
   std::span<const int32_t> row = all.subspan(at / columns * columns, columns);
@@ -116,14 +117,14 @@ bool readPairs(OpContext &ctx, Collective &call) {
 
 bool readNothing(OpContext &, Collective &) { return true; }
 
-/// The row that this rank is in.
+/// Selects the group that contains this rank.
 bool readRows(OpContext &ctx, Collective &call) {
   const auto &world = communicatorOf(ctx.run().resources);
   int size = world->size(), rank = world->rank();
   for (const std::vector<int> &row : ctx.state<State>().rows) {
     if (auto other = std::ranges::find_if(row, [&](int r) { return r >= size; });
         other != row.end()) {
-      ctx.fail(invalidArgument("its groups name rank ", *other, ", but there ",
+      ctx.fail(invalidArgument("its groups contain rank ", *other, ", but there ",
                                size == 1 ? "is " : "are ", size,
                                "; run it on as many processes as it has devices"));
       return false;
@@ -132,7 +133,7 @@ bool readRows(OpContext &ctx, Collective &call) {
       call.places = row;
   }
   if (call.places.empty()) {
-    ctx.fail(invalidArgument("rank ", rank, " is in none of its groups"));
+    ctx.fail(invalidArgument("rank ", rank, " isn't in any of its groups"));
     return false;
   }
   call.groupSize = size;
@@ -181,7 +182,7 @@ Expected<Reduction> reductionOf(std::string_view attr, const std::string &name) 
       invalidArgument(attr, " is '", name, "', expected 'Add', 'Mul', 'Min' or 'Max'"));
 }
 
-/// Ranks, a group behind the other.
+/// Splits the attribute, a concatenation of groups of ranks.
 Expected<std::vector<std::vector<int>>> rowsOf(const BindContext &node) {
   std::vector<std::vector<int>> rows;
   auto size = node.attrs.getOr<int64_t>("group_size", 1);
@@ -196,7 +197,7 @@ Expected<std::vector<std::vector<int>>> rowsOf(const BindContext &node) {
       continue;
     if (!std::in_range<int>(ranks[i]) || ranks[i] < 0 || !seen.insert(ranks[i]).second)
       return Unexpected(
-          invalidArgument("groups names rank ", ranks[i], ", expected each once, from 0"));
+          invalidArgument("groups contains rank ", ranks[i], ", expected each once, from 0"));
     rows.back().push_back(static_cast<int>(ranks[i]));
   }
   return rows;
@@ -249,7 +250,7 @@ void makeCommunicator(OpContext &ctx) {
   ctx.setOutput(0, makeHandle(makeRef<CommunicatorHandle>(*key, *place, *size)));
 }
 
-/// Row i of group_assignment is the group of key base_key + i; the one with the device is meant.
+/// Assigns the device to its group: row i of group_assignment is the group with key base_key + i.
 void assignGroup(OpContext &ctx) {
   const Tensor &assignment = ctx.input(0);
   std::optional<int> device = scalarInput(ctx, 1, "device_index"),
@@ -262,11 +263,11 @@ void assignGroup(OpContext &ctx) {
   std::span<const int32_t> all = assignment.values<int32_t>();
   for (int32_t index : all)
     if (index < 0 || static_cast<size_t>(index) >= all.size())
-      return ctx.fail(invalidArgument("group_assignment names device ", index,
+      return ctx.fail(invalidArgument("group_assignment contains device ", index,
                                       ", expected numbers from 0 below ", all.size()));
   auto at = static_cast<int64_t>(std::ranges::find(all, *device) - all.begin());
   if (at == assignment.count())
-    return ctx.fail(invalidArgument("device ", *device, " is in no row of group_assignment"));
+    return ctx.fail(invalidArgument("device ", *device, " isn't in any row of group_assignment"));
   auto row = static_cast<uint32_t>(at / assignment.dim(1));
   auto key = static_cast<int32_t>(static_cast<uint32_t>(*base) + row);
   if (key == 0)

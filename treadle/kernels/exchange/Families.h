@@ -1,28 +1,29 @@
-// Values that wait for each other: queues, barriers, staging areas, accumulators, sends and
+// Kernels of ops that wait for each other: queues, barriers, staging areas, accumulators, sends and
 // receives, collectives, mutexes.
 #include "treadle/runtime/Kernel.h"
 
-/// Ops on accumulators of gradients, dense and sparse, behind references to strings and resources.
+/// Ops on dense and sparse gradient accumulators, by string references and by resource handles.
 TREADLE_FAMILY(accumulatorKernels)
-/// Barriers: elements whose components come one by one, under a key, and which can be taken, oldest
-/// key first, once they are complete.
+/// Barriers: elements whose components are inserted separately, by key, and which are taken in FIFO
+/// order of keys once they are complete.
 TREADLE_FAMILY(barrierKernels)
-/// Batch and Unbatch: TensorFlow joins what concurrent runs pass to one Batch op.
+/// Batch and Unbatch: TensorFlow combines the inputs of concurrent runs into one batch.
 TREADLE_FAMILY(batchKernels)
-/// Sends and receives over channels, among the devices of a program of StableHLO.
+/// Sends and receives over channels between the devices of a StableHLO program.
 TREADLE_FAMILY(channelKernels)
-/// TensorFlow's collective ops: what a rank gives goes to the communicator of its session, and the
-/// node's result comes when the others' parts have.
+/// Collective ops of TensorFlow and StableHLO, which use the session's communicator and complete
+/// asynchronously.
 TREADLE_FAMILY(collectiveKernels)
-/// Staging areas whose tuples have keys: parts of a tuple may come and go one by one.
+/// Staging areas with keys; parts of a tuple may be put and taken separately.
 TREADLE_FAMILY(mapStagingKernels)
-/// Mutexes: MutexLock gives a variant, and the mutex is free again when the last reference to that
+/// Mutexes: MutexLock returns a variant; the mutex is unlocked when the last reference to the
 /// variant goes.
 TREADLE_FAMILY(mutexKernels)
-/// The queue ops: queues are made once by name and session; elements are checked before they go in.
+/// Queue ops: queues are created once per name and session; elements are checked when they are
+/// enqueued.
 TREADLE_FAMILY(queueKernels)
-/// Send and Recv: tensors handed over by name within a run, wherever in the graph the two ops are;
-/// and between the processes of a run, where their devices are of different tasks.
+/// Send and Recv: tensors passed by name within a run; between processes if their devices are of
+/// different tasks.
 TREADLE_FAMILY(rendezvousKernels)
-/// Staging areas: tuples in order of coming, taken out from the front.
+/// Staging areas: FIFO buffers of tuples.
 TREADLE_FAMILY(stagingKernels)

@@ -1,4 +1,4 @@
-// Staging areas whose tuples have keys: parts of a tuple may come and go one by one.
+// Staging areas with keys; parts of a tuple may be put and taken separately.
 #include "treadle/kernels/exchange/Staging.h"
 
 #include "treadle/kernels/ElementCopy.h"
@@ -10,7 +10,7 @@
 namespace treadle {
 namespace {
 
-using Tuple = std::vector<Tensor>; // an empty tensor isn't there
+using Tuple = std::vector<Tensor>; // missing parts are empty tensors
 using Indices = std::vector<int64_t>;
 
 class KeyedArea final : public StagingArea {
@@ -22,9 +22,9 @@ public:
       : capacity(capacity), memoryLimit(memoryLimit), width(std::ssize(dtypes)) {}
 
   void put(OpContext &ctx, int64_t key, Indices indices, Tuple parts);
-  /// Gives the parts of the tuple under a key, and keeps them where it only peeks.
+  /// Outputs parts of the tuple under a key; removes them unless it peeks.
   void take(OpContext &ctx, int64_t key, Indices indices, bool peeks);
-  /// Gives the lowest key, and the parts of its tuple.
+  /// Outputs the lowest key and parts of its tuple.
   void takeAny(OpContext &ctx, Indices indices);
   void clear(OpContext &ctx);
   size_t size() {
@@ -46,7 +46,7 @@ private:
   static size_t bytesOf(std::span<const Tensor> tuple);
 
   const int64_t capacity, memoryLimit;
-  const int64_t width; // parts of a tuple
+  const int64_t width; // number of parts of a tuple
   const MemoryShare share;
   Tuples complete{share}, incomplete{share};
   size_t bytes = 0;
@@ -68,11 +68,11 @@ Expected<void> KeyedArea::checkIndices(int64_t key, const Indices &indices) cons
   for (size_t i = 0; i < indices.size(); ++i) {
     if (indices[i] < 0 || indices[i] >= width)
       return Unexpected(invalidArgument("index ", indices[i], " for key ", key,
-                                        " is outside of the tuple, expected it in [0, ", width,
+                                        " is outside of the tuple, expected one in [0, ", width,
                                         ")"));
     if (i && indices[i] <= indices[i - 1])
       return Unexpected(invalidArgument("indices for key ", key, " go from ", indices[i - 1],
-                                        " to ", indices[i], ", expected them to rise"));
+                                        " to ", indices[i], ", expected increasing indices"));
   }
   return {};
 }
@@ -89,7 +89,7 @@ Expected<void> KeyedArea::addParts(int64_t key, const Indices &indices, Tuple pa
     return {};
   size_t size = bytesOf(tuple);
   if (!complete.try_emplace(key, std::move(tuple)).second)
-    bytes -= size; // the one that came first stays
+    bytes -= size; // the existing part wins
   incomplete.erase(key);
   return {};
 }
@@ -162,7 +162,7 @@ void KeyedArea::clear(OpContext &ctx) {
                }});
 }
 
-// --- the ops -----------------------------------------------------------------------------------
+// --- ops ---------------------------------------------------------------------------------------
 
 Indices indicesInput(OpContext &ctx, int i) {
   DimVector indices = readIndices(ctx.input(i));
@@ -197,7 +197,7 @@ void incompleteSize(OpContext &ctx) {
 }
 void clear(OpContext &ctx) { stagingArea<KeyedArea>(ctx)->clear(ctx); }
 
-// Both kinds of map give the lowest key first: that of the one without an order is any.
+// Both kinds of map return the lowest key first, as the unordered one may return any key.
 const KernelEntry mapStagingTable[] = {
     {"MapClear", bindStagingNow<clear>},
     {"MapIncompleteSize", bindStagingNow<incompleteSize>},

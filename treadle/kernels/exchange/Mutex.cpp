@@ -1,4 +1,4 @@
-// Mutexes: MutexLock gives a variant, and the mutex is free again when the last reference to that
+// Mutexes: MutexLock returns a variant; the mutex is unlocked when the last reference to the
 // variant goes.
 #include "treadle/kernels/Handles.h"
 #include "treadle/kernels/Variants.h"
@@ -9,7 +9,7 @@
 namespace treadle {
 namespace {
 
-/// Whoever waits goes in order of asking. Thread-safe.
+/// A mutex for ops. Waiting ops lock it in FIFO order. Thread-safe.
 class Mutex final : public Resource {
 public:
   static constexpr std::string_view kindName = "mutex";
@@ -55,7 +55,7 @@ void Mutex::unlock() {
   {
     std::lock_guard guard(mutex);
     while (!next && !waiting.empty()) {
-      if (waiting.front()->claim()) // else its run was stopped
+      if (waiting.front()->claim()) // otherwise its run was stopped
         next = std::move(waiting.front());
       waiting.pop_front();
     }
@@ -92,7 +92,7 @@ Expected<BoundKernel> bindLock(const BindContext &) {
   return BoundKernel{.fn = lock, .mayBlock = true};
 }
 
-// Only keeps the lock alive until here.
+// Keeps the lock alive until this op runs.
 void consume(OpContext &ctx) {
   Tensor lock = ctx.takeInput(0);
   if (!variantIn<MutexLock>(lock))

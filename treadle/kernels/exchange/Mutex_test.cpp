@@ -23,7 +23,7 @@ TEST(Mutex, isFreeOnceTheLastReferenceGoes) {
   same.reset();
   other.join();
   EXPECT_TRUE(isLocked);
-  EXPECT_TRUE(lock(mutex)); // nobody holds it any more
+  EXPECT_TRUE(lock(mutex)); // it is unlocked
 }
 
 TEST(Mutex, countsRightUnderContention) {

@@ -1,4 +1,4 @@
-// Queues: who waits for what, and who goes next.
+// Queues: scheduling of waiting ops.
 #include "treadle/kernels/exchange/Queue.h"
 
 #include "treadle/kernels/ElementShapes.h"
@@ -7,7 +7,7 @@
 
 namespace treadle {
 
-// --- asking ------------------------------------------------------------------------------------
+// --- state -------------------------------------------------------------------------------------
 
 int64_t Queue::size() const {
   std::lock_guard lock(mutex);
@@ -23,7 +23,7 @@ int64_t Queue::available() const {
   return std::max<int64_t>(0, storage->size() - (closed ? 0 : traits.kept));
 }
 
-// A batch larger than the capacity is let in for the op that waits for it first.
+// A batch beyond the capacity is admitted if its op is the first to wait.
 int64_t Queue::room() const {
   if (traits.capacity < 0)
     return INT64_MAX;
@@ -33,16 +33,16 @@ int64_t Queue::room() const {
 
 Error Queue::closedError() const { return cancelled("the queue is closed"); }
 
-// --- single attempts ---------------------------------------------------------------------------
+// --- attempts ----------------------------------------------------------------------------------
 
-// Nothing may be done for an op whose run was stopped while it waited.
+// Claims the op's suspension. An attempt has no effect if the op's run was stopped while it waited.
 bool Queue::claim(Attempt &a) {
   a.isDone = true;
   a.isLost = a.suspension && !a.suspension->claim();
   return !a.isLost;
 }
 
-// False, with an error, where memory ends: the attempt may be another op's.
+// Returns false and sets an error if memory is exhausted; the attempt may be of another op.
 bool Queue::pushFirst(Attempt &a) {
   try {
     storage->push(std::move(a.tuples.front()));
@@ -81,7 +81,7 @@ bool Queue::tryDequeue(Attempt &a) {
     if (a.taking != Taking::BatchUpTo || available() == 0) {
       if (claim(a))
         a.error = outOfRange("the queue is closed and has too few elements: ", a.count,
-                             " asked for, ", available(), " left");
+                             " requested, ", available(), " available");
       return true;
     }
     count = available();
@@ -125,14 +125,14 @@ bool Queue::attempt(Attempt &a) {
   return true;
 }
 
-// --- all that wait -----------------------------------------------------------------------------
+// --- waiting ops -------------------------------------------------------------------------------
 
-// True if something was done.
+// Returns true if the queue changed.
 bool Queue::advance(Attempts &line, Attempts &finished) {
   bool moved = false;
   while (!line.empty()) {
     std::shared_ptr<Attempt> first = line.front();
-    // Nobody but this queue knows of an op whose run is over.
+    // Only this queue refers to an op whose run has ended.
     bool isAbandoned = first->suspension && first->suspension->isUnique();
     if (!isAbandoned) {
       int64_t before = storage->size();
@@ -154,7 +154,7 @@ void Queue::advance(Attempts &finished) {
   }
 }
 
-// Completing an op may run others, which may use this queue: not for use under the lock.
+// Completes ops. This may run further ops that use this queue, so the lock must not be held.
 void Queue::finish(OpContext &ctx, const Attempts &finished, const Attempt *own) {
   for (const std::shared_ptr<Attempt> &a : finished) {
     if (a.get() == own) {
@@ -182,7 +182,7 @@ void Queue::submit(OpContext &ctx, Attempts &line, std::shared_ptr<Attempt> own)
   finish(ctx, finished, own.get());
 }
 
-// --- what ops ask for --------------------------------------------------------------------------
+// --- requests of ops ---------------------------------------------------------------------------
 
 void Queue::enqueue(OpContext &ctx, std::deque<QueueTuple> tuples) {
   if (tuples.empty())
@@ -217,7 +217,8 @@ void Queue::close(OpContext &ctx, bool cancelsPending) {
 
 namespace {
 
-/// The shape of component `c` in a batch: what is stated, and the largest of what isn't.
+/// Returns the shape of component `c` in a batch: the stated dimensions, and the largest of
+/// unstated ones.
 PartialShape batchedShape(const QueueTraits &traits, std::span<const QueueTuple> tuples, size_t c) {
   PartialShape shape = traits.shapes[c];
   for (size_t d = 0; d < shape.dims.size(); ++d) {

@@ -1,5 +1,5 @@
-// Queues of tuples of tensors: in order, at random or by priority, of bounded size, with ops that
-// wait for room or for elements.
+// Queues of tuples of tensors: FIFO, random or by priority, with bounded capacity. Ops wait for
+// room or for elements.
 #pragma once
 
 #include "treadle/kernels/Element.h"
@@ -14,10 +14,10 @@
 
 namespace treadle {
 
-/// An element of a queue: one tensor a component.
+/// An element of a queue: one tensor for each component.
 using QueueTuple = std::vector<Tensor>;
 
-/// An element that is kept, charged to whoever keeps it.
+/// A stored element, charged to the memory budget of its container.
 struct KeptTuple {
   KeptTuple(QueueTuple taken, const MemoryShare &share)
       : charge(share, taken.capacity() * sizeof(Tensor)), tuple(std::move(taken)) {}
@@ -25,26 +25,27 @@ struct KeptTuple {
   QueueTuple tuple;
 };
 
-/// Where a queue keeps its elements, and which comes out next. `push` throws where memory ends.
+/// The elements of a queue and the order in which they leave. `push` throws std::bad_alloc if
+/// memory is exhausted.
 class QueueStorage {
 public:
   virtual ~QueueStorage() = default;
   virtual void push(QueueTuple tuple) = 0;
-  virtual QueueTuple pop() = 0; // there is one
+  virtual QueueTuple pop() = 0; // must not be empty
   virtual int64_t size() const = 0;
 };
 
 struct QueueTraits {
-  std::string op; // that made it
+  std::string op; // op that created the queue
   std::vector<DType> dtypes;
-  std::vector<PartialShape> shapes; // empty: any
-  int64_t capacity = -1;            // below zero: any
-  int64_t kept = 0;                 // elements that stay until the queue is closed
-  bool pads = false;                // batches of elements of different shapes are padded
+  std::vector<PartialShape> shapes; // empty: any shapes
+  int64_t capacity = -1;            // negative: unbounded
+  int64_t kept = 0;                 // min_after_dequeue: elements kept until the queue is closed
+  bool pads = false;                // whether batches are padded to the largest shape
 };
 
-/// Thread-safe. Ops complete in the order in which they came, those that add and those that take
-/// each among themselves; an op that can't complete at once is suspended.
+/// A queue. Enqueues complete in FIFO order, and so do dequeues; an op that can't complete at once
+/// is suspended. Thread-safe.
 class Queue final : public Resource {
 public:
   static constexpr std::string_view kindName = "queue";
@@ -54,13 +55,13 @@ public:
       : traits(std::move(traits)), storage(std::move(storage)) {}
   const QueueTraits traits;
 
-  /// How elements are taken: one as it is, or a batch of `count`, or of fewer where there are no
-  /// more and won't be.
+  /// How elements are dequeued: a single one, a batch of exactly `count`, or a batch of fewer once
+  /// the queue is closed.
   enum class Taking : uint8_t { One, Batch, BatchUpTo };
 
   void enqueue(OpContext &ctx, std::deque<QueueTuple> tuples);
   void dequeue(OpContext &ctx, Taking taking, int64_t count);
-  /// Waits for ops that are adding elements, or cancels them.
+  /// Closes the queue after pending enqueues, or cancels these.
   void close(OpContext &ctx, bool cancelsPending);
   int64_t size() const;
   bool isClosed() const;
@@ -71,11 +72,11 @@ private:
     Taking taking = Taking::One;
     int64_t count = 0;
     std::deque<QueueTuple> tuples;
-    Ref<Suspension> suspension = {}; // null: the op is at its first try
+    Ref<Suspension> suspension = {}; // null for the op that is just running
     std::optional<Error> error = {};
     std::vector<Tensor> outputs = {};
     bool isDone = false;
-    bool isLost = false; // done, but for a run that was stopped meanwhile
+    bool isLost = false; // done, but the op's run was stopped
   };
   using Attempts = std::deque<std::shared_ptr<Attempt>>;
 
@@ -99,7 +100,7 @@ private:
   bool closed = false;
 };
 
-/// The tuples of a batch as one tensor a component, padded to the largest where the queue says so.
+/// Stacks the tuples of a batch, one tensor for each component, padded if the queue pads.
 Expected<QueueTuple> batchOf(const QueueTraits &traits, std::span<const QueueTuple> tuples);
 
 std::unique_ptr<QueueStorage> makeFifoStorage();

@@ -1,4 +1,5 @@
-// The queue ops: queues are made once by name and session; elements are checked before they go in.
+// Queue ops: queues are created once per name and session; elements are checked when they are
+// enqueued.
 #include "treadle/kernels/Handles.h"
 #include "treadle/kernels/exchange/Queue.h"
 
@@ -7,7 +8,7 @@
 namespace treadle {
 namespace {
 
-// --- making ------------------------------------------------------------------------------------
+// --- creation ----------------------------------------------------------------------------------
 
 struct MakeState {
   QueueTraits traits;
@@ -18,7 +19,7 @@ struct MakeState {
   CachedHandle handle = {};
 };
 
-/// A queue of that name was made by another node: it must be what this one describes.
+/// Returns an error if the queue of that name, made by another node, has other traits.
 std::optional<Error> mismatch(const std::string &name, const QueueTraits &found,
                               const QueueTraits &wanted) {
   auto differs = [&](std::string_view what, const auto &is, const auto &expected) {
@@ -93,7 +94,7 @@ Expected<BoundKernel> bindMake(const BindContext &node) {
                      .capacity = attrs.getOr<int64_t>("capacity", -1),
                      .kept = attrs.getOr<int64_t>("min_after_dequeue", 0),
                      .pads = op == "PaddingFIFOQueue"};
-  if (makeStorage == priority) { // comes first, and is not listed
+  if (makeStorage == priority) { // the priority isn't listed, but comes first
     if (traits.shapes.empty())
       traits.shapes.resize(traits.dtypes.size());
     traits.dtypes.insert(traits.dtypes.begin(), DType::Int64);
@@ -111,7 +112,7 @@ Expected<BoundKernel> bindMake(const BindContext &node) {
                 .handleDType = node.op.ends_with("V2") ? DType::Resource : DType::String});
 }
 
-// --- adding ------------------------------------------------------------------------------------
+// --- enqueue -----------------------------------------------------------------------------------
 
 /// Components start at input 1.
 bool checkComponent(OpContext &ctx, const Queue &queue, size_t c, Dims dims) {
@@ -167,7 +168,7 @@ void enqueueMany(OpContext &ctx) {
   queue->enqueue(ctx, std::move(tuples));
 }
 
-// --- taking ------------------------------------------------------------------------------------
+// --- dequeue -----------------------------------------------------------------------------------
 
 using Types = std::vector<DType>;
 
@@ -190,9 +191,8 @@ bool canBatch(OpContext &ctx, const QueueTraits &traits) {
   for (const PartialShape &shape : traits.shapes)
     isKnown = isKnown && (traits.pads ? shape.hasRank : shape.isFullyKnown());
   if (!isKnown)
-    ctx.fail(
-        invalidArgument("the queue doesn't state its components' shapes, so its elements can't "
-                        "be taken in batches; give it the attribute shapes"));
+    ctx.fail(invalidArgument("the queue doesn't declare its components' shapes, so its elements "
+                             "can't be taken in batches; set its attribute 'shapes'"));
   return isKnown;
 }
 
@@ -209,7 +209,7 @@ template <Queue::Taking taking> void dequeueBatch(OpContext &ctx) {
   queue->dequeue(ctx, taking, count);
 }
 
-// --- the rest ----------------------------------------------------------------------------------
+// --- other ops ---------------------------------------------------------------------------------
 
 void close(OpContext &ctx) {
   if (auto *queue = resourceInput<Queue>(ctx, 0))
@@ -229,7 +229,7 @@ void isClosed(OpContext &ctx) {
 Expected<BoundKernel> waiting(BoundKernel bound, const BindContext &node) {
   if (node.attrs.getOr<int64_t>("timeout_ms", -1) != -1)
     return Unexpected(
-        invalidArgument("timeout_ms must be -1: there are no timeouts of single ops"));
+        invalidArgument("timeout_ms must be -1: timeouts of single ops aren't supported"));
   bound.mayBlock = true;
   return bound;
 }

@@ -1,4 +1,4 @@
-// The three orders in which elements leave a queue.
+// Storage of queues: FIFO, priority and random order.
 #include "treadle/kernels/exchange/Queue.h"
 #include "treadle/kernels/random/Philox.h"
 
@@ -23,8 +23,8 @@ private:
   std::deque<KeptTuple, KeptAllocator<KeptTuple>> tuples{share};
 };
 
-/// The smallest first component first. A binary heap as TensorFlow's is, so that equals come out in
-/// the same order.
+/// A priority queue: smallest first component first. A binary heap like TensorFlow's, so that ties
+/// leave in the same order.
 class PriorityStorage final : public QueueStorage {
 public:
   void push(QueueTuple tuple) override {
@@ -47,7 +47,7 @@ private:
   KeptVector<KeptTuple> heap{share};
 };
 
-/// Draws as TensorFlow does, so that a seeded queue gives the same order.
+/// A random queue. Draws like TensorFlow, so that a seeded queue returns the same order.
 class ShuffledStorage final : public QueueStorage {
 public:
   explicit ShuffledStorage(Philox stream) : stream(stream) {}

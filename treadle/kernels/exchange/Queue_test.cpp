@@ -1,4 +1,4 @@
-// Queues: orders, bounds, batches, closing, and ops that wait.
+// Queues: order, capacity, batches, closing, and waiting ops.
 #include "treadle/kernels/exchange/Queue.h"
 
 #include "treadle/kernels/Handles.h"
@@ -59,7 +59,7 @@ struct Ints1 {
     auto out = runOp(builtinKernels(), op, attrs, std::move(inputs), {});
     return out ? "" : std::string(errorClass(out.error().code));
   }
-  /// Until the other thread waits; it can't be seen doing so, hence the pause.
+  /// Lets the other thread start waiting, which can't be observed.
   static void pause() { std::this_thread::sleep_for(std::chrono::milliseconds(20)); }
 
   Tensor handle;

@@ -1,5 +1,5 @@
-// Send and Recv: tensors handed over by name within a run, wherever in the graph the two ops are;
-// and between the processes of a run, where their devices are of different tasks.
+// Send and Recv: tensors passed by name within a run; between processes if their devices are of
+// different tasks.
 #include "treadle/kernels/exchange/Rendezvous.h"
 
 #include "treadle/collective/Communicator.h"
@@ -18,7 +18,7 @@ void finishReceiving(Suspension &suspension, Expected<std::vector<Tensor>> outpu
     suspension.fail(std::move(outputs.error()));
 }
 
-// Values that nobody received stay behind when their run ends; only so many of them are kept.
+// Maximum number of keys with values that no op received by the end of their run.
 constexpr size_t maxLines = 4096;
 
 void Rendezvous::dropOldest() {
@@ -33,7 +33,7 @@ void Rendezvous::send(OpContext &ctx, const std::string &key, Tensor value) {
     auto at = lines.try_emplace({ctx.run().step, key}, share).first;
     Line &line = at->second;
     while (!receiver.suspension && !line.waiting.empty()) {
-      if (line.waiting.front().suspension->claim()) // else its run was stopped
+      if (line.waiting.front().suspension->claim()) // otherwise its run was stopped
         receiver = std::move(line.waiting.front());
       line.waiting.pop_front();
     }
@@ -96,12 +96,12 @@ namespace {
 
 struct State {
   std::string node, key;
-  DType dtype;                 // of what Recv gives
-  std::optional<int> from, to; // tasks
+  DType dtype;                 // dtype of Recv's output
+  std::optional<int> from, to; // task indices
   bool goesOut() const { return from && to && *from != *to; }
 };
 
-/// The number in `/job:worker/task:1`.
+/// Returns the task index in a device name: 1 for `/job:worker/task:1`.
 std::optional<int> taskOf(std::string_view device) {
   constexpr std::string_view word = "/task:";
   size_t at = device.find(word);
@@ -113,11 +113,11 @@ std::optional<int> taskOf(std::string_view device) {
   return error == std::errc() ? std::optional(task) : std::nullopt;
 }
 
-/// False, having failed, where there is no such rank.
+/// Returns false after failing the op if there is no such rank.
 bool checkRank(OpContext &ctx, int rank, int size) {
   if (rank >= 0 && rank < size)
     return true;
-  ctx.fail(invalidArgument("its other end is task ", rank, ", but there ",
+  ctx.fail(invalidArgument("its peer is task ", rank, ", but there ",
                            size == 1 ? "is 1 process" : str("are ", size, " processes"),
                            "; start more: mpirun -n ", rank + 1));
   return false;
@@ -134,12 +134,12 @@ void sendOut(OpContext &ctx, const State &state) {
   world->send(*state.to, state.key, std::move(value));
 }
 
-/// The one value, of the dtype that the node says.
+/// Returns a check that the received value has the node's dtype.
 OpenReceived openedBy(const State &state) {
   return [&state](Tensor value) -> Expected<std::vector<Tensor>> {
     if (value.dtype() != state.dtype)
-      return Unexpected(invalidArgument("what was sent as '", state.key, "' is ",
-                                        tensorTypeText(value), ", but what is received is ",
+      return Unexpected(invalidArgument("the value sent as '", state.key, "' is ",
+                                        tensorTypeText(value), ", but the receiver expects ",
                                         dtypeName(state.dtype)));
     return std::vector{std::move(value)};
   };
@@ -165,7 +165,7 @@ void receive(OpContext &ctx) {
   Rendezvous::of(ctx)->receive(ctx, state.key, openedBy(state));
 }
 
-/// What both ends agree on.
+/// Returns the key that sender and receiver share.
 std::string keyOf(const AttrMap &attrs) {
   std::string key;
   for (std::string_view part : {"send_device", "recv_device", "tensor_name"})

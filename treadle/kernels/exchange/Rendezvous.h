@@ -1,4 +1,4 @@
-// Internal to the folder: values that wait for whoever receives them.
+// Internal to this folder: delivery of sent values to receivers by key.
 #pragma once
 
 #include "treadle/collective/Communicator.h"
@@ -15,21 +15,21 @@
 
 namespace treadle {
 
-/// What an op that receives gives of the value that comes; or why it isn't what the op expects.
-/// The op's node outlives it.
+/// Converts a received value to the op's outputs, or returns why it is invalid. The op's node must
+/// outlive it.
 using OpenReceived = std::function<Expected<std::vector<Tensor>>(Tensor)>;
 
-/// Tensors on their way, of all runs of a session. Thread-safe.
+/// Sent values and waiting receivers of all runs of a session. Thread-safe.
 class Rendezvous final : public Resource {
 public:
   static constexpr std::string_view kindName = "rendezvous";
   std::string_view kind() const override { return kindName; }
 
-  /// The session's, made at the first call.
+  /// Returns the session's rendezvous, created on first use.
   static Ref<Rendezvous> of(OpContext &ctx);
 
   void send(OpContext &ctx, const std::string &key, Tensor value);
-  /// Gives the op's outputs, now or once something is sent under the key.
+  /// Sets the op's outputs, at once or when a value is sent under the key.
   void receive(OpContext &ctx, const std::string &key, OpenReceived open);
 
 private:
@@ -37,14 +37,14 @@ private:
     Ref<Suspension> suspension;
     OpenReceived open;
   };
-  // One of the two is empty.
+  // One of the two queues is empty.
   struct Line {
     explicit Line(const MemoryShare &share) : values(share) {}
     std::deque<Tensor, KeptAllocator<Tensor>> values;
     std::deque<Receiver> waiting;
     bool isEmpty() const { return values.empty() && waiting.empty(); }
   };
-  using Key = std::pair<uint64_t, std::string>; // number of the run, name
+  using Key = std::pair<uint64_t, std::string>; // run number, name
 
   void dropOldest();
 
@@ -53,7 +53,7 @@ private:
   std::map<Key, Line, std::less<>, KeptAllocator<std::pair<const Key, Line>>> lines{share};
 };
 
-/// Suspends the op until another rank's value comes, which traces show as an exchange.
+/// Suspends the op until another rank's value arrives; traces show it as communication.
 Communicator::Done receptionOf(OpContext &ctx, std::string_view node, std::string_view op,
                                OpenReceived open);
 

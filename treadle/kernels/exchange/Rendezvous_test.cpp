@@ -8,7 +8,7 @@
 namespace treadle {
 namespace {
 
-/// The two ops in runs of one session, which runOp would give each its own.
+/// Both ops in runs of one session; runOp would create one for each.
 struct Wire {
   Expected<Tensor> run(std::string_view op, std::string_view name, uint64_t step, Tensor input,
                        DType received) {

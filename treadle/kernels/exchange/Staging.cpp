@@ -1,4 +1,4 @@
-// Staging areas: tuples in order of coming, taken out from the front.
+// Staging areas: FIFO buffers of tuples.
 #include "treadle/kernels/exchange/Staging.h"
 
 #include "treadle/kernels/exchange/Queue.h"
@@ -8,7 +8,7 @@
 
 namespace treadle {
 
-// An error where memory ends: the turn may be another op's.
+// Converts exhausted memory to an error, since the turn may be of another op.
 static StagingResult actOn(const StagingTurn &turn) {
   try {
     return turn.act();
@@ -46,7 +46,7 @@ std::vector<StagingArea::Done> StagingArea::advance() {
         ++each;
         continue;
       }
-      if (each->suspension->claim()) { // else its run was stopped
+      if (each->suspension->claim()) { // otherwise its run was stopped
         done.push_back({std::move(each->suspension), actOn(each->turn)});
         isMoving = true;
       }
@@ -68,8 +68,8 @@ StagingResult ofTypes(StagingResult tuple, std::span<const DType> dtypes) {
     fits = (*tuple)[i].dtype() == dtypes[i];
   if (fits)
     return tuple;
-  return Unexpected(invalidArgument("what was staged has ", tuple->size(),
-                                    " parts, or parts of other dtypes than the op gives"));
+  return Unexpected(invalidArgument("the staged tuple has ", tuple->size(),
+                                    " components, or their dtypes differ from the op's outputs"));
 }
 
 namespace {

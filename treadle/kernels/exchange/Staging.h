@@ -1,4 +1,4 @@
-// What staging areas have in common: ops that wait in a line until they can be done.
+// Base class of staging areas: a line of ops that wait until they can complete.
 #pragma once
 
 #include "treadle/kernels/Handles.h"
@@ -10,18 +10,18 @@ namespace treadle {
 
 using StagingResult = Expected<std::vector<Tensor>>;
 
-/// An op on an area: whether it can be done now, and doing it, which gives its outputs.
+/// A pending op on an area: whether it can complete, and its completion, which returns the outputs.
 struct StagingTurn {
   std::function<bool()> isReady;
-  std::function<StagingResult()> act; // throws where memory ends
+  std::function<StagingResult()> act; // may throw std::bad_alloc
 };
 
-/// Thread-safe. Whoever waits is looked at, in order of coming, whenever something was done.
+/// A staging area. Waiting ops are retried in FIFO order after each change. Thread-safe.
 class StagingArea : public Resource {
 public:
-  /// Does it, or suspends the op until it can be done.
+  /// Completes the op, or suspends it until it can complete.
   void submit(OpContext &ctx, StagingTurn turn);
-  /// At once, whoever waits.
+  /// Acts at once, ahead of waiting ops.
   template <typename Act> auto now(Act act) {
     std::lock_guard lock(mutex);
     return act();
@@ -42,11 +42,11 @@ private:
   std::list<Waiting> waiting;
 };
 
-/// The attributes that the ops of one area share.
+/// Attributes that the ops of one area share.
 struct StagingState {
   ResourceName resource;
-  int64_t capacity;    // entries; 0: any number
-  int64_t memoryLimit; // bytes; 0: any number
+  int64_t capacity;    // number of tuples; 0: unlimited
+  int64_t memoryLimit; // bytes; 0: unlimited
   std::vector<DType> dtypes;
 
   static StagingState of(const BindContext &node);
@@ -58,7 +58,7 @@ template <KernelFn fn> Expected<BoundKernel> bindStaging(const BindContext &node
   return bound;
 }
 
-/// An op that never waits.
+/// Binds an op that never waits.
 template <KernelFn fn> Expected<BoundKernel> bindStagingNow(const BindContext &node) {
   return boundWith(fn, StagingState::of(node));
 }
@@ -70,10 +70,10 @@ template <typename Area> Ref<Area> stagingArea(OpContext &ctx) {
       [&] { return makeRef<Area>(state.capacity, state.memoryLimit, state.dtypes); });
 }
 
-/// These tensors, if they have the dtypes that the op gives.
+/// Returns the tuple if it has these dtypes, else an error.
 StagingResult ofTypes(StagingResult tuple, std::span<const DType> dtypes);
 
-/// Sets output 0 to a count.
+/// Sets output 0 to a number.
 inline void giveSize(OpContext &ctx, size_t size) {
   ctx.setOutput(0, Tensor::scalar(DType::Int32, static_cast<int32_t>(size)));
 }

@@ -1,4 +1,4 @@
-// Saving to and restoring from checkpoints.
+// Saving and restoring of checkpoints.
 #include "treadle/checkpoint/BundleReader.h"
 #include "treadle/checkpoint/BundleWriter.h"
 #include "treadle/kernels/Element.h"
@@ -13,8 +13,8 @@
 namespace treadle {
 namespace {
 
-/// The inputs that saving and restoring share: a prefix, and for each tensor its name and, where it
-/// is a part of a larger one, that one's shape and the slice.
+/// Inputs that saving and restoring share: a prefix, tensor names, and for slices the shape of the
+/// whole tensor and the slice.
 struct Names {
   const std::string *prefix;
   std::span<const std::string> names, slices;
@@ -61,7 +61,7 @@ Expected<Tensor> restoreOne(const BundleReader &reader, const std::string &name,
   return reader.readSlice(name, part.slice);
 }
 
-/// The cost of restoring a tensor, in ns, that makes threads worth while for all but tiny ones.
+/// The cost of restoring a tensor in ns, such that all but tiny ones are restored in parallel.
 double restoreCost(const BundleIndex &index, std::span<const std::string> names) {
   int64_t bytes = 0;
   for (const std::string &name : names)
@@ -77,7 +77,7 @@ void restore(OpContext &ctx) {
     return;
   auto reader = TREADLE_OR_RETURN(ctx.check(BundleReader::open(*names.prefix, filesOf(ctx))));
   std::mutex mutex;
-  int64_t failedAt = std::ssize(names.names); // the first error stays
+  int64_t failedAt = std::ssize(names.names); // keep the first error
   Error error;
   double cost = restoreCost(reader.index(), names.names);
   ctx.parallelFor(std::ssize(names.names), cost, [&](int64_t begin, int64_t end) {
@@ -139,7 +139,7 @@ void removeEmptyFolders(std::span<const std::string> prefixes, const std::string
   std::filesystem::path target = std::filesystem::path(merged).parent_path();
   for (const std::string &prefix : prefixes) {
     std::filesystem::path folder = std::filesystem::path(prefix).parent_path();
-    std::error_code ignored; // a folder with other files stays
+    std::error_code ignored; // fails for a folder with other files, which is kept
     if (folder != target)
       std::filesystem::remove(folder, ignored);
   }

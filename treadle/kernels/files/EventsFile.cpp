@@ -52,11 +52,11 @@ Expected<EventsFile> EventsFile::create(const std::string &folder, std::string_v
   std::filesystem::create_directories(folder, code);
   if (code)
     return Unexpected(
-        permissionDenied("the folder '", folder, "' can't be made: ", code.message()));
+        permissionDenied("the folder '", folder, "' can't be created: ", code.message()));
   std::string path = (std::filesystem::path(folder) / fileName(suffix)).string();
   std::ofstream stream(path, std::ios::binary);
   if (!stream)
-    return Unexpected(permissionDenied("the events file '", path, "' can't be made"));
+    return Unexpected(permissionDenied("the events file '", path, "' can't be created"));
   EventsFile file(std::move(stream), std::move(path));
   std::string event = eventOfNow(0), source;
   putBytes(event, Version, "brain.Event:2");

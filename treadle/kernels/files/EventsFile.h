@@ -1,4 +1,4 @@
-// Files of events that TensorBoard reads: records, each with its checksums.
+// Event files for TensorBoard: records with checksums.
 #pragma once
 
 #include "treadle/checkpoint/FileAccess.h"
@@ -11,20 +11,20 @@
 
 namespace treadle {
 
-/// One file, which grows. Not thread-safe.
+/// An event file, which grows. Not thread-safe.
 class EventsFile {
 public:
-  /// A new file `events.out.tfevents...` in that folder, which is made if it isn't there.
+  /// Creates a new file `events.out.tfevents...` in a folder, which is created if needed.
   static Expected<EventsFile> create(const std::string &folder, std::string_view suffix,
                                      const FileAccess &files);
 
-  /// An event of now; `field` says what `bytes` are.
+  /// Appends an event with the current time; `field` is the type of `bytes`.
   enum Field : uint32_t { Version = 3, Graph = 4, Summary = 5 };
   void add(int64_t step, Field field, std::string_view bytes);
-  /// The bytes of an event.
+  /// Appends a serialized event.
   void addEvent(std::string_view event);
 
-  /// Unavailable if not all could be written.
+  /// Returns Unavailable if not everything could be written.
   Expected<void> flush();
 
 private:
@@ -34,7 +34,7 @@ private:
   std::string path;
 };
 
-/// A record of TFRecord files: its size, a checksum of that, the bytes, and a checksum of them.
+/// Returns a TFRecord: size, checksum of the size, bytes, checksum of the bytes.
 std::string tfRecord(std::string_view bytes);
 
 } // namespace treadle

@@ -15,7 +15,7 @@ DType listDType(uint64_t field) {
   return field < std::size(dtypes) ? dtypes[field] : DType::Invalid;
 }
 
-// The kind of a Feature, and the bytes of its list: those of the last one that is set.
+// The type of a Feature and the bytes of its list: the last one that is set.
 struct FeatureList {
   DType dtype = DType::Invalid; // nothing is set
   std::string_view bytes;
@@ -56,7 +56,7 @@ int64_t FeatureValues::size() const {
                                  : std::ssize(floats);
 }
 
-// Numbers may be packed, many in one field, or be a field each.
+// Numbers may be packed, many in a field, or have a field each.
 bool FeatureValues::append(std::string_view list) {
   return forEachField(list, [&](const WireReader::Field &field) {
     if (field.number != valueField)
@@ -212,7 +212,7 @@ Expected<std::vector<Tensor>> FeatureColumn::finishSparse(bool isSingle) {
                              Tensor::vector<int64_t>(DType::Int64, shape)};
 }
 
-// Rows of different lengths are filled up: with the default, or with zeros.
+// Pads rows of different lengths with the default, or with zeros.
 Expected<std::vector<Tensor>> FeatureColumn::finishDense(bool isSingle) {
   bool isPadded = spec.isList || spec.isVariable;
   std::vector<int64_t> rows; // their lengths in values
@@ -244,7 +244,7 @@ Expected<std::vector<Tensor>> FeatureColumn::finishRagged(bool isSingle) {
   Tensor out = TREADLE_TRY(Tensor::make(spec.dtype, {values.size()}));
   values.move(0, values.size(), out, 0);
   std::vector<Tensor> tensors{std::move(out)};
-  // One message has no rows to split; of a SequenceExample TensorFlow makes that a scalar.
+  // A single message has no rows to split; for a SequenceExample TensorFlow returns a scalar.
   Tensor none = *Tensor::make(spec.splitsDType, {0});
   if (spec.isOfSequence) {
     none = Tensor::makeScalar(spec.splitsDType);
@@ -276,7 +276,7 @@ FeatureReader::FeatureReader(std::vector<FeatureColumn> &columns)
     (columns[c].isList() ? lists : plain).emplace(columns[c].name(), c);
 }
 
-// Entries of a map from names to features; of equal names the last counts.
+// Reads map entries from names to features; the last one of equal names wins.
 bool FeatureReader::readMap(std::string_view map, bool isList) {
   return forEachField(map, [&](const WireReader::Field &field) {
     if (field.number != 1 || !field.isBytes())

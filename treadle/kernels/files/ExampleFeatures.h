@@ -1,5 +1,5 @@
-// The features of serialized tf.Example and tf.SequenceExample messages, gathered into columns: for
-// each feature that is asked for, its values of a batch of messages.
+// Parses features of serialized tf.Example and tf.SequenceExample messages into columns: one for
+// each requested feature, with its values in a batch of messages.
 #pragma once
 
 #include "treadle/kernels/Element.h"
@@ -14,28 +14,28 @@ namespace treadle {
 
 enum class FeatureKind : uint8_t { Sparse, Dense, Ragged };
 
-/// A feature that is asked for. `isList` features are lists of steps in a SequenceExample's
-/// feature_lists, the others plain ones in `features` or `context`.
+/// A requested feature. `isList` features are lists of steps in a SequenceExample's feature_lists,
+/// the others are single Features in `features` or `context`.
 struct FeatureSpec {
   FeatureKind kind = FeatureKind::Sparse;
   bool isList = false;
   DType dtype = DType::Invalid;
-  DimVector shape = {};             // dense: of one message's (or step's) value, without a variable
-                                    // first dimension
-  bool isVariable = false;          // dense: the first dimension is as long as there are values
+  DimVector shape = {};             // dense: of one value, without variable dim 0
+  bool isVariable = false;          // dense: dimension 0 varies
   DType splitsDType = DType::Int64; // ragged
-  bool isOfSequence = false; // a Feature that sets no kind has no values, instead of being absent
+  bool isOfSequence = false;        // treat a Feature without a type as empty, not as missing
 };
 
-/// Elements of one dtype (float32, int64 or string), as many as come.
+/// Values of one dtype (float32, int64 or string), appended one message at a time.
 class FeatureValues {
 public:
   explicit FeatureValues(DType dtype) : dtype(dtype) {}
   int64_t size() const;
-  /// The values in the bytes of a FloatList, Int64List or BytesList. False: malformed.
+  /// Appends the values of a serialized FloatList, Int64List or BytesList. Returns false if it is
+  /// malformed.
   bool append(std::string_view list);
   void append(const Tensor &values);
-  /// Elements [begin, begin + count) into `out` at `at`.
+  /// Moves elements [begin, begin + count) to `out` at `at`.
   void move(int64_t begin, int64_t count, Tensor &out, int64_t at);
 
 private:
@@ -52,10 +52,11 @@ public:
       : spec(spec), key(key), absent(std::move(absent)), mayBeAbsent(mayBeAbsent),
         values(spec.dtype) {}
 
-  /// The bytes of the Feature or FeatureList in the next message; null where there is none.
+  /// Adds the serialized Feature or FeatureList of the next message; null if it has none.
   Expected<void> add(const std::string_view *bytes);
-  /// Tensors of all messages: indices, values and shape; or values (and, of lists, their lengths);
-  /// or values and splits. `isSingle`: there is one message, and no dimension for it.
+  /// Returns the output tensors: indices, values and shape (sparse); values, for lists also their
+  /// lengths (dense); or values and splits (ragged). With `isSingle` there is one message and no
+  /// batch dimension.
   Expected<std::vector<Tensor>> finish(bool isSingle);
 
   std::string_view name() const { return key; }
@@ -72,11 +73,11 @@ private:
 
   const FeatureSpec &spec;
   std::string key;
-  Tensor absent; // the value where a message lacks a dense feature; empty: none
+  Tensor absent; // default of a dense feature; empty: none
   bool mayBeAbsent;
   FeatureValues values;
-  std::vector<int64_t> steps;   // lists: how many each message has
-  std::vector<int64_t> lengths; // how many values each message or step has
+  std::vector<int64_t> steps;   // lists: number of steps in each message
+  std::vector<int64_t> lengths; // number of values in each message or step
 };
 
 /// Finds the columns' features in messages, and adds them.
@@ -91,7 +92,7 @@ private:
   Expected<void> addFound();
 
   std::vector<FeatureColumn> &columns;
-  std::unordered_multimap<std::string_view, size_t> plain, lists; // columns by name
+  std::unordered_multimap<std::string_view, size_t> plain, lists; // name to column index
   std::vector<std::string_view> found;
   std::vector<bool> isFound;
 };

@@ -1,5 +1,5 @@
-// DecodeJSONExample: texts in JSON as serialized tf.Example messages, byte for byte as protocol
-// buffers' own converter writes them: fields in the order of the text, lists not packed.
+// DecodeJSONExample: converts JSON to serialized tf.Example messages. The bytes equal those of
+// protobuf's converter: fields in the order of the text, lists not packed.
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/files/Json.h"
 #include "treadle/tensor/Wire.h"
@@ -25,7 +25,7 @@ bool isNumeric(const Value &value) {
   return value.kind == Kind::Number || value.kind == Kind::String;
 }
 
-/// Nothing where the whole text isn't a number.
+/// Returns nullopt unless the whole text is a number.
 template <typename T> std::optional<T> numberOf(const std::string &text) {
   T number;
   const char *end = text.data() + text.size();
@@ -33,7 +33,7 @@ template <typename T> std::optional<T> numberOf(const std::string &text) {
   return error == std::errc() && stop == end ? std::optional(number) : std::nullopt;
 }
 
-/// Whole numbers may be written as others are: 1e3.
+/// Integers may also be written in other notations: 1e3.
 Expected<int64_t> integerOf(const Value &value) {
   if (isNumeric(value)) {
     if (auto whole = numberOf<int64_t>(value.text))
@@ -56,7 +56,7 @@ Expected<float> floatOf(const Value &value) {
   return static_cast<float>(*real);
 }
 
-/// Base64, of either alphabet, with or without what fills it up.
+/// Decodes base64 of either alphabet, with or without padding.
 Expected<std::string> bytesOf(const Value &value) {
   constexpr std::string_view digits =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -86,7 +86,7 @@ Expected<std::string> bytesOf(const Value &value) {
 
 // --- messages ----------------------------------------------------------------------------------
 
-/// A field by its name in JSON or in the schema.
+/// A field, by its JSON name or its proto name.
 struct Field {
   std::string_view name, plainName;
   uint32_t number;
@@ -100,7 +100,7 @@ Expected<const Field *> findField(std::span<const Field> fields, std::string_vie
                                     fields.front().name, "'"));
 }
 
-/// Calls `write(field, value)` for the members of an object that aren't null, each once.
+/// Calls `write(field, value)` for each non-null member of an object, each once.
 template <typename Write>
 Expected<void> writeFields(const Value &object, std::span<const Field> fields, Write &&write) {
   if (object.kind != Kind::Object)
@@ -133,7 +133,7 @@ Expected<void> writeElement(std::string &out, uint64_t list, const Value &value)
   return {};
 }
 
-/// A list, or one value of it.
+/// Serializes a list, or a single value as a list.
 Expected<std::string> listOf(const Value &object, uint64_t list) {
   constexpr Field fields[] = {{"value", "value", 1}};
   std::string out;
@@ -162,7 +162,7 @@ Expected<std::string> featureOf(const Value &object) {
   return out;
 }
 
-/// The entries of a map: messages of a key and a value.
+/// Writes map entries: messages of a key and a value.
 Expected<void> writeFeatures(std::string &out, const Value &map) {
   if (map.kind != Kind::Object)
     return noValue(map, "an object");
@@ -195,7 +195,7 @@ Expected<std::string> exampleOf(const Value &object) {
   return out;
 }
 
-// --- the op ------------------------------------------------------------------------------------
+// --- op ----------------------------------------------------------------------------------------
 
 void decodeJson(OpContext &ctx) {
   const Tensor in = ctx.input(0);

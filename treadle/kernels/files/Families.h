@@ -1,24 +1,23 @@
-// Files: checkpoints, records and examples, lines and whole files, summaries of events.
+// Kernels for files: checkpoints, records and examples, whole files, event summaries.
 #include "treadle/runtime/Kernel.h"
 
-/// Saving to and restoring from checkpoints.
+/// Saving and restoring of checkpoints.
 TREADLE_FAMILY(checkpointKernels)
-/// DecodeJSONExample: texts in JSON as serialized tf.Example messages.
+/// DecodeJSONExample: converts JSON to serialized tf.Example messages.
 TREADLE_FAMILY(exampleJsonKernels)
-/// Files as wholes: reading, writing, and finding them by pattern; and the time of day.
+/// Whole files: reading, writing and glob patterns; and Timestamp.
 TREADLE_FAMILY(fileKernels)
-/// Summaries of images.
+/// Image summaries.
 TREADLE_FAMILY(imageSummaryKernels)
 /// Ops that read serialized tf.Example and tf.SequenceExample messages.
 TREADLE_FAMILY(parseExampleKernels)
-/// DecodeProtoV2 and EncodeProto: fields of protocol buffers' messages, by a FileDescriptorSet.
+/// DecodeProtoV2 and EncodeProto: fields of protobuf messages, described by a FileDescriptorSet.
 TREADLE_FAMILY(protoKernels)
-/// The kinds of readers, and the ops on them.
+/// Readers of records, and ops on them.
 TREADLE_FAMILY(readerKernels)
-/// Save and Restore, the ops of the first format of checkpoints.
+/// Save and Restore, the ops of the v1 checkpoint format.
 TREADLE_FAMILY(sliceFileKernels)
-/// Summaries, as TensorBoard reads them: bytes of a protocol buffer `Summary`, which ops exchange
-/// as strings.
+/// Summaries for TensorBoard: serialized `Summary` messages, passed as strings.
 TREADLE_FAMILY(summaryKernels)
-/// Ops that write summaries to a file of events.
+/// Ops that write summaries to an event file.
 TREADLE_FAMILY(summaryWriterKernels)

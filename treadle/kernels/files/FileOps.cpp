@@ -1,4 +1,4 @@
-// Files as wholes: reading, writing, and finding them by pattern; and the time of day.
+// Whole files: reading, writing and glob patterns; and Timestamp.
 #include "treadle/checkpoint/Files.h"
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/FilesOfRun.h"
@@ -42,19 +42,19 @@ void writeFile(OpContext &ctx) {
 
 bool hasWildcard(std::string_view text) { return text.find_first_of("*?[\\") != text.npos; }
 
-/// Finds the paths that a pattern names, in folders that may be listed.
+/// Expands a glob pattern, in folders that may be listed.
 struct FileSearch {
   const FileAccess &files;
-  fs::path::iterator end; // of the pattern
+  fs::path::iterator end; // end of the pattern
   bool isLiteral;
   std::vector<std::string> &found;
 
-  // The parts of a path between slashes are matched one by one. Only a path without wildcards may
-  // end with a slash: elsewhere it is passed over.
+  // Matches a path component by component. A path may end with a slash only if it has no wildcards:
+  // elsewhere the empty component is skipped.
   Expected<void> lookIn(const fs::path &folder, fs::path::iterator part) const {
     std::error_code ignored;
     if (part == end || (part->empty() && std::next(part) == end && !isLiteral)) {
-      if (!files.mayList(folder)) // a link that leads out is found, not followed
+      if (!files.mayList(folder)) // an outward link is found but not followed
         TREADLE_TRY(files.mayList(folder.parent_path()));
       if (fs::exists(fs::symlink_status(folder, ignored)))
         found.push_back(folder.string());
@@ -98,7 +98,7 @@ void matchingFiles(OpContext &ctx) {
 void timestamp(OpContext &ctx) {
   if (!ctx.run().mayReadClock)
     return ctx.fail(
-        permissionDenied("asking for the time of day is not allowed; --allow-clock grants it"));
+        permissionDenied("reading the time of day is not allowed; --allow-clock allows it"));
   std::chrono::duration<double> now = std::chrono::system_clock::now().time_since_epoch();
   ctx.setOutput(0, Tensor::scalar(DType::Float64, now.count()));
 }

@@ -1,4 +1,4 @@
-// Summaries of images. Pixels of floats are scaled so that they fill what a byte holds.
+// Image summaries. Float pixels are scaled to the range of a byte.
 #include "treadle/kernels/files/Summary.h"
 #include "treadle/kernels/images/ImageCodecs.h"
 
@@ -11,11 +11,11 @@ namespace treadle {
 namespace {
 
 enum ImageField : uint32_t { imageHeight = 1, imageWidth, imageChannels, imageFile };
-constexpr uint32_t valueImage = 4; // in a `Summary.Value`
+constexpr uint32_t valueImage = 4; // field of `Summary.Value`
 
 using Color = std::span<const uint8_t>;
 
-/// Pixels of one image as bytes; those that aren't finite as `bad`.
+/// Converts the pixels of one image to bytes; non-finite ones to `bad`.
 template <typename T>
 std::vector<uint8_t> asBytes(std::span<const T> values, size_t channels, Color bad) {
   auto forEachPixel = [&](auto visit) {

@@ -5,7 +5,7 @@
 namespace treadle::json {
 namespace {
 
-constexpr int mostDepth = 100; // as protocol buffers
+constexpr int mostDepth = 100; // as in protobuf
 
 void appendUtf8(std::string &out, uint32_t code) {
   auto put = [&](uint32_t byte) { out += static_cast<char>(byte); };
@@ -73,7 +73,7 @@ private:
     return parseWord();
   }
 
-  /// A number, or true, false or null.
+  /// Parses a number, true, false or null.
   Expected<Value> parseWord() {
     size_t begin = at;
     while (at < text.size() && (std::isalnum(static_cast<unsigned char>(text[at])) ||
@@ -178,7 +178,7 @@ private:
     return true;
   }
 
-  /// A code point; those above 0xffff are two, one after the other.
+  /// Parses a code point; those above 0xffff are surrogate pairs.
   bool parseCode(std::string &out) {
     uint32_t code, second;
     if (!parseHex(code) || (code >= 0xdc00 && code < 0xe000))

@@ -1,5 +1,5 @@
-// Internal to the folder: texts in JSON, as protocol buffers' own reader takes them: names may
-// stand without quotes, strings in single ones, and commas may end lists.
+// Internal to this folder: a JSON parser as lenient as protobuf's: it accepts names without quotes,
+// strings in single quotes, and trailing commas.
 #pragma once
 
 #include "treadle/tensor/Error.h"
@@ -13,12 +13,12 @@ namespace treadle::json {
 struct Value {
   enum class Kind : uint8_t { Null, Bool, Number, String, List, Object };
   Kind kind = Kind::Null;
-  std::string text = {}; // a string, or a number or a bool as it is written
+  std::string text = {}; // a string, or the source text of a number or bool
   std::vector<Value> items = {};
   std::vector<std::string> names = {}; // of an object's items
 };
 
-/// The value that is the whole text. InvalidArgument, with the place, where it is none.
+/// Parses a text that is a single value. InvalidArgument, with the position, if it is malformed.
 Expected<Value> parse(std::string_view text);
 
 } // namespace treadle::json

@@ -1,5 +1,5 @@
-// Ops that read serialized tf.Example and tf.SequenceExample messages. They differ in where the
-// names of features stand and in the order of their inputs and outputs: a table says how.
+// Ops that parse serialized tf.Example and tf.SequenceExample messages. A table describes where
+// each op has the names of features, and the order of its inputs and outputs.
 #include "treadle/kernels/files/ExampleFeatures.h"
 
 #include <algorithm>
@@ -7,15 +7,15 @@
 namespace treadle {
 namespace {
 
-// --- what an op asks for -----------------------------------------------------------------------
+// --- requested features ------------------------------------------------------------------------
 
-/// Features of one kind, and the names of the attributes and inputs that describe them.
+/// Features of one kind, and the attributes and inputs that describe them.
 struct GroupNames {
   FeatureKind kind;
   bool isList;
-  const char *keys;   // attribute or input of their names
-  const char *types;  // attribute of their dtypes
-  const char *detail; // attribute of dense ones' shapes, or of ragged ones' splits' dtypes
+  const char *keys;   // attribute or input with their names
+  const char *types;  // attribute with their dtypes
+  const char *detail; // attribute with dense shapes or ragged splits' dtypes
 };
 
 constexpr auto Sparse = FeatureKind::Sparse, Dense = FeatureKind::Dense,
@@ -38,29 +38,29 @@ const GroupNames sequenceGroups[] = {
      "feature_list_ragged_split_types"},
 };
 
-/// Where an op keeps the names of its features.
+/// The location of the feature names of an op.
 enum class KeyPlace : uint8_t { Attributes, Scalars, Vectors };
 
 struct OpLayout {
   bool isSequence;
   KeyPlace keys;
   bool hasRagged;
-  bool isSingle;      // only one message, a scalar
-  int firstKey;       // input
-  int missingAllowed; // input that says which feature lists may be missing; -1: an attribute
+  bool isSingle;      // takes one message, a scalar
+  int firstKey;       // input index
+  int missingAllowed; // input listing optional feature lists; -1: an attribute
 };
 
 struct Group {
   const GroupNames *names;
   std::vector<FeatureSpec> specs;
-  std::vector<std::string> keys; // where they are attributes
-  int firstKey = 0;              // where they are inputs
+  std::vector<std::string> keys; // if they are attributes
+  int firstKey = 0;              // if they are inputs
 };
 
 struct ParseState {
   OpLayout layout;
   std::vector<Group> groups;
-  std::vector<std::string> missingAllowed; // the attribute
+  std::vector<std::string> missingAllowed; // if it is an attribute
   int missingInput = -1;
   int firstDefault = 0;
 };
@@ -112,9 +112,9 @@ Expected<Group> readGroup(const BindContext &node, const GroupNames &names,
   return group;
 }
 
-// --- running -----------------------------------------------------------------------------------
+// --- execution ---------------------------------------------------------------------------------
 
-// The names of a group's features.
+// Returns the names of a group's features.
 Expected<std::vector<std::string>> keysOf(OpContext &ctx, const Group &group, KeyPlace place) {
   if (place == KeyPlace::Attributes)
     return group.keys;
@@ -137,7 +137,7 @@ Expected<std::vector<std::string>> keysOf(OpContext &ctx, const Group &group, Ke
   return keys;
 }
 
-// Defaults have the feature's shape, or are one element to fill up with, or are empty: none.
+// A default has the feature's shape, or is one element to pad with, or is empty: no default.
 Expected<void> checkDefault(const FeatureSpec &spec, std::string_view key, const Tensor &value) {
   bool isGood =
       value.dtype() == spec.dtype &&
@@ -151,7 +151,7 @@ Expected<void> checkDefault(const FeatureSpec &spec, std::string_view key, const
                       spec.isVariable ? "one element" : str("the shape ", dimsText(spec.shape))));
 }
 
-// For each dense feature list, whether messages may lack it.
+// Returns for each dense feature list whether messages may lack it.
 Expected<std::vector<bool>> missingAllowed(OpContext &ctx, const ParseState &state,
                                            std::span<const std::string> keys) {
   std::vector<bool> allowed(keys.size());
@@ -200,7 +200,7 @@ Expected<std::vector<FeatureColumn>> makeColumns(OpContext &ctx, const ParseStat
   return columns;
 }
 
-// Each group's tensors stand by kind: all indices, then all values, then all shapes.
+// Outputs are grouped by kind: all indices, then all values, then all shapes.
 void setOutputs(OpContext &ctx, const ParseState &state, std::vector<FeatureColumn> &columns,
                 bool isSingle) {
   int first = 0;

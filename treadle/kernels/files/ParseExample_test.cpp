@@ -44,7 +44,7 @@ struct ExampleOp {
   std::vector<DType> outputs;
 };
 
-// `s`: sparse int64, `d`: dense float32[2] with a default, `r`: ragged strings.
+// Features: `s` sparse int64, `d` dense float32[2] with a default, `r` ragged strings.
 ExampleOp exampleOp(const std::vector<std::string> &examples, Tensor fallback) {
   ExampleOp op;
   op.attrs.set("sparse_types", types({DType::Int64}));

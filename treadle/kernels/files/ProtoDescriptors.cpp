@@ -7,7 +7,8 @@ namespace {
 
 using Field = WireReader::Field;
 
-/// A file's messages, nested ones included, with the numbers that descriptor.proto gives fields.
+/// Reads the messages of a file, including nested ones. Field numbers are those in
+/// descriptor.proto.
 class FileReader {
 public:
   FileReader(ProtoDescriptors &out, std::string_view file) : out(out), file(file) {}

@@ -1,5 +1,5 @@
-// Which fields the messages of a FileDescriptorSet have: what the ops that read and write protocol
-// buffers need to know, read by hand, since the runtime knows no protobuf.
+// Descriptions of the messages in a FileDescriptorSet, for ops that read and write protobuf
+// messages. Parsed by hand, since the runtime doesn't link protobuf.
 #pragma once
 
 #include "treadle/tensor/Error.h"
@@ -14,7 +14,7 @@
 
 namespace treadle {
 
-/// The numbers of FieldDescriptorProto.Type.
+/// Values of FieldDescriptorProto.Type.
 enum class ProtoType : uint8_t {
   Double = 1,
   Float,
@@ -43,25 +43,25 @@ struct ProtoField {
   uint64_t number = 0;
   ProtoType type = ProtoType::Int32;
   bool isRepeated = false, isPacked = false;
-  std::string typeName;    // of an enumeration, as it is found in the set
-  std::string defaultText; // as the file states it; empty: none
+  std::string typeName;    // of an enum, as it is found in the set
+  std::string defaultText; // as in the file; empty: none
 };
 
 struct ProtoMessage {
-  std::string name; // with its package, without a dot in front
+  std::string name; // with its package, without a leading dot
   std::vector<ProtoField> fields;
 
   const ProtoField *find(std::string_view field) const;
 };
 
-/// Names and numbers of an enumeration, in the order of their definition.
+/// Names and numbers of an enum, in definition order.
 using ProtoEnum = std::vector<std::pair<std::string, int32_t>>;
 
 struct ProtoDescriptors {
   std::map<std::string, ProtoMessage, std::less<>> messages;
   std::map<std::string, ProtoEnum, std::less<>> enums;
 
-  /// The messages of a serialized FileDescriptorSet; nothing where the bytes are none.
+  /// Parses a serialized FileDescriptorSet; returns nullopt if it is malformed.
   static std::optional<ProtoDescriptors> parse(std::string_view set);
 };
 

@@ -1,4 +1,4 @@
-// DecodeProtoV2 and EncodeProto: fields of protocol buffers' messages as tensors, and back.
+// DecodeProtoV2 and EncodeProto: fields of protobuf messages to tensors, and back.
 #include "treadle/checkpoint/Files.h"
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/FilesOfRun.h"
@@ -15,9 +15,9 @@
 namespace treadle {
 namespace {
 
-// --- one value -----------------------------------------------------------------------------------
+// --- single values -------------------------------------------------------------------------------
 
-/// The dtypes that hold a field's values.
+/// Returns the dtypes that can hold a field's values.
 std::span<const DType> dtypesOf(ProtoType type) {
   using enum DType;
   static constexpr DType f64[] = {Float64}, f32[] = {Float32, Float64}, i64[] = {Int64},
@@ -63,7 +63,7 @@ uint64_t encodedReal(ProtoType type, double value) {
                                    : std::bit_cast<uint32_t>(static_cast<float>(value));
 }
 
-/// The integer that an encoded number stands for, which for unsigned ones is to be read as such.
+/// Decodes an integer; results for unsigned types must be read as unsigned.
 int64_t integerOf(ProtoType type, uint64_t encoded) {
   auto unzigzagged = [](auto x) { return (x >> 1) ^ (0 - (x & 1)); };
   auto low = static_cast<uint32_t>(encoded);
@@ -105,7 +105,7 @@ uint64_t encodedInteger(ProtoType type, int64_t value) {
   }
 }
 
-/// Calls `visit` with the type of numbers that a tensor for a field may have.
+/// Calls `visit` with the C++ type of a numeric dtype for a field.
 template <typename Visit> void visitNumbers(DType dtype, Visit &&visit) {
   using Types = TypeList<float, double, int32_t, int64_t, uint32_t, uint64_t, bool>;
   visitType(dtype, Types(), visit);
@@ -120,9 +120,9 @@ void putEncoded(std::string &out, WireType wire, uint64_t encoded) {
     putFixed(out, static_cast<uint32_t>(encoded));
 }
 
-// --- what the attributes say ---------------------------------------------------------------------
+// --- attributes ----------------------------------------------------------------------------------
 
-/// A field that is asked for.
+/// A requested field.
 struct BoundField {
   ProtoField field;
   DType dtype = DType::Invalid;
@@ -134,7 +134,7 @@ struct BoundField {
 
 using BoundFields = std::vector<BoundField>;
 
-/// Escapes as in C: what isn't plain in bytes is three octal digits.
+/// Reverses C escapes: bytes that aren't plain are three octal digits.
 std::string unescaped(std::string_view text) {
   constexpr std::string_view letters = "abfnrtv", meant = "\a\b\f\n\r\t\v";
   std::string out;
@@ -192,7 +192,7 @@ void readDefault(BoundField &bound, const ProtoDescriptors &descriptors) {
     bound.defaultNumber = natural;
 }
 
-/// The message and its fields, which are looked up when they are first needed.
+/// The message type and its fields, which are looked up on first use.
 struct ProtoState {
   std::string source, message;
   std::vector<std::string> names;
@@ -200,7 +200,7 @@ struct ProtoState {
 
   struct Made {
     std::mutex mutex;
-    std::shared_ptr<const BoundFields> fields; // null: not yet
+    std::shared_ptr<const BoundFields> fields; // null before the first use
   };
   std::shared_ptr<Made> made = std::make_shared<Made>();
 
@@ -211,15 +211,14 @@ struct ProtoState {
 Expected<ProtoDescriptors> readDescriptors(const std::string &source, const FileAccess &files) {
   constexpr std::string_view inPlace = "bytes://";
   if (source.empty() || source == "local://")
-    return Unexpected(
-        unimplemented("descriptor_source = ", source.empty() ? "''" : source,
-                      " means the messages that are linked into TensorFlow; name a file with a "
-                      "FileDescriptorSet, or give one behind 'bytes://'"));
+    return Unexpected(unimplemented("descriptor_source = ", source.empty() ? "''" : source,
+                                    " refers to messages that are linked into TensorFlow; name a "
+                                    "file with a FileDescriptorSet, or pass one after 'bytes://'"));
   std::string bytes = source.starts_with(inPlace) ? source.substr(inPlace.size())
                                                   : TREADLE_TRY(readWholeFile(source, files));
   std::optional<ProtoDescriptors> found = ProtoDescriptors::parse(bytes);
   if (!found)
-    return Unexpected(invalidArgument("descriptor_source holds no FileDescriptorSet"));
+    return Unexpected(invalidArgument("descriptor_source doesn't contain a FileDescriptorSet"));
   return std::move(*found);
 }
 
@@ -236,7 +235,7 @@ Expected<BoundFields> ProtoState::lookUp(const FileAccess &files) const {
     std::span<const DType> known = dtypesOf(field->type);
     if (std::ranges::find(known, dtypes[i]) == known.end())
       return Unexpected(invalidArgument("field '", names[i], "' of '", message,
-                                        "' is asked for as ", dtypeName(dtypes[i]), ", expected ",
+                                        "' is requested as ", dtypeName(dtypes[i]), ", expected ",
                                         dtypeName(known.front())));
     bound.push_back({*field, dtypes[i], 0, {}});
     readDefault(bound.back(), descriptors);
@@ -278,8 +277,8 @@ struct FieldValues {
   int64_t size() const { return static_cast<int64_t>(numbers.size() + texts.size()); }
 };
 
-/// Numbers may be packed where the field isn't, and not where it is. What is encoded in another way
-/// is not the field.
+/// Appends a value. Numbers may be packed or not, whatever the field's declaration. Ignores values
+/// of another wire type.
 bool addValue(const BoundField &bound, const WireReader::Field &value, FieldValues &out) {
   WireType wire = wireOf(bound.field.type);
   if (!bound.field.isRepeated)
@@ -306,7 +305,7 @@ bool readMessage(std::string_view message, const BoundFields &fields, FieldValue
   return true;
 }
 
-/// `step` apart lie the values of the field in one message and the next.
+/// Fills output elements; the values of consecutive messages are `step` apart.
 void fillValues(const BoundField &bound, std::span<const FieldValues> values, size_t step,
                 int64_t width, Tensor &out) {
   int64_t messages = out.count() / width;
@@ -332,13 +331,13 @@ void decode(OpContext &ctx) {
   auto fields = TREADLE_OR_RETURN(ctx.check(ctx.state<ProtoState>().fields(filesOf(ctx))));
   const Tensor &in = ctx.input(0);
   if (!in.count())
-    return ctx.fail(invalidArgument("there must be one message at least"));
+    return ctx.fail(invalidArgument("there must be at least one message"));
   size_t n = fields->size();
   std::vector<FieldValues> values(static_cast<size_t>(in.count()) * n);
   for (int64_t m = 0; m < in.count(); ++m)
     if (!readMessage(in.data<std::string>()[m], *fields,
                      values.data() + static_cast<size_t>(m) * n))
-      return ctx.fail(dataLoss("element ", m, " of the input is no message"));
+      return ctx.fail(dataLoss("element ", m, " of the input is not a message"));
   Tensor *sizes = TREADLE_OR_RETURN(
       ctx.allocateOutput(0, DType::Int32, withLast(in.dims(), static_cast<int64_t>(n))));
   std::ranges::transform(values, sizes->data<int32_t>(),
@@ -369,7 +368,7 @@ Expected<BoundKernel> bindDecode(const BindContext &node) {
 
 // --- EncodeProto ---------------------------------------------------------------------------------
 
-/// The encoded numbers of a tensor.
+/// Returns the encoded numbers of a tensor.
 std::vector<uint64_t> encodedNumbers(const BoundField &bound, const Tensor &t) {
   std::vector<uint64_t> out(static_cast<size_t>(t.count()));
   visitNumbers(bound.dtype, [&]<typename T>() {
@@ -408,7 +407,7 @@ void putNumbers(std::string &out, const ProtoField &field, std::span<const uint6
   putBytes(out, field.number, packed);
 }
 
-/// Fails where the tensors aren't those of the same messages.
+/// Fails the op unless all tensors have the same batch shape.
 bool checkShapes(OpContext &ctx) {
   const Tensor &first = ctx.input(1), &sizes = ctx.input(0);
   for (int i = 1; i < ctx.numInputs(); ++i) {
@@ -429,7 +428,7 @@ bool checkShapes(OpContext &ctx) {
   return false;
 }
 
-/// Adds a field to each message; false having failed.
+/// Appends a field to each message; returns false after failing the op.
 bool addField(OpContext &ctx, const BoundField &bound, int input, std::span<std::string> out) {
   const Tensor &values = ctx.input(input), &sizes = ctx.input(0);
   int64_t width = values.dim(values.rank() - 1), fields = sizes.dim(sizes.rank() - 1);
@@ -439,7 +438,7 @@ bool addField(OpContext &ctx, const BoundField &bound, int input, std::span<std:
   for (size_t m = 0; m < out.size(); ++m) {
     int64_t size = sizes.data<int32_t>()[static_cast<int64_t>(m) * fields + input - 1];
     if (size > width) {
-      ctx.fail(invalidArgument("sizes says that message ", m, " has ", size, " values of '",
+      ctx.fail(invalidArgument("sizes states that message ", m, " has ", size, " values of '",
                                bound.field.name, "', but input ", input, " has ", width));
       return false;
     }

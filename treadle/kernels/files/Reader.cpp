@@ -18,7 +18,7 @@ enum StateField : uint32_t {
 
 } // namespace
 
-// Waits on this thread where the queue is empty: an op that reads holds its reader meanwhile.
+// Blocks this thread if the queue is empty, since an op that reads holds its reader meanwhile.
 bool FileReader::takeWork(OpContext &ctx, Queue &queue) {
   if (queue.traits.dtypes != std::vector<DType>{DType::String}) {
     ctx.fail(invalidArgument("the queue's elements must be one string each"));
@@ -107,7 +107,7 @@ void FileReader::reset() {
 
 Expected<std::string> FileReader::serializedState() {
   if (!hasState())
-    return Unexpected(unimplemented("a reader of parts of files has no state to be serialized"));
+    return Unexpected(unimplemented("a reader of parts of files has no state to serialize"));
   std::lock_guard lock(mutex);
   std::string state;
   putNumber(state, stateStarted, static_cast<uint64_t>(started));
@@ -119,9 +119,9 @@ Expected<std::string> FileReader::serializedState() {
 }
 
 Expected<void> FileReader::restoreState(std::string_view state) {
-  reset(); // and that's what stays where there is an error
+  reset(); // also the state that remains on errors
   if (!hasState())
-    return Unexpected(unimplemented("a reader of parts of files has no state to be restored"));
+    return Unexpected(unimplemented("a reader of parts of files has no state to restore"));
   int64_t counts[4] = {};
   std::string_view current;
   WireReader reader(state);

@@ -1,4 +1,4 @@
-// Readers: records of files whose names come out of a queue.
+// Readers: records of files whose names come from a queue.
 #pragma once
 
 #include "treadle/checkpoint/FileAccess.h"
@@ -14,30 +14,31 @@ struct Record {
   std::string key, value;
 };
 
-/// Reads one unit of work (a file, by name) after another. Thread-safe; one op reads at a time.
+/// Reads one unit of work (a file, by name) after another. Thread-safe; ops read one at a time.
 class FileReader : public Resource {
 public:
   static constexpr std::string_view kindName = "reader";
   std::string_view kind() const override { return kindName; }
 
-  /// The next record; waits for work where the queue has none. Nothing, having failed.
+  /// Reads the next record; waits for work if the queue is empty. Returns nullopt after failing the
+  /// op.
   std::optional<Record> read(OpContext &ctx, Queue &queue);
-  /// The next records, at most `count` and of one unit of work.
+  /// Reads up to `count` records of one unit of work.
   std::optional<std::vector<Record>> readUpTo(OpContext &ctx, Queue &queue, int64_t count);
 
   int64_t recordsProduced();
   int64_t workFinished();
   void reset();
-  /// Unimplemented for readers that are in the middle of a file.
+  /// Returns Unimplemented for readers in the middle of a file.
   Expected<std::string> serializedState();
   Expected<void> restoreState(std::string_view state);
 
 protected:
   struct Step {
     std::optional<Record> record;
-    bool isAtEnd; // of the unit of work
+    bool isAtEnd; // end of the unit of work
   };
-  /// Begins a unit of work; one that fails here is left out.
+  /// Begins a unit of work; if this fails, the unit is skipped.
   virtual Expected<void> start(const std::string &, const FileAccess &) { return {}; }
   virtual Expected<Step> next(const std::string &work, const FileAccess &files) = 0;
   virtual bool hasState() const { return false; }
@@ -49,7 +50,7 @@ private:
 
   std::mutex mutex;
   int64_t started = 0, finished = 0, produced = 0;
-  std::string work; // in progress
+  std::string work; // the current unit
 };
 
 } // namespace treadle

@@ -1,4 +1,4 @@
-// The kinds of readers, and the ops on them.
+// Readers of records, and ops on them.
 #include "treadle/kernels/Compression.h"
 #include "treadle/kernels/exchange/Queue.h"
 #include "treadle/kernels/files/Reader.h"
@@ -12,9 +12,9 @@
 namespace treadle {
 namespace {
 
-// --- kinds -------------------------------------------------------------------------------------
+// --- types of readers --------------------------------------------------------------------------
 
-/// A record is the name itself.
+/// Each unit of work is a record: its name.
 class IdentityReader final : public FileReader {
   Expected<Step> next(const std::string &work, const FileAccess &) override {
     return Step{Record{work, work}, true};
@@ -22,7 +22,7 @@ class IdentityReader final : public FileReader {
   bool hasState() const override { return true; }
 };
 
-/// A record is a file.
+/// Each file is a record.
 class WholeFileReader final : public FileReader {
   Expected<Step> next(const std::string &work, const FileAccess &files) override {
     return readWholeFile(work, files).map([&](std::string content) {
@@ -32,7 +32,7 @@ class WholeFileReader final : public FileReader {
   bool hasState() const override { return true; }
 };
 
-/// Records are parts of a file.
+/// Base class for readers whose records are parts of a file.
 class PartReader : public FileReader {
 protected:
   Expected<void> start(const std::string &work, const FileAccess &files) override {
@@ -54,8 +54,8 @@ protected:
   }
 
   std::string content;
-  size_t at = 0;     // of the next part
-  int64_t count = 0; // parts before it
+  size_t at = 0;     // offset of the next part
+  int64_t count = 0; // number of parts before it
   bool isDamaged = false;
 
 private:
@@ -66,10 +66,10 @@ private:
     return isGood;
   }
 
-  const int windowBits; // of compressed files
+  const int windowBits; // for compressed files
 };
 
-/// Lines, without their ends; carriage returns are left out wherever they stand.
+/// Reads lines without their ends. Drops all carriage returns.
 class TextLineReader final : public PartReader {
 public:
   explicit TextLineReader(int64_t skipped) : skipped(skipped) {}
@@ -94,12 +94,12 @@ private:
   const int64_t skipped;
 };
 
-/// Records of one size between a header and a footer.
+/// Reads records of fixed size between a header and a footer.
 class FixedLengthReader final : public PartReader {
 public:
   struct Layout {
     int64_t header, record, footer, hop;
-    int windowBits; // of compressed files
+    int windowBits; // for compressed files
   };
   explicit FixedLengthReader(const Layout &layout)
       : PartReader(layout.windowBits), layout(layout) {}
@@ -108,7 +108,7 @@ private:
   Expected<void> opened(const std::string &work) override {
     if (std::ssize(content) < layout.header)
       return Unexpected(outOfRange("'", work, "' has ", content.size(), " bytes, expected ",
-                                   layout.header, " at least for its header"));
+                                   layout.header, " or more for its header"));
     at = layout.header;
     content.resize(std::max(std::ssize(content) - layout.footer, layout.header));
     return {};
@@ -124,7 +124,7 @@ private:
   const Layout layout;
 };
 
-/// Records with their sizes and checksums, as TFRecord files have them.
+/// Reads TFRecord files: records with sizes and checksums.
 class TFRecordReader final : public PartReader {
 public:
   explicit TFRecordReader(int windowBits) : PartReader(windowBits) {}
@@ -133,9 +133,9 @@ private:
   static constexpr size_t headSize = 12, footSize = 4;
 
   static Error damaged(const std::string &work, size_t at) {
-    return dataLoss("the record at byte ", at, " of '", work, "' doesn't have its checksum");
+    return dataLoss("the record at byte ", at, " of '", work, "' doesn't match its checksum");
   }
-  // A record that is cut off ends the file.
+  // A truncated record ends the file.
   Expected<Step> next(const std::string &work, const FileAccess &) override {
     std::string_view left = rest();
     if (isDamaged && left.size() < headSize)
@@ -157,7 +157,7 @@ private:
   }
 };
 
-// --- making ------------------------------------------------------------------------------------
+// --- creation ----------------------------------------------------------------------------------
 
 struct MakeState {
   std::function<Ref<FileReader>()> make;
@@ -200,11 +200,10 @@ Expected<BoundKernel> bindFixedLength(const BindContext &node) {
   FixedLengthReader::Layout layout{size("header_bytes"), size("record_bytes"), size("footer_bytes"),
                                    size("hop_bytes"), windowBits.value_or(0)};
   if (layout.header < 0 || layout.record <= 0 || layout.footer < 0 || layout.hop < 0 || !windowBits)
-    return Unexpected(invalidArgument("header_bytes is ", layout.header, ", record_bytes ",
-                                      layout.record, ", footer_bytes ", layout.footer,
-                                      ", hop_bytes ", layout.hop, " and encoding '", encoding,
-                                      "', expected sizes of at least 0 (of records: 1), and ZLIB, "
-                                      "GZIP or nothing"));
+    return Unexpected(invalidArgument(
+        "header_bytes is ", layout.header, ", record_bytes ", layout.record, ", footer_bytes ",
+        layout.footer, ", hop_bytes ", layout.hop, " and encoding '", encoding,
+        "', expected sizes of at least 0 (of records: 1), and ZLIB, GZIP or ''"));
   return bindMake(node, [layout] { return makeRef<FixedLengthReader>(layout); });
 }
 
@@ -269,7 +268,7 @@ void restore(OpContext &ctx) {
     ctx.fail(std::move(restored.error()));
 }
 
-// It may wait for work, so it leaves its thread to others where there are any.
+// Binds an op that may wait for work, so that it runs on a separate thread if possible.
 template <KernelFn fn> Expected<BoundKernel> bindReading(const BindContext &) {
   return expensive({.fn = fn});
 }

@@ -12,7 +12,7 @@
 namespace treadle {
 namespace {
 
-// Numbers of the fields of SavedTensorSlices, and of what is in it.
+// Field numbers of SavedTensorSlices and its submessages.
 namespace file {
 enum Field : uint32_t { Meta = 1, Data = 2 };
 }
@@ -28,7 +28,7 @@ enum Field : uint32_t { Name = 1, Slice = 2, Data = 3 };
 constexpr uint32_t tensorType = 1, tensorShape = 2, producerVersion = 1;
 constexpr uint64_t formatVersion = 1;
 
-/// The bytes of one field of a message; empty where there is none.
+/// Returns the bytes of one field of a message; empty if it is missing.
 std::string_view fieldOf(std::string_view message, uint32_t number) {
   std::string_view found;
   forEachField(message, [&](const WireReader::Field &field) {
@@ -57,17 +57,17 @@ bool readStored(std::string_view message, StoredTensor &tensor) {
          });
 }
 
-/// A part that is stored, and what of it is wanted.
+/// A stored slice, and the part of it to read.
 struct StoredSlice {
   TensorSlice from, common;
   Tensor value;
 };
 
-/// The elements of a slice, which come without their dtype and shape; nothing where they aren't as
-/// many.
+/// Parses the elements of a slice, which are stored without dtype and shape. Returns nullopt if
+/// their number is wrong.
 std::optional<Tensor> readElements(DType dtype, Dims dims, std::string_view elements) {
   auto count = countElements(dims);
-  // Each takes a byte at least.
+  // Each element takes at least a byte.
   if (!count || static_cast<uint64_t>(*count) > elements.size())
     return std::nullopt;
   std::string message;
@@ -75,14 +75,14 @@ std::optional<Tensor> readElements(DType dtype, Dims dims, std::string_view elem
   putBytes(message, tensorShape, shapeMessage(dims));
   message += elements;
   Expected<Tensor> part = parsedTensor(message);
-  // The elements may have brought a dtype and a shape of their own.
+  // A malformed message may contain a dtype and shape that override these.
   if (!part || part->dtype() != dtype || !std::ranges::equal(part->dims(), dims))
     return std::nullopt;
   return std::move(*part);
 }
 
 bool areDisjointIn(const StoredTensor &tensor) {
-  constexpr size_t mostSlices = 1 << 14; // each is compared with all others
+  constexpr size_t mostSlices = 1 << 14; // slices are compared pairwise
   std::vector<TensorSlice> slices;
   for (const TensorSlice &slice : tensor.slices)
     slices.push_back(slice.resolved(tensor.dims));
@@ -111,7 +111,7 @@ Expected<SliceFileReader> SliceFileReader::open(const std::string &pattern,
 
 Expected<void> SliceFileReader::addFile(const std::string &path, const FileAccess &files) {
   auto damaged = [&] {
-    return Unexpected(dataLoss("'", path, "' is damaged, or no checkpoint of the first format"));
+    return Unexpected(dataLoss("'", path, "' is damaged, or not a checkpoint of version 1"));
   };
   std::string bytes = TREADLE_TRY(readWholeFile(path, files));
   Expected<TableRows> rows = readTable(bytes);
@@ -161,8 +161,8 @@ Expected<Tensor> SliceFileReader::read(const StoredTensor &tensor,
     parts.push_back({std::move(from), std::move(*common), std::move(*part)});
   }
   if (covered != count)
-    return Unexpected(invalidArgument("of tensor '", tensor.name, "' only ", covered, " of ", count,
-                                      " elements are there"));
+    return Unexpected(invalidArgument("tensor '", tensor.name, "' has only ", covered, " of ",
+                                      count, " elements"));
   Expected<Tensor> out = Tensor::make(tensor.dtype, dims);
   for (size_t i = 0; out && i < parts.size(); ++i)
     copyRegion(parts[i].common, parts[i].value, parts[i].from, *out, wanted);

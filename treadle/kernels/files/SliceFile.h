@@ -1,6 +1,5 @@
-// Checkpoints of TensorFlow's first format: one table in a file, of a message SavedTensorSlices
-// that says what there is, and one for each slice of a tensor. (The second format is the tensor
-// bundle.)
+// TensorFlow's v1 checkpoint format: one table per file, with a message SavedTensorSlices that
+// lists the tensors, and one for each slice of a tensor. (The v2 format is the tensor bundle.)
 #pragma once
 
 #include "treadle/checkpoint/FileAccess.h"
@@ -12,7 +11,7 @@
 
 namespace treadle {
 
-/// What a file says of a tensor.
+/// The metadata of a tensor.
 struct StoredTensor {
   std::string name;
   DType dtype = DType::Invalid;
@@ -20,30 +19,30 @@ struct StoredTensor {
   std::vector<TensorSlice> slices;
 };
 
-/// One or several files that are one checkpoint, in memory.
+/// The files of one checkpoint, in memory.
 class SliceFileReader {
 public:
-  /// Files that match a pattern of the shell. NotFound where there are none; DataLoss for others
-  /// than of this format.
+  /// Opens the files that match a glob pattern. NotFound if there are none; DataLoss if one has
+  /// another format.
   static Expected<SliceFileReader> open(const std::string &pattern, const FileAccess &files);
 
-  /// Null where there is no such tensor.
+  /// Returns null if there is no such tensor.
   const StoredTensor *find(std::string_view name) const;
-  /// A part of a tensor, `wanted` being resolved; InvalidArgument where it isn't stored in full.
+  /// Reads a slice, which must be resolved. InvalidArgument unless it is stored completely.
   Expected<Tensor> read(const StoredTensor &tensor, const TensorSlice &wanted) const;
 
 private:
   Expected<void> addFile(const std::string &path, const FileAccess &files);
 
   std::map<std::string, StoredTensor, std::less<>> tensors;
-  std::map<std::string, std::string, std::less<>> slices; // messages SavedSlice by their keys
+  std::map<std::string, std::string, std::less<>> slices; // messages SavedSlice by key
 };
 
-/// The bytes of a new file.
+/// Builds the bytes of a new file.
 class SliceFileWriter {
 public:
-  /// InvalidArgument for a slice that was added before, or that isn't of the shape that others of
-  /// this tensor are of.
+  /// Adds a slice. InvalidArgument if it was added before, or the tensor's other slices have
+  /// another shape.
   Expected<void> add(const std::string &name, const std::vector<int64_t> &dims,
                      const TensorSlice &slice, const Tensor &value);
   std::string finish();

@@ -1,4 +1,4 @@
-// Save and Restore, the ops of the first format of checkpoints.
+// Save and Restore, the ops of the v1 checkpoint format.
 #include "treadle/checkpoint/Files.h"
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/FilesOfRun.h"
@@ -8,7 +8,7 @@
 namespace treadle {
 namespace {
 
-/// The slice of which a tensor of this shape is; all of it where `spec` is empty.
+/// Parses the slice that a tensor of this shape is; the whole tensor if `spec` is empty.
 Expected<ShapeAndSlice> parsePart(const std::string &spec, Dims dims) {
   if (!spec.empty())
     return ShapeAndSlice::parse(spec);
@@ -26,7 +26,7 @@ Expected<void> saveAll(OpContext &ctx, const std::string &path, bool hasSlices) 
   int64_t count = ctx.numInputs() - firstTensor;
   for (int i = 1; i < firstTensor; ++i)
     if (ctx.input(i).count() != count)
-      return Unexpected(invalidArgument("input ", i, " must have a text for each of ", count,
+      return Unexpected(invalidArgument("input ", i, " must have a string for each of ", count,
                                         " tensors, but it is ", tensorTypeText(ctx.input(i))));
   SliceFileWriter writer;
   for (int64_t k = 0; k < count; ++k) {

@@ -58,7 +58,7 @@ TEST_F(SliceFile, PutsSlicesOfSeveralFilesTogether) {
   };
   save("part-0", "4 2 0,2:-", {1, 2, 3, 4});
   EXPECT_EQ(errorOf("Restore", {at("part-*"), text("w")}, {DType::Float32}),
-            "InvalidArgumentError: of tensor 'w' only 4 of 8 elements are there");
+            "InvalidArgumentError: tensor 'w' has only 4 of 8 elements");
   save("part-1", "4 2 2,2:-", {5, 6, 7, 8});
   EXPECT_EQ(values<float>(run1("Restore", {at("part-*"), text("w")}, DType::Float32)),
             (std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8}));
@@ -78,7 +78,8 @@ TEST_F(SliceFile, SaysWhatIsWrong) {
   EXPECT_EQ(errorClassOf("Restore", {at("bad"), text("w")}, {DType::Float32}), "DataLossError");
 }
 
-/// A file of one tensor `w` of float32[4], in one slice, whose elements are the message `elements`.
+/// Returns a file with a float32[4] tensor `w` in one slice, whose elements are the message
+/// `elements`.
 std::string fileOf(const std::string &elements) {
   std::string dim, shape, extent, tensor, contents, first, data, row;
   putNumber(dim, 1, 4);
@@ -98,7 +99,7 @@ std::string fileOf(const std::string &elements) {
   return table.finish();
 }
 
-// The elements are a message that might say of what dtype and shape it is.
+// The elements' message could contain another dtype and shape.
 TEST_F(SliceFile, ElementsOfAnotherDtypeOrShapeAreDamage) {
   auto errorOfElements = [&](const std::string &elements) {
     std::ofstream(folder / "ck", std::ios::binary) << fileOf(elements);

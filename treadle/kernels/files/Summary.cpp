@@ -14,7 +14,7 @@
 namespace treadle {
 namespace {
 
-// Fields of messages.
+// Field numbers of messages.
 enum SummaryField : uint32_t { summaryValue = 1 };
 enum ValueField : uint32_t {
   valueTag = 1,
@@ -62,7 +62,7 @@ void putDoubles(std::string &out, uint32_t field, std::span<const double> values
 
 // --- histograms --------------------------------------------------------------------------------
 
-/// Where buckets end: limits that grow by tenths on both sides of zero.
+/// Upper limits of buckets: they grow by 10% on both sides of zero.
 const std::vector<double> &bucketLimits() {
   static const std::vector<double> limits = [] {
     std::vector<double> positive;
@@ -172,7 +172,7 @@ Expected<std::string> histogramSummary(std::string_view tag, const Tensor &value
   return partSummary(tag, valueHistogram, histogram.bytes());
 }
 
-// --- ops that give summaries -------------------------------------------------------------------
+// --- summary ops -------------------------------------------------------------------------------
 
 namespace {
 
@@ -210,7 +210,7 @@ void tensorV2(OpContext &ctx) {
     ctx.setOutput(0, Tensor::scalarString(tensorSummary(*tag, ctx.input(1), *metadata)));
 }
 
-// Named after the node.
+// The tag is the node's name.
 void tensorV1(OpContext &ctx) {
   std::string value;
   putBytes(value, valueNode, ctx.state<std::string>());
@@ -222,7 +222,7 @@ Expected<BoundKernel> bindTensorV1(const BindContext &node) {
   return boundWith(tensorV1, std::string(node.node));
 }
 
-/// Adds the tags of a summary's values; false where it is none.
+/// Collects the tags of a summary's values; returns false if it is malformed.
 bool addTags(std::string_view summary, std::vector<std::string_view> &tags) {
   WireReader reader(summary);
   for (WireReader::Field field; reader.next(field);) {

@@ -1,4 +1,4 @@
-// Ops that write summaries to a file of events.
+// Ops that write summaries to an event file.
 #include "treadle/kernels/FilesOfRun.h"
 #include "treadle/kernels/Handles.h"
 #include "treadle/kernels/files/EventsFile.h"
@@ -11,13 +11,13 @@
 namespace treadle {
 namespace {
 
-/// Has no file until one is created, and none after it was closed. Thread-safe.
+/// A summary writer. Has no file before `open` and after `close`. Thread-safe.
 class SummaryWriter final : public Resource {
 public:
   static constexpr std::string_view kindName = "summary writer";
   std::string_view kind() const override { return kindName; }
 
-  /// Does nothing where there is a file.
+  /// Does nothing if a file is open.
   Expected<void> open(const std::string &folder, std::string_view suffix, int64_t maxWaiting,
                       std::chrono::milliseconds maxAge, const FileAccess &files) {
     std::lock_guard lock(mutex);
@@ -111,7 +111,7 @@ bool areScalars(OpContext &ctx) {
 
 const std::string &textAt(OpContext &ctx, int i) { return *ctx.input(i).data<std::string>(); }
 
-// Inputs: writer, folder, longest queue, milliseconds until it is written out, suffix.
+// Inputs: writer, folder, maximum queue length, flush interval in milliseconds, suffix.
 void open(OpContext &ctx) {
   auto *writer = resourceInput<SummaryWriter>(ctx, 0);
   if (writer && areScalars(ctx))
@@ -127,7 +127,7 @@ template <Expected<void> (SummaryWriter::*act)()> void onWriter(OpContext &ctx) 
 
 // --- events ------------------------------------------------------------------------------------
 
-/// Writes an event of step input 1.
+/// Writes an event of the step in input 1.
 void writeEvent(OpContext &ctx, EventsFile::Field field, std::string_view bytes) {
   auto *writer = TREADLE_OR_RETURN(resourceInput<SummaryWriter>(ctx, 0));
   const Tensor &step = ctx.input(1);
@@ -162,7 +162,7 @@ void writeHistogram(OpContext &ctx) {
     writeEvent(ctx, EventsFile::Summary, *summary);
 }
 
-// Inputs: writer, step, tag, images, the color of pixels that are not finite.
+// Inputs: writer, step, tag, images, color of non-finite pixels.
 void writeImages(OpContext &ctx) {
   const std::string *tag = tagInput(ctx, 2);
   auto summary =
@@ -191,7 +191,7 @@ bool isMessage(std::string_view bytes) {
   return reader.isGood();
 }
 
-/// Fails unless all are the bytes of a message.
+/// Fails the op unless all elements are serialized messages.
 bool areMessages(OpContext &ctx, int input, std::string_view what) {
   auto texts = ctx.input(input).values<std::string>();
   for (size_t i = 0; i < texts.size(); ++i)
@@ -212,14 +212,14 @@ void writeSummaries(OpContext &ctx) {
   writeEvent(ctx, EventsFile::Summary, joined);
 }
 
-// Inputs: writer, step, the bytes of a graph.
+// Inputs: writer, step, serialized graph.
 void writeGraph(OpContext &ctx) {
   const std::string *graph = tagInput(ctx, 2);
   if (graph && areMessages(ctx, 2, "GraphDef"))
     writeEvent(ctx, EventsFile::Graph, *graph);
 }
 
-// Inputs: writer, the bytes of an event.
+// Inputs: writer, serialized event.
 void importEvent(OpContext &ctx) {
   auto *writer = resourceInput<SummaryWriter>(ctx, 0);
   const std::string *event = writer ? tagInput(ctx, 1) : nullptr;

@@ -67,7 +67,7 @@ TEST(SummaryTest, Images) {
   EXPECT_EQ(values<uint8_t>(pixels), (std::vector<uint8_t>{0, 255}));
   pixels =
       run1("DecodePng", {word(summary.substr(summary.find("\x89PNG", first + 1)))}, DType::UInt8);
-  EXPECT_EQ(values<uint8_t>(pixels), (std::vector<uint8_t>{255, 255})); // red's first part, and 1
+  EXPECT_EQ(values<uint8_t>(pixels), (std::vector<uint8_t>{255, 255})); // red component, and 1
   EXPECT_EQ(errorClassOf("ImageSummary", {word("i"), tensor<float>({1, 1, 1, 2}, {1, 2})},
                          {DType::String}),
             "InvalidArgumentError");

@@ -183,7 +183,7 @@ Expected<JpegReadOptions> readJpegOptions(const BindContext &node) {
   std::string transform = node.attrs.getOr("dct_method", std::string());
   if (!transform.empty() && transform != "INTEGER_FAST" && transform != "INTEGER_ACCURATE")
     return Unexpected(invalidArgument("attribute 'dct_method' is '", transform,
-                                      "', expected INTEGER_FAST, INTEGER_ACCURATE or nothing"));
+                                      "', expected INTEGER_FAST, INTEGER_ACCURATE or ''"));
   options.isAccurate = transform == "INTEGER_ACCURATE";
   options.upscalesSmoothly = node.attrs.getOr("fancy_upscaling", true);
   options.recoversTruncated = node.attrs.getOr("try_recover_truncated", false);

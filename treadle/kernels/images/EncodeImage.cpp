@@ -81,8 +81,8 @@ Expected<BoundKernel> bindEncodeJpeg(const BindContext &node) {
   std::string format = attrs.getOr("format", std::string());
   std::string unit = attrs.getOr("density_unit", std::string("in"));
   if (!format.empty() && format != "grayscale" && format != "rgb")
-    return Unexpected(invalidArgument("attribute 'format' is '", format,
-                                      "', expected grayscale, rgb or nothing"));
+    return Unexpected(
+        invalidArgument("attribute 'format' is '", format, "', expected grayscale, rgb or ''"));
   if (unit != "in" && unit != "cm")
     return Unexpected(
         invalidArgument("attribute 'density_unit' is '", unit, "', expected in or cm"));

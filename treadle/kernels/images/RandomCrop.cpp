@@ -145,7 +145,7 @@ Expected<Scene> readScene(OpContext &ctx, const Sampling &how) {
   for (const float *box = boxes.data<float>(); box < boxes.data<float>() + boxes.count();
        box += 4) {
     if (!std::all_of(box, box + 4, [](float v) { return v >= 0 && v <= 1; }))
-      return Unexpected(invalidArgument("bounding_boxes must lie in [0, 1]"));
+      return Unexpected(invalidArgument("bounding_boxes must be in [0, 1]"));
     auto at = [](float share, int64_t whole) {
       return static_cast<int64_t>(share * static_cast<float>(whole));
     };

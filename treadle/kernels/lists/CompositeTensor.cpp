@@ -1,5 +1,5 @@
-// Composite tensors (a ragged tensor, a sparse one, a class of one's own) packed into a variant,
-// part by part.
+// Composite tensors (ragged, sparse or custom): packing of their components into a variant, and
+// unpacking.
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/Variants.h"
 
@@ -22,7 +22,7 @@ void pack(OpContext &ctx) {
   ctx.setOutput(0, makeVariant(makeRef<CompositeObject>(std::move(components))));
 }
 
-// What the metadata says of shapes is not checked.
+// The metadata's shapes aren't checked.
 void unpack(OpContext &ctx) {
   const auto &dtypes = ctx.state<std::vector<DType>>();
   const auto *composite = variantIn<CompositeObject>(ctx.input(0));

@@ -1,20 +1,20 @@
-// Values that hold tensors: tensor lists, tensor arrays, stacks, maps, optionals, composite
-// tensors.
+// Kernels for values that hold tensors: tensor lists, tensor arrays, stacks, maps, optionals,
+// composite tensors.
 #include "treadle/runtime/Kernel.h"
 
-/// Composite tensors (a ragged tensor, a sparse one, a class of one's own) packed into a variant,
-/// part by part.
+/// Composite tensors (ragged, sparse or custom): packing of their components into a variant, and
+/// unpacking.
 TREADLE_FAMILY(compositeTensorKernels)
-/// Optionals: values that are either nothing or a few tensors, as conditionals with gradients pass.
+/// Optionals: either nothing or a tuple of tensors, used by gradients of conditionals.
 TREADLE_FAMILY(optionalKernels)
-/// Stacks: where v1 loops leave values for their gradients.
+/// Stacks, which keep values of v1 loops for their gradients.
 TREADLE_FAMILY(stackKernels)
-/// The kernels of TensorArrayV3, V2 and the first: the same ops with three forms of handle, and
-/// with or without a flow value to order them by.
+/// TensorArray ops of versions 1 to 3: the same ops with different handles, with or without a flow
+/// value that orders them.
 TREADLE_FAMILY(tensorArrayKernels)
-/// TensorList ops on single elements: making lists, pushing, popping, getting and setting.
+/// TensorList ops on single elements: creation, push, pop, get and set.
 TREADLE_FAMILY(tensorListKernels)
-/// TensorList ops on whole lists: between a list and one tensor, and between lists.
+/// TensorList ops on whole lists: between a list and a tensor, and between lists.
 TREADLE_FAMILY(tensorListWholeKernels)
-/// The value behind the TensorMap ops: tensors by keys that are tensors.
+/// TensorMap ops: maps from tensors to tensors.
 TREADLE_FAMILY(tensorMapKernels)

@@ -1,4 +1,4 @@
-// Optionals: values that are either nothing or a few tensors, as conditionals with gradients pass.
+// Optionals: either nothing or a tuple of tensors, used by gradients of conditionals.
 #include "treadle/kernels/lists/Optional.h"
 
 #include "treadle/kernels/Element.h"
@@ -37,7 +37,7 @@ void optionalGetValue(OpContext &ctx) {
   const auto &state = ctx.state<GetState>();
   const OptionalObject *optional = TREADLE_OR_RETURN(optionalInput(ctx));
   if (!optional->hasValue)
-    return ctx.fail(invalidArgument("the optional holds nothing; ask OptionalHasValue first"));
+    return ctx.fail(invalidArgument("the optional is empty; check it with OptionalHasValue first"));
   const std::vector<Tensor> &components = optional->components;
   if (components.size() != state.dtypes.size())
     return ctx.fail(invalidArgument("the optional holds ", components.size(), " tensors, expected ",

@@ -1,4 +1,4 @@
-// The value behind OptionalFromValue and OptionalNone.
+// The variant value of OptionalFromValue and OptionalNone.
 #pragma once
 
 #include "treadle/kernels/Variants.h"
@@ -7,7 +7,7 @@
 
 namespace treadle {
 
-/// Nothing, or some tensors. Immutable.
+/// Either nothing or a tuple of tensors. Immutable.
 class OptionalObject final : public VariantObject {
 public:
   static constexpr std::string_view kindName = "optional";

@@ -1,4 +1,4 @@
-// Optionals: putting tensors in and taking them out, and what arithmetic means for them.
+// Optionals: wrapping and unwrapping tensors, and arithmetic.
 #include "treadle/kernels/lists/Optional.h"
 
 #include "treadle/kernels/KernelTest.h"

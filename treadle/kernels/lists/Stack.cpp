@@ -1,4 +1,4 @@
-// Stacks: where v1 loops leave values for their gradients. StackV2 and the ops before it.
+// Stacks, which keep values of v1 loops for their gradients: StackV2 and its predecessors.
 #include "treadle/kernels/ElementCopy.h"
 #include "treadle/kernels/Handles.h"
 #include "treadle/tensor/KeptMemory.h"
@@ -9,7 +9,7 @@
 namespace treadle {
 namespace {
 
-/// Thread-safe.
+/// A stack of tensors. Thread-safe.
 class Stack final : public Resource {
 public:
   static constexpr std::string_view kindName = "stack";
@@ -23,7 +23,7 @@ public:
     if (isClosed)
       return closedError();
     if (limit >= 0 && static_cast<int64_t>(values.size()) >= limit)
-      return invalidArgument("the stack holds its maximum of ", limit, " elements already");
+      return invalidArgument("the stack is full: it has its maximum of ", limit, " elements");
     values.push_back(std::move(value));
     return std::nullopt;
   }
@@ -38,7 +38,7 @@ public:
     return value;
   }
   void close() {
-    KeptVector<Tensor> old(share); // let go of after the lock
+    KeptVector<Tensor> old(share); // freed after unlocking
     std::lock_guard lock(mutex);
     isClosed = true;
     old.swap(values);
@@ -49,7 +49,7 @@ private:
   const MemoryShare share;
   std::mutex mutex;
   KeptVector<Tensor> values{share};
-  const int64_t limit; // below zero: none
+  const int64_t limit; // negative: unlimited
   bool isClosed = false;
 };
 

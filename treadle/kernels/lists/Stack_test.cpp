@@ -35,7 +35,7 @@ TEST(Stack, holdsNoMoreThanItsLimit) {
   Tensor stack = stackOf(1);
   EXPECT_EQ(push(stack, scalar(1.0f)), "");
   EXPECT_EQ(push(stack, scalar(2.0f)),
-            "InvalidArgumentError: the stack holds its maximum of 1 elements already");
+            "InvalidArgumentError: the stack is full: it has its maximum of 1 elements");
 }
 
 TEST(Stack, holdsOneDType) {

@@ -1,4 +1,4 @@
-// Tensor arrays: the rules of what may be written and read, and when.
+// Tensor arrays: the rules for writes and reads.
 #include "treadle/kernels/lists/TensorArray.h"
 
 #include "treadle/kernels/Update.h"
@@ -41,9 +41,9 @@ void TensorArray::markSplit(int64_t size) {
     splitSize = size;
 }
 
-// --- writing -----------------------------------------------------------------------------------
+// --- writes ------------------------------------------------------------------------------------
 
-// Also makes the array longer, where it may become so.
+// Grows a dynamic array if needed.
 std::optional<Error> TensorArray::checkWrite(int64_t index, const Tensor &value) {
   auto size = static_cast<int64_t>(elements.size());
   if (isClosed)
@@ -112,7 +112,7 @@ std::optional<Error> TensorArray::stateShape(const PartialShape &shape) {
   return std::nullopt;
 }
 
-// --- reading -----------------------------------------------------------------------------------
+// --- reads -------------------------------------------------------------------------------------
 
 Expected<Tensor> TensorArray::read(int64_t index) {
   std::lock_guard lock(mutex);
@@ -125,7 +125,7 @@ Expected<Tensor> TensorArray::read(int64_t index) {
   if (!element.isWritten && !traits.elementShape.isFullyKnown())
     return Unexpected(invalidArgument(
         "cannot read index ", index, ": it was never written, and the shape of zeros for it, ",
-        traits.elementShape.text(), ", is not fully known; state the array's element_shape"));
+        traits.elementShape.text(), ", is not fully known; set the array's element_shape"));
   if (!element.isWritten) {
     element.shape = traits.elementShape;
     element.isWritten = true;
@@ -146,7 +146,7 @@ Expected<Tensor> TensorArray::read(int64_t index) {
 }
 
 void TensorArray::close() {
-  KeptVector<Element> old(share); // let go of after the lock
+  KeptVector<Element> old(share); // freed after unlocking
   std::vector<std::pair<std::string, Ref<TensorArray>>> oldGradients;
   std::lock_guard lock(mutex);
   isClosed = true;

@@ -1,5 +1,5 @@
-// The object behind the TensorArray ops of v1: tensors that are each written once and read, usually
-// once, and whose gradients are arrays of the same size that add up what is written to them.
+// The resource of v1 TensorArray ops: each element is written once and usually read once. Gradients
+// are arrays of the same size that sum what is written to an element.
 #pragma once
 
 #include "treadle/kernels/ElementShapes.h"
@@ -13,17 +13,17 @@
 
 namespace treadle {
 
-/// What is said of an array when it is made.
+/// The parameters of an array.
 struct TensorArrayTraits {
   DType dtype = DType::Invalid;
   PartialShape elementShape;
-  bool isDynamic = false;          // writing beyond the end makes it longer
-  bool clearsAfterRead = true;     // an element may be read once
-  bool hasIdenticalShapes = false; // the first element written tells the shape of all
-  bool sumsWrites = false;         // an element may be written again: the values are added
+  bool isDynamic = false;          // writing past the end grows the array
+  bool clearsAfterRead = true;     // elements may be read only once
+  bool hasIdenticalShapes = false; // all elements have the shape of the first one written
+  bool sumsWrites = false;         // repeated writes to an element are summed
 };
 
-/// Thread-safe; every call locks.
+/// A tensor array. Thread-safe; every call locks.
 class TensorArray final : public Resource {
 public:
   static constexpr std::string_view kindName = "tensor array";
@@ -35,29 +35,28 @@ public:
   DType dtype() const { return traits.dtype; }
   Expected<int64_t> size() const;
   bool isDynamic() const;
-  /// How many elements are joined by Concat and Pack: all, but of an array of gradients those that
-  /// the array's own values were split into.
+  /// Returns the number of elements that Concat and Pack join: all, but in an array of gradients
+  /// those that the array's own value was split into.
   Expected<int64_t> joinedSize() const;
-  /// Says that a value was split into this many elements.
+  /// Records that a value was split into this many elements.
   void markSplit(int64_t size);
 
   std::optional<Error> write(int64_t index, Tensor value);
   Expected<Tensor> read(int64_t index);
-  /// States the shape of the elements; an error where it contradicts what is known.
+  /// Sets the shape of the elements; returns an error if it contradicts what is known.
   std::optional<Error> stateShape(const PartialShape &shape);
 
-  /// The array of gradients by that name, made at the first call: one of the same size, whose
-  /// elements have the shapes of this one's, with `prepended` before them. This one keeps its
-  /// size from then on.
+  /// Returns the array of gradients of that name, created on first use: of the same size, with
+  /// elements of this array's shapes with `prepended` before them. Fixes this array's size.
   Expected<Ref<TensorArray>> gradient(const std::string &source, Dims prepended);
 
-  /// Lets go of everything. Whatever is done after that is an error.
+  /// Frees all elements. Any later access is an error.
   void close();
 
 private:
   struct Element {
-    Tensor value;       // may be empty though it was written: zeros of that shape
-    PartialShape shape; // known once it was written
+    Tensor value;       // empty although written: zeros of that shape
+    PartialShape shape; // known once written
     bool isWritten = false, isRead = false, isCleared = false;
   };
 
@@ -73,10 +72,10 @@ private:
   int64_t splitSize = 0;
   bool isGradient = false;
   bool isClosed = false;
-  bool wasSummed = false; // then there is no gradient
+  bool wasSummed = false; // no gradient is possible then
 };
 
-/// More elements than any array may have.
+/// Upper limit for the number of elements of an array.
 inline constexpr int64_t maxTensorArraySize = int64_t{1} << 26;
 
 } // namespace treadle

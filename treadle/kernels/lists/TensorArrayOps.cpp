@@ -1,5 +1,5 @@
-// The kernels of TensorArrayV3, V2 and the first: the same ops with three forms of handle, and with
-// or without a flow value to order them by.
+// TensorArray ops of versions 1 to 3: the same ops with different handles, with or without a flow
+// value that orders them.
 #include "treadle/kernels/Handles.h"
 #include "treadle/kernels/lists/TensorArray.h"
 
@@ -9,10 +9,10 @@
 namespace treadle {
 namespace {
 
-/// What ops on an array are bound to.
+/// The bind-time state of an op on an array.
 struct OpState {
   DType dtype = DType::Invalid;
-  PartialShape shape; // of elements, without the first dimension for Concat and Split
+  PartialShape shape; // of elements; without dimension 0 for Concat and Split
 };
 
 DType elementDType(const AttrMap &attrs) {
@@ -29,7 +29,8 @@ Expected<BoundKernel> bindShaped(const BindContext &node) {
 constexpr char elementShape[] = "element_shape";
 constexpr char elementShapeExcept0[] = "element_shape_except0";
 
-/// The array of input 0, whose elements have the op's dtype; null, having failed.
+/// Returns the array of input 0, whose elements must have the op's dtype; null after failing the
+/// op.
 TensorArray *arrayInput(OpContext &ctx) {
   auto *array = resourceInput<TensorArray>(ctx, 0);
   DType dtype = ctx.state<OpState>().dtype;
@@ -64,10 +65,10 @@ bool isVectorInput(OpContext &ctx, int i, std::string_view what) {
 
 Tensor zeroFlow() { return Tensor::scalar(DType::Float32, 0.0f); }
 
-/// Ops that change an array give its flow on, which is the last input.
+/// Ops that change an array forward its flow, the last input.
 void passFlow(OpContext &ctx) { ctx.setOutput(0, ctx.takeInput(ctx.numInputs() - 1)); }
 
-// --- making ------------------------------------------------------------------------------------
+// --- creation ----------------------------------------------------------------------------------
 
 struct MakeState {
   TensorArrayTraits traits;
@@ -79,7 +80,7 @@ void makeArray(OpContext &ctx) {
   const auto &state = ctx.state<MakeState>();
   auto size = TREADLE_OR_RETURN(scalarInput(ctx, 0, "size"));
   if (size < 0)
-    return ctx.fail(invalidArgument("the size is ", size, ", expected none below zero"));
+    return ctx.fail(invalidArgument("the size is ", size, ", expected 0 or more"));
   if (size > maxTensorArraySize)
     return ctx.fail(resourceExhausted("a tensor array of ", size,
                                       " elements is too large, at most ", maxTensorArraySize));
@@ -160,7 +161,7 @@ void close(OpContext &ctx) {
     array->close();
 }
 
-// --- many at once ------------------------------------------------------------------------------
+// --- several elements --------------------------------------------------------------------------
 
 bool readAll(OpContext &ctx, TensorArray &array, std::span<const int64_t> indices,
              std::vector<Tensor> &out) {
@@ -174,12 +175,12 @@ bool readAll(OpContext &ctx, TensorArray &array, std::span<const int64_t> indice
   return true;
 }
 
-/// No rows of the op's shape, which must be known.
+/// Outputs an empty tensor with rows of the op's shape, which must be known.
 void setNothing(OpContext &ctx) {
   const auto &state = ctx.state<OpState>();
   if (!state.shape.isFullyKnown())
     return ctx.fail(invalidArgument("there are no elements, and their shape ", state.shape.text(),
-                                    " is not fully known: the shape of the result isn't either"));
+                                    " is not fully known, so the shape of the result is unknown"));
   if (auto out = ctx.check(Tensor::make(state.dtype, withLeading(0, state.shape).dims)))
     ctx.setOutput(0, std::move(*out));
 }
@@ -208,7 +209,7 @@ void gather(OpContext &ctx) {
     gatherAt(ctx, *array, Dims(readIndices(ctx.input(1))));
 }
 
-/// Of all elements that are joined, in order: 0, 1, ...
+/// Returns the indices of all joined elements, in order: 0, 1, ...
 std::optional<std::vector<int64_t>> allIndices(OpContext &ctx, const TensorArray &array) {
   auto size = ctx.check(array.joinedSize());
   if (!size)
@@ -255,9 +256,9 @@ void unpack(OpContext &ctx) {
   scatterAt(ctx, *array, indices, value);
 }
 
-// --- rows of different numbers -----------------------------------------------------------------
+// --- rows of different lengths -----------------------------------------------------------------
 
-/// The dimensions of all elements one after another; nothing, having failed.
+/// Returns the dimensions of the concatenation of all elements; nullopt after failing the op.
 std::optional<DimVector> joinedDims(OpContext &ctx, std::span<const Tensor> elements) {
   const PartialShape &expected = ctx.state<OpState>().shape;
   DimVector dims(elements[0].dims());
@@ -302,7 +303,7 @@ void concat(OpContext &ctx) {
   }
 }
 
-/// True if the lengths are those of parts of the value, and the array has room for each.
+/// Whether the lengths sum up to the value's, and the array has room for each part.
 bool checkSplit(OpContext &ctx, const TensorArray &array, const Tensor &value, Dims lengths) {
   if (value.rank() < 1) {
     ctx.fail(invalidArgument("the value must have a first dimension to split by, found ",
@@ -313,7 +314,7 @@ bool checkSplit(OpContext &ctx, const TensorArray &array, const Tensor &value, D
   for (int64_t length : lengths)
     left = length < 0 || length > left ? -1 : left - length;
   if (left != 0) {
-    ctx.fail(invalidArgument("the lengths ", dimsText(lengths), " don't sum up to the ",
+    ctx.fail(invalidArgument("the lengths ", dimsText(lengths), " don't add up to the ",
                              value.dim(0), " rows of the value"));
     return false;
   }

@@ -93,7 +93,7 @@ TEST(TensorArray, refusesWhatItsRulesForbid) {
             "have the shape [?]");
   EXPECT_EQ(array.write(1, vec<int32_t>({1})),
             "InvalidArgumentError: cannot write int32 to a tensor array of float32");
-  EXPECT_NE(array.readError(1), ""); // its shape isn't known
+  EXPECT_NE(array.readError(1), ""); // unknown shape
   EXPECT_NE(array.readError(7), "");
   EXPECT_EQ(errorClassOf("TensorArrayV3", {scalar(-1)}, {DType::Resource, DType::Float32},
                          Array::dtype()),
@@ -111,7 +111,7 @@ TEST(TensorArray, hasOneShapeWhereItIsSaidTo) {
   Array array(2, with("identical_element_shapes", true));
   EXPECT_EQ(array.write(0, vec<float>({1, 2})), "");
   EXPECT_NE(array.write(1, vec<float>({1})), "");
-  EXPECT_EQ(values<float>(array.read(1)), (Floats{0, 0})); // never written, but its shape is known
+  EXPECT_EQ(values<float>(array.read(1)), (Floats{0, 0})); // never written, but of known shape
 }
 
 TEST(TensorArray, scattersAndGathersRows) {
@@ -166,7 +166,7 @@ TEST(TensorArray, gradientsAddUp) {
   EXPECT_NE(gradient.write(0, vec<float>({1})), "");
   EXPECT_EQ(values<float>(gradient.read(0)), (Floats{3, 4}));
   EXPECT_EQ(values<float>(array.gradient("other").read(0)), (Floats{0, 0}));
-  EXPECT_NE(gradient.write(2, vec<float>({1, 1})), ""); // a gradient has its array's size
+  EXPECT_NE(gradient.write(2, vec<float>({1, 1})), ""); // a gradient array can't grow
 }
 
 TEST(TensorArray, addingLeavesOthersTensorsAlone) {

@@ -1,5 +1,5 @@
-// TensorList ops on single elements: making lists, pushing, popping, getting and setting. Ops that
-// take lists apart or put them together as a whole stand in TensorListWhole.cpp.
+// TensorList ops on single elements: creation, push, pop, get and set. TensorListWhole.cpp has ops
+// on whole lists.
 #include "treadle/kernels/lists/TensorListOps.h"
 
 #include "treadle/kernels/Update.h"
@@ -44,7 +44,7 @@ Expected<Ref<VariantObject>> addLists(const TensorListObject &a, const TensorLis
   return Ref<VariantObject>(std::move(out));
 }
 
-// --- what the ops share ------------------------------------------------------------------------
+// --- shared by ops -----------------------------------------------------------------------------
 
 const TensorListObject *listInput(OpContext &ctx, int i) {
   const auto *list = variantIn<TensorListObject>(ctx.input(i));
@@ -115,7 +115,7 @@ void setList(OpContext &ctx, Ref<TensorListObject> list) {
 
 namespace {
 
-// --- making ------------------------------------------------------------------------------------
+// --- creation ----------------------------------------------------------------------------------
 
 void emptyTensorList(OpContext &ctx) {
   auto shape = shapeInput(ctx, 0);
@@ -133,13 +133,13 @@ void reserve(OpContext &ctx) {
   if (!shape || !count)
     return;
   if (*count < 0)
-    return ctx.fail(invalidArgument("num_elements is ", *count, ", expected none below zero"));
+    return ctx.fail(invalidArgument("num_elements is ", *count, ", expected 0 or more"));
   auto list = makeRef<TensorListObject>(ctx.state<DType>(), std::move(*shape));
   if (resizeList(ctx, *list, *count))
     setList(ctx, std::move(list));
 }
 
-// --- asking ------------------------------------------------------------------------------------
+// --- queries -----------------------------------------------------------------------------------
 
 void length(OpContext &ctx) {
   if (const TensorListObject *list = listInput(ctx, 0))
@@ -160,7 +160,7 @@ void elementShape(OpContext &ctx) {
     std::ranges::copy(values, out->data<int32_t>());
 }
 
-// --- at the end --------------------------------------------------------------------------------
+// --- push and pop ------------------------------------------------------------------------------
 
 bool acceptsElement(OpContext &ctx, const TensorListObject &list, const Tensor &element) {
   if (list.elementShape.accepts(element.dims()))
@@ -176,13 +176,13 @@ void pushBack(OpContext &ctx) {
     return;
   if (list->maxElements >= 0 && static_cast<int64_t>(list->elements.size()) >= list->maxElements)
     return ctx.fail(
-        invalidArgument("the list holds its maximum of ", list->maxElements, " elements already"));
+        invalidArgument("the list holds its maximum of ", list->maxElements, " elements"));
   Tensor holder;
   takeList(ctx, holder)->elements.push_back(ctx.takeInput(1));
   ctx.setOutput(0, std::move(holder));
 }
 
-// The shape that an element which was never set has, from what is known of the others.
+// Returns the shape for an element that was never set, as far as the other elements determine it.
 std::optional<PartialShape> shapeOfUnset(OpContext &ctx, const TensorListObject &list,
                                          int shapeInput) {
   auto shape = elementShapeInput(ctx, list, shapeInput);
@@ -231,7 +231,7 @@ void popBack(OpContext &ctx) {
   ctx.setOutput(0, std::move(holder));
 }
 
-// --- at an index -------------------------------------------------------------------------------
+// --- get and set -------------------------------------------------------------------------------
 
 bool checkIndex(OpContext &ctx, const TensorListObject &list, int64_t index) {
   if (index >= 0 && index < static_cast<int64_t>(list.elements.size()))
@@ -277,7 +277,7 @@ void resize(OpContext &ctx) {
   if (!listInput(ctx, 0) || !size)
     return;
   if (*size < 0)
-    return ctx.fail(invalidArgument("size is ", *size, ", expected none below zero"));
+    return ctx.fail(invalidArgument("size is ", *size, ", expected 0 or more"));
   Tensor holder;
   if (resizeList(ctx, *takeList(ctx, holder), *size))
     ctx.setOutput(0, std::move(holder));

@@ -1,4 +1,4 @@
-// The value behind the TensorList ops.
+// The variant value of TensorList ops.
 #pragma once
 
 #include "treadle/kernels/ElementShapes.h"
@@ -9,9 +9,9 @@
 
 namespace treadle {
 
-/// Tensors of one dtype whose shapes agree with `elementShape`. An empty Tensor is an element that
-/// was reserved and never set. Shared lists are never changed; an op that has the only reference
-/// changes it in place.
+/// A list of tensors of one dtype whose shapes are compatible with `elementShape`. An empty Tensor
+/// is a reserved element that was never set. Shared lists are immutable; an op that has the only
+/// reference changes the list in place.
 class TensorListObject final : public VariantObject {
 public:
   static constexpr std::string_view kindName = "tensor list";
@@ -23,12 +23,12 @@ public:
 
   DType dtype;
   PartialShape elementShape;
-  int64_t maxElements = -1; // -1: any number
+  int64_t maxElements = -1; // -1: unlimited
   const MemoryShare share;
   KeptVector<Tensor> elements{share};
 };
 
-/// Zeros for every element, and elements summed in pairs.
+/// Return a list of zeros, and the elementwise sum of two lists.
 Expected<Ref<VariantObject>> zerosLikeList(const TensorListObject &list);
 Expected<Ref<VariantObject>> addLists(const TensorListObject &a, const TensorListObject &b);
 

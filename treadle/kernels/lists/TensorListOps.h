@@ -1,27 +1,28 @@
-// What the two files of TensorList kernels share: reading lists and their shapes from inputs.
+// Shared by the kernels of TensorList ops: reading lists and shapes from inputs.
 #pragma once
 
 #include "treadle/kernels/lists/TensorList.h"
 
 namespace treadle {
 
-/// The list in input `i`; null, having failed. With a dtype: its elements must have it.
+/// Returns the list in input `i`; null after failing the op. If a dtype is given, the elements must
+/// have it.
 const TensorListObject *listInput(OpContext &ctx, int i);
 const TensorListObject *listInput(OpContext &ctx, int i, DType dtype);
 
-/// The list of input 0 (which is one) for changing: itself where nobody else has it, else a copy.
-/// `holder` becomes the tensor that holds it, for the output.
+/// Returns the list of input 0 for modification: itself if it is not shared, else a copy. `holder`
+/// becomes the tensor that holds it, for the output.
 TensorListObject *takeList(OpContext &ctx, Tensor &holder);
 
-/// The shape that input `i` states; nothing, having failed.
+/// Returns the shape in input `i`; nullopt after failing the op.
 std::optional<PartialShape> shapeInput(OpContext &ctx, int i);
-/// The same, merged with what the list knows.
+/// Returns the shape in input `i`, merged with the list's element shape.
 std::optional<PartialShape> elementShapeInput(OpContext &ctx, const TensorListObject &list, int i);
 
-/// The number in input `i`; nothing, having failed, where it is no scalar.
+/// Returns the number in input `i`; nullopt after failing the op if it isn't a scalar.
 std::optional<int64_t> countInput(OpContext &ctx, int i, std::string_view what);
 
-/// Makes room for `size` elements; false, having failed, where that is more than memory could hold.
+/// Resizes the list; returns false after failing the op if that exceeds the size limit.
 bool resizeList(OpContext &ctx, TensorListObject &list, int64_t size);
 
 void setList(OpContext &ctx, Ref<TensorListObject> list);

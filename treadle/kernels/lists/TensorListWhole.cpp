@@ -1,4 +1,4 @@
-// TensorList ops on whole lists: between a list and one tensor, and between lists.
+// TensorList ops on whole lists: between a list and a tensor, and between lists.
 #include "treadle/kernels/lists/TensorListOps.h"
 
 #include <algorithm>
@@ -6,9 +6,9 @@
 namespace treadle {
 namespace {
 
-// --- from a list to a tensor -------------------------------------------------------------------
+// --- list to tensor ----------------------------------------------------------------------------
 
-// The one shape of these elements: what is known beforehand, merged with each that was set.
+// Returns the common shape of the elements: `known` merged with each that was set.
 std::optional<PartialShape> commonShape(OpContext &ctx, PartialShape known,
                                         std::span<const Tensor> elements) {
   for (size_t i = 0; i < elements.size(); ++i) {
@@ -77,11 +77,11 @@ void gather(OpContext &ctx) {
 
 struct ConcatState {
   DType dtype;
-  PartialShape elementShape; // where it is an attribute
+  PartialShape elementShape; // if it is an attribute
   bool isAttribute;
 };
 
-// The size along the first dimension that all elements that were set agree on; -1 if they don't.
+// Returns the size of the first dimension that all set elements agree on, or -1.
 int64_t commonLeadingSize(const TensorListObject &list) {
   int64_t common = -1;
   for (const Tensor &t : list.elements) {
@@ -94,8 +94,8 @@ int64_t commonLeadingSize(const TensorListObject &list) {
   return common;
 }
 
-// The sizes along the first dimension: of each element, or for one that was never set what the
-// shape, `leading` or the other elements say.
+// Returns the size of the first dimension of each element; for one that was never set, it comes
+// from the element shape, `leading` or the other elements.
 std::optional<DimVector> leadingSizes(OpContext &ctx, const TensorListObject &list,
                                       const PartialShape &shape, const Tensor *leading) {
   DimVector sizes;
@@ -105,7 +105,8 @@ std::optional<DimVector> leadingSizes(OpContext &ctx, const TensorListObject &li
   for (size_t i = 0; i < list.elements.size(); ++i) {
     const Tensor &t = list.elements[i];
     if (t && t.rank() == 0) {
-      ctx.fail(invalidArgument("element ", i, " is a scalar; concat needs vectors at least"));
+      ctx.fail(
+          invalidArgument("element ", i, " is a scalar; concat needs elements of rank 1 or more"));
       return std::nullopt;
     }
     int64_t size = t ? t.dim(0) : fixed;
@@ -123,7 +124,7 @@ std::optional<DimVector> leadingSizes(OpContext &ctx, const TensorListObject &li
   return sizes;
 }
 
-// The dimensions of each element after the first.
+// Returns the common dimensions of the elements after the first.
 std::optional<PartialShape> commonRest(OpContext &ctx, PartialShape rest,
                                        const TensorListObject &list) {
   for (size_t i = 0; i < list.elements.size(); ++i) {
@@ -170,7 +171,8 @@ void concat(OpContext &ctx) {
   if (!shape)
     return;
   if (shape->hasRank && shape->dims.empty())
-    return ctx.fail(invalidArgument("elements are scalars; concat needs vectors at least"));
+    return ctx.fail(
+        invalidArgument("elements are scalars; concat needs elements of rank 1 or more"));
   auto sizes = TREADLE_OR_RETURN(
       leadingSizes(ctx, *list, *shape, state.isAttribute ? nullptr : &ctx.input(2)));
   auto rest = TREADLE_OR_RETURN(commonRest(ctx, withoutLeading(*shape), *list));
@@ -193,15 +195,16 @@ Expected<BoundKernel> bindConcatV2(const BindContext &node) {
   return boundWith(concat, ConcatState{node.outputTypes[0], {}, false});
 }
 
-// --- from a tensor to a list -------------------------------------------------------------------
+// --- tensor to list ----------------------------------------------------------------------------
 
-// The list's element shape, from input 1, which the tensor's rows must fit.
+// Returns the list's element shape in input 1, with which the tensor's rows must be compatible.
 std::optional<PartialShape> rowShapeInput(OpContext &ctx, const Tensor &t) {
   auto shape = shapeInput(ctx, 1);
   if (!shape)
     return std::nullopt;
   if (t.rank() == 0)
-    ctx.fail(invalidArgument("the tensor must be a vector at least, found ", tensorTypeText(t)));
+    ctx.fail(
+        invalidArgument("the tensor must have at least one dimension, found ", tensorTypeText(t)));
   else if (!shape->accepts(t.dims().subspan(1)))
     ctx.fail(invalidArgument("rows of ", tensorTypeText(t), " do not fit the element shape ",
                              shape->text()));
@@ -218,7 +221,8 @@ void fromTensor(OpContext &ctx) {
   setList(ctx, std::move(list));
 }
 
-// Sets the rows of `t` at `indices`; the list grows where one is past its end.
+// Sets the list's elements at `indices` to the rows of `t`; grows the list for indices past its
+// end.
 bool scatterInto(OpContext &ctx, TensorListObject &list, const Tensor &t, const Tensor &indices) {
   int64_t last = -1;
   for (int64_t i = 0; i < indices.count(); ++i)
@@ -236,8 +240,8 @@ bool checkScatter(OpContext &ctx, const Tensor &t, const Tensor &indices) {
                              ", expected one for each row of ", tensorTypeText(t)));
   for (int64_t i = 0; i < indices.count() && !ctx.hasFailed(); ++i)
     if (indexAt(indices, i) < 0)
-      ctx.fail(invalidArgument("indices[", i, "] is ", indexAt(indices, i),
-                               ", expected none below zero"));
+      ctx.fail(
+          invalidArgument("indices[", i, "] is ", indexAt(indices, i), ", expected 0 or more"));
   return !ctx.hasFailed();
 }
 
@@ -285,7 +289,7 @@ void split(OpContext &ctx) {
   auto shape = TREADLE_OR_RETURN(shapeInput(ctx, 1));
   if (t.rank() == 0)
     return ctx.fail(
-        invalidArgument("the tensor must be a vector at least, found ", tensorTypeText(t)));
+        invalidArgument("the tensor must have at least one dimension, found ", tensorTypeText(t)));
   if (lengths.rank() != 1)
     return ctx.fail(invalidArgument("lengths must be a vector, found ", tensorTypeText(lengths)));
   if (!mergedShapes(shape,
@@ -310,7 +314,7 @@ void split(OpContext &ctx) {
 
 // --- several lists -----------------------------------------------------------------------------
 
-// Lists in tensors of any shape; an element that holds nothing counts as an error.
+// Returns a list in a tensor of any shape; fails the op for an empty variant.
 const TensorListObject *listAt(OpContext &ctx, const Tensor &t, int64_t i, DType dtype) {
   const VariantObject *object = t.data<Variant>()[i].object.get();
   if (!object || object->kind() != TensorListObject::kindName) {
@@ -339,8 +343,8 @@ void pushBackBatch(OpContext &ctx) {
                                       " do not fit the element shape ", list->elementShape.text(),
                                       " of list ", i));
     if (list->maxElements >= 0 && static_cast<int64_t>(list->elements.size()) >= list->maxElements)
-      return ctx.fail(invalidArgument("list ", i, " holds its maximum of ", list->maxElements,
-                                      " elements already"));
+      return ctx.fail(
+          invalidArgument("list ", i, " holds its maximum of ", list->maxElements, " elements"));
     Ref<TensorListObject> copy = list->copy();
     copy->elements.push_back(rowOf(t, i));
     out.data<Variant>()[i].object = std::move(copy);

@@ -1,4 +1,4 @@
-// Lists of tensors: one element at a time, as a whole, and what is shared is never changed.
+// Tensor lists: single elements, whole lists, and immutability of shared lists.
 #include "treadle/kernels/lists/TensorList.h"
 
 #include "treadle/kernels/KernelTest.h"
@@ -7,7 +7,7 @@ namespace treadle {
 namespace {
 
 using Floats = std::vector<float>;
-constexpr auto any = [] { return scalar<int32_t>(-1); }; // an element shape of unknown rank
+constexpr auto any = [] { return scalar<int32_t>(-1); }; // element shape of unknown rank
 
 AttrMap floats() {
   AttrMap attrs;
@@ -47,7 +47,7 @@ std::string failure(std::string_view op, std::vector<Tensor> inputs, DType out =
 }
 const std::string invalid = "InvalidArgumentError";
 
-// --- one element at a time ---------------------------------------------------------------------
+// --- single elements ---------------------------------------------------------------------------
 
 TEST(TensorList, pushAndPop) {
   Tensor list = listOf({scalar<float>(1), vec<float>({2, 3})});
@@ -123,7 +123,7 @@ TEST(TensorList, elementShape) {
   EXPECT_EQ(unknown.scalarValue<int32_t>(), -1);
 }
 
-// --- as a whole --------------------------------------------------------------------------------
+// --- whole lists -------------------------------------------------------------------------------
 
 TEST(TensorList, stackAndBack) {
   Tensor list = run1("TensorListFromTensor", {iota<float>({3, 2}, 0), vec<int32_t>({2})},
@@ -240,7 +240,7 @@ TEST(TensorList, sumsAndZeros) {
   ASSERT_TRUE(zeros);
   EXPECT_EQ(values<float>(item(*zeros, 0)), (Floats{0, 0}));
   EXPECT_FALSE(addVariantTensors(a, listOf({scalar<float>(1)})));
-  // An element that was never set adds nothing.
+  // An element that was never set counts as zero.
   auto partly = addVariantTensors(reserved(any(), 2), a);
   ASSERT_TRUE(partly);
   EXPECT_EQ(values<float>(item(*partly, 0)), (Floats{1, 2}));

@@ -12,7 +12,7 @@ template <typename T> void append(std::string &to, const T &value) {
   to.append(reinterpret_cast<const char *>(&value), sizeof value);
 }
 
-/// Equal for tensors of one dtype and shape with equal elements only.
+/// Returns a string that is equal only for tensors of the same dtype, shape and elements.
 std::string identityOf(const Tensor &key) {
   std::string text(1, static_cast<char>(key.dtype()));
   append(text, key.rank());
@@ -86,7 +86,7 @@ const Map *mapInput(OpContext &ctx) {
   return map;
 }
 
-/// Sets output 0 to input 0's map, changed.
+/// Sets output 0 to a changed copy of input 0's map.
 template <typename Change> void setChanged(OpContext &ctx, Change change) {
   if (!mapInput(ctx))
     return;
@@ -100,7 +100,8 @@ template <typename Change> void setChanged(OpContext &ctx, Change change) {
   ctx.setOutput(0, std::move(handle));
 }
 
-/// The entry under the key, input 1, whose value has that dtype; null, having failed.
+/// Returns the entry of the key in input 1, whose value must have that dtype; null after failing
+/// the op.
 const Map::Entry *entryInput(OpContext &ctx) {
   const Map *map = mapInput(ctx);
   if (!map)

@@ -1,4 +1,4 @@
-// The value behind the TensorMap ops: tensors by keys that are tensors.
+// The variant value of TensorMap ops: a map from tensors to tensors.
 #pragma once
 
 #include "treadle/kernels/Variants.h"
@@ -10,8 +10,8 @@
 
 namespace treadle {
 
-/// Entries stand in the order in which their keys came. Shared maps are never changed; an op that
-/// has the only reference changes it in place.
+/// Entries are in insertion order of their keys. Shared maps are immutable; an op that has the only
+/// reference changes the map in place.
 class TensorMapObject final : public VariantObject {
 public:
   static constexpr std::string_view kindName = "tensor map";
@@ -23,7 +23,7 @@ public:
 
   Ref<TensorMapObject> copy() const;
   const KeptVector<Entry> &all() const { return entries; }
-  /// Null where there is none.
+  /// Returns null if there is none.
   const Entry *find(const Tensor &key) const;
   void insert(const Tensor &key, Tensor value);
   bool erase(const Tensor &key);
@@ -34,13 +34,13 @@ private:
   };
   const MemoryShare share;
   KeptVector<Entry> entries{share};
-  /// By the key's dtype, shape and elements.
+  /// Keyed by the key's dtype, shape and elements.
   std::unordered_map<KeptString, size_t, Hash, std::equal_to<>,
                      KeptAllocator<std::pair<const KeptString, size_t>>>
       places{share};
 };
 
-/// The entries of both; values under one key are added.
+/// Returns the union of both; values of a common key are added.
 Expected<Ref<VariantObject>> addMaps(const TensorMapObject &a, const TensorMapObject &b);
 
 } // namespace treadle

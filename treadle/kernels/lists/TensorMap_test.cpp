@@ -26,7 +26,7 @@ TEST(TensorMapTest, InsertsLooksUpErases) {
   Tensor fewer = run1("TensorMapErase", {two, scalar(1)}, DType::Variant);
   EXPECT_EQ(size(fewer), 1);
   EXPECT_EQ(keyed(fewer, 5).scalarValue<float>(), 50);
-  EXPECT_EQ(size(two), 2); // values don't change
+  EXPECT_EQ(size(two), 2); // values are immutable
   auto has = [&](Tensor key) {
     return run1("TensorMapHasKey", {two, std::move(key)}, DType::Bool).scalarValue<bool>();
   };

@@ -31,9 +31,8 @@ Expected<QuantizeState> stateOf(const BindContext &node) {
   s.leastRange = node.attrs.getOr("ensure_minimum_range", 0.01f);
   s.dtype = node.outputTypes[0];
   if (s.halfToEven && s.mode != Mode::Scaled)
-    return Unexpected(invalidArgument("round_mode HALF_TO_EVEN goes with mode SCALED only, but "
-                                      "mode is ",
-                                      mode));
+    return Unexpected(
+        invalidArgument("round_mode HALF_TO_EVEN requires mode SCALED, but mode is ", mode));
   return s;
 }
 

@@ -94,7 +94,7 @@ void requantizeTo(OpContext &ctx) {
     return;
   if (to.min > 0 || to.max < to.min)
     return ctx.fail(invalidArgument("the requested range is ", to.min, " to ", to.max,
-                                    ", expected one that begins at 0 or below"));
+                                    ", expected one that begins at 0 or less"));
   requantize(ctx, from, to);
 }
 

@@ -8,7 +8,7 @@
 namespace treadle {
 namespace {
 
-// A number of [0, n), each as likely: numbers that would make some likelier are passed over.
+// Returns a uniform number in [0, n); rejects numbers that would bias the result.
 template <typename U, typename Next> U uniformBelow(U n, Next &&next) {
   if ((n & (n - 1)) == 0)
     return next() & (n - 1);
@@ -45,7 +45,7 @@ public:
       : CandidateSampler(range), logRange(std::log1p(static_cast<double>(range))) {}
   int64_t sample(PhiloxNumbers &numbers) const override {
     uint32_t high = numbers.next(), low = numbers.next();
-    // Rounding may reach the range's end.
+    // Rounding may yield the end of the range.
     return (static_cast<int64_t>(std::exp(uniformDouble(high, low) * logRange)) - 1) % range;
   }
   float probability(int64_t id) const override {
@@ -57,7 +57,7 @@ private:
   double logRange;
 };
 
-// Walker's alias method: each bucket holds a class and, for the rest of its width, another.
+// Walker's alias method: each bucket holds a class and, for the rest of its width, another one.
 class WeightedSampler : public CandidateSampler {
 public:
   explicit WeightedSampler(std::vector<float> all)
@@ -96,7 +96,7 @@ private:
       (left[h] < 1 ? low : high).push_back(h);
     }
     std::ranges::transform(left, share.begin(), [](double x) { return static_cast<float>(x); });
-    for (const auto *rest : {&high, &low}) // full, but for rounding
+    for (const auto *rest : {&high, &low}) // full except for rounding
       for (size_t i : *rest) {
         share[i] = 1;
         other[i] = static_cast<int64_t>(i);
@@ -120,7 +120,7 @@ std::unique_ptr<CandidateSampler> makeWeightedSampler(std::vector<float> weights
   return std::make_unique<WeightedSampler>(std::move(weights));
 }
 
-// --- learning ------------------------------------------------------------------------------------
+// --- learning samplers ---------------------------------------------------------------------------
 
 LearningSampler::LearningSampler(int64_t range)
     : CandidateSampler(range), weights(static_cast<size_t>(range), 1, share),

@@ -1,5 +1,5 @@
-// How classes are drawn for sampled losses: TensorFlow's distributions over [0, range), number by
-// number.
+// Samplers of classes for sampled losses: TensorFlow's distributions over [0, range), reproducing
+// its numbers.
 #pragma once
 
 #include "treadle/kernels/random/Philox.h"
@@ -24,12 +24,12 @@ public:
 };
 
 std::unique_ptr<CandidateSampler> makeUniformSampler(int64_t range);
-/// The probability of a class falls with its logarithm: for classes sorted by frequency.
+/// Returns a log-uniform (Zipfian) distribution: for classes sorted by descending frequency.
 std::unique_ptr<CandidateSampler> makeLogUniformSampler(int64_t range);
-/// The probability of a class is its weight's share.
+/// Returns a distribution with probabilities proportional to the weights.
 std::unique_ptr<CandidateSampler> makeWeightedSampler(std::vector<float> weights);
 
-/// Learns the frequencies of the classes that it is told of. Not thread-safe.
+/// Learns class frequencies from the classes that it is given. Not thread-safe.
 class LearningSampler : public CandidateSampler {
 public:
   explicit LearningSampler(int64_t range);

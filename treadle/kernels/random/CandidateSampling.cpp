@@ -1,5 +1,5 @@
-// Ops that draw classes for sampled losses, with how often each was to be expected; and which of
-// them are true classes by accident.
+// Ops that sample candidate classes for sampled losses, with their expected counts; and
+// ComputeAccidentalHits.
 #include "treadle/kernels/FilesOfRun.h"
 #include "treadle/kernels/random/CandidateSampler.h"
 #include "treadle/kernels/random/RandomStream.h"
@@ -15,10 +15,10 @@
 namespace treadle {
 namespace {
 
-// What a sampler that learns has learnt in a session.
+// The state of a learning sampler, kept in the session.
 class LearntResource : public Resource {
 public:
-  static constexpr std::string_view kindName = "learnt classes";
+  static constexpr std::string_view kindName = "learned classes";
   explicit LearntResource(int64_t range) : sampler(range) {}
   std::string_view kind() const override { return kindName; }
 
@@ -30,7 +30,7 @@ struct SamplingState {
   int64_t trueClasses, samples, range;
   bool isUnique;
   NodeStream stream;
-  std::shared_ptr<const CandidateSampler> sampler; // null: one that learns, or all classes
+  std::shared_ptr<const CandidateSampler> sampler; // null: learning, or all classes
   std::string name;
 };
 
@@ -38,7 +38,7 @@ struct Drawn {
   Tensor *ids, *trueCounts, *counts;
 };
 
-// How often a class is expected among the samples, which took so many tries.
+// Returns the expected count of a class among the samples, given the number of tries they took.
 float expectedCount(float p, int64_t samples, int64_t tries) {
   if (tries == samples)
     return p * static_cast<float>(samples);
@@ -151,13 +151,14 @@ template <auto makeSampler> Expected<BoundKernel> bindFixed(const BindContext &n
 template <KernelFn fn> Expected<BoundKernel> bindSampling(const BindContext &node) {
   auto s = TREADLE_TRY(stateOf(node));
   if (s.range > std::numeric_limits<int32_t>::max())
-    return Unexpected(invalidArgument("range_max is ", s.range, ", which is too large to learn"));
+    return Unexpected(
+        invalidArgument("range_max is ", s.range, ", which is too large for learned classes"));
   return boundWith(fn, std::move(s));
 }
 
-// --- fixed unigrams ------------------------------------------------------------------------------
+// --- FixedUnigramCandidateSampler ----------------------------------------------------------------
 
-// The last column of each line of a file.
+// Returns the last column of each line of a file.
 Expected<std::vector<float>> readWeights(const std::string &path, const FileAccess &files) {
   std::string text = TREADLE_TRY(readWholeFile(path, files));
   std::istringstream file(std::move(text));
@@ -171,22 +172,22 @@ Expected<std::vector<float>> readWeights(const std::string &path, const FileAcce
   return weights;
 }
 
-/// Classes with a weight each. These may stand in a file, which is read when they are first needed.
+/// Classes with weights, given directly or in a file, which is read on first use.
 struct Unigrams {
-  SamplingState sampling; // its sampler excepted
+  SamplingState sampling; // except its sampler
   std::vector<float> given;
-  std::string path; // empty: they are given
+  std::string path; // empty: given directly
   int64_t numReserved, numShards, shard;
   float distortion;
 
   struct Made {
     std::mutex mutex;
-    std::shared_ptr<const CandidateSampler> sampler; // null: not yet
+    std::shared_ptr<const CandidateSampler> sampler; // null before the first use
   };
   std::shared_ptr<Made> made = std::make_shared<Made>();
 
   static Expected<Unigrams> of(const BindContext &node);
-  /// The weights of the classes that belong to the node's shard.
+  /// Returns the weights of the classes in the node's shard.
   Expected<std::vector<float>> weights(const FileAccess &files) const;
   Expected<std::shared_ptr<const CandidateSampler>> sampler(const FileAccess &files) const;
 };
@@ -206,7 +207,7 @@ Expected<Unigrams> Unigrams::of(const BindContext &node) {
     return Unexpected(invalidArgument("shard is ", s.shard, ", expected one of ", s.numShards));
   if (s.numReserved < 0 || s.numReserved > s.sampling.range)
     return Unexpected(invalidArgument("num_reserved_ids is ", s.numReserved, ", expected at most ",
-                                      s.sampling.range, ", the classes that there are"));
+                                      s.sampling.range, ", the number of classes"));
   return s;
 }
 

@@ -1,26 +1,25 @@
-// Random numbers: streams of a session, of a variable and of a seed, and what is drawn from them.
+// Kernels for random numbers, from streams in the session, from generator variables and from seeds.
 #include "treadle/runtime/Kernel.h"
 
-/// Ops that draw classes for sampled losses, with how often each was to be expected; and which of
-/// them are true classes by accident.
+/// Ops that sample candidate classes for sampled losses, with their expected counts; and
+/// ComputeAccidentalHits.
 TREADLE_FAMILY(candidateSamplingKernels)
-/// Classes drawn by their unnormalised log probabilities.
+/// Multinomial: samples classes from logits.
 TREADLE_FAMILY(multinomialKernels)
-/// Ops that draw from a stream of random numbers that goes on from run to run: RandomUniform and
-/// its kin.
+/// Stateful random ops (RandomUniform and others), which draw from a stream that persists between
+/// runs.
 TREADLE_FAMILY(randomKernels)
-/// Samples from gamma, Poisson and binomial distributions whose parameters are tensors.
+/// Samples of gamma, Poisson and binomial distributions with tensor parameters.
 TREADLE_FAMILY(randomSampleKernels)
-/// Random numbers whose state is a variable that the graph holds (tf.random.Generator): each op
-/// takes its numbers from the state and moves it on.
+/// Random ops on generator variables (tf.random.Generator): each op draws from the state and
+/// advances it.
 TREADLE_FAMILY(randomStatefulKernels)
-/// Random numbers as a pure function of a seed: the Stateless ops, which take the seed itself, and
-/// their V2 forms, which take the key and the counter that StatelessRandomGetKeyCounter makes of
-/// it.
+/// Stateless random ops: pure functions of a seed, or in their V2 forms of the key and counter that
+/// StatelessRandomGetKeyCounter derives from it.
 TREADLE_FAMILY(randomStatelessKernels)
-/// Normal numbers between bounds, with the mean, the deviation and the bounds as tensors.
+/// Truncated normal distributions with mean, deviation and bounds as tensors.
 TREADLE_FAMILY(randomTruncatedKernels)
-/// SobolSample: points that fill a cube evenly.
+/// SobolSample: low-discrepancy sequences.
 TREADLE_FAMILY(sobolKernels)
-/// XlaRngBitGenerator: bits of Philox 4x32 and ThreeFry 2x32, from a state that goes on.
+/// XlaRngBitGenerator: Philox 4x32 and ThreeFry 2x32 with explicit state.
 TREADLE_FAMILY(xlaRandomKernels)

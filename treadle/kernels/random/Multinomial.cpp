@@ -1,4 +1,4 @@
-// Classes drawn by their unnormalised log probabilities.
+// Multinomial: samples classes from logits.
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/random/RandomNumbers.h"
 #include "treadle/kernels/random/RandomStream.h"
@@ -15,7 +15,7 @@ struct MultinomialState {
   NodeStream stream;
 };
 
-// The sums of the classes' weights up to each; logits that aren't finite weigh nothing.
+// Computes prefix sums of the classes' weights; non-finite logits have weight zero.
 template <typename T> void sumWeights(const T *logits, std::vector<double> &sums) {
   T greatest = std::numeric_limits<T>::lowest();
   for (size_t i = 0; i < sums.size(); ++i)
@@ -52,7 +52,7 @@ bool checkInputs(OpContext &ctx, const Tensor &logits, const Tensor &samples) {
     ctx.fail(invalidArgument("logits must be a matrix with at least one class, but have shape ",
                              dimsText(logits.dims())));
   else if (!samples.isScalar() || samples.scalarValue<int32_t>() < 0)
-    ctx.fail(invalidArgument("num_samples must be a number from 0 on, but it is ",
+    ctx.fail(invalidArgument("num_samples must be a scalar of 0 or more, but it is ",
                              samples.isScalar() ? std::to_string(samples.scalarValue<int32_t>())
                                                 : tensorTypeText(samples)));
   return !ctx.hasFailed();
@@ -70,7 +70,7 @@ template <typename T> struct MultinomialKernel {
     Tensor *out = ctx.allocateOutput(0, s.dtype, {logits.dim(0), samples});
     if (!out || !out->count())
       return;
-    if (!isStateless) // each row is set aside a multiple of four numbers of two words
+    if (!isStateless) // each row reserves a multiple of four two-word numbers
       stream =
           s.stream.reserve(ctx, static_cast<uint64_t>(logits.dim(0) * ((samples + 3) / 4 * 4) * 2) *
                                     blocksOfElement);

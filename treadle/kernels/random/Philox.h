@@ -1,5 +1,5 @@
-// The counter-based random numbers that TensorFlow's seeds stand for: Philox 4x32 with ten rounds
-// (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
+// TensorFlow's counter-based random number generator: Philox 4x32 with ten rounds (Salmon et al.,
+// "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
 #pragma once
 
 #include <array>
@@ -7,24 +7,24 @@
 
 namespace treadle {
 
-/// A stream of blocks of four 32-bit numbers. Any block can be reached at once with `skip`.
+/// A stream of blocks of four 32-bit numbers. `skip` reaches any block in constant time.
 class Philox {
 public:
   using Block = std::array<uint32_t, 4>;
   static constexpr int rounds = 10;
   static constexpr uint32_t factors[2] = {0xD2511F53, 0xCD9E8D57};
   static constexpr uint32_t keySteps[2] = {0x9E3779B9, 0xBB67AE85};
-  /// The key of the stream whose blocks spread seeds over keys and counters.
+  /// The key of the stream that derives keys and counters from seeds.
   static constexpr uint64_t spreadingKey = uint64_t{0x02461e29} << 32 | 0x3ec8f720;
 
   Philox() = default;
   Philox(Block counter, std::array<uint32_t, 2> key) : counter(counter), key(key) {}
 
-  /// The stream of the two halves of an op's seed.
+  /// Returns the stream for the two seeds of an op.
   static Philox fromSeeds(uint64_t seed, uint64_t seed2) {
     return {{0, 0, low(seed2), high(seed2)}, {low(seed), high(seed)}};
   }
-  /// The stream of a key and a counter of two words, as the stateless ops have them.
+  /// Returns the stream for a key and a counter of two words, as in stateless ops.
   static Philox fromKey(uint64_t key, uint64_t counter0, uint64_t counter1) {
     return {{low(counter0), high(counter0), low(counter1), high(counter1)}, {low(key), high(key)}};
   }
@@ -52,8 +52,8 @@ public:
       ++counter[3];
   }
 
-  /// Number `i` of block `b` as out[i][b], for `count` blocks from here on; the stream stays where
-  /// it is. A loop over blocks, that becomes vector instructions.
+  /// Computes number `i` of block `b` as out[i][b], for the next `count` blocks, without advancing
+  /// the stream. Vectorizes over blocks.
   template <int count> void peek(uint32_t (&out)[4][count]) const {
     uint32_t keys[2] = {key[0], key[1]};
     for (int b = 0; b < count; ++b) {
@@ -85,7 +85,7 @@ private:
   static constexpr uint32_t high(uint64_t x) { return static_cast<uint32_t>(x >> 32); }
 };
 
-/// The numbers of a stream one by one.
+/// Iterates over the single numbers of a stream.
 class PhiloxNumbers {
 public:
   explicit PhiloxNumbers(Philox &stream) : stream(stream) {}

@@ -1,5 +1,5 @@
-// Ops that draw from a stream of random numbers that goes on from run to run: RandomUniform and its
-// kin. A node's stream is its session's, whatever is fetched, and starts from its seeds.
+// Stateful random ops (RandomUniform and others), which draw from a stream that persists between
+// runs. Each node has its stream in the session, whatever is fetched, starting from its seeds.
 #include "treadle/kernels/Families.h"
 #include "treadle/kernels/random/RandomFill.h"
 #include "treadle/kernels/random/RandomStream.h"

@@ -10,7 +10,7 @@
 namespace treadle {
 namespace {
 
-// Draws until the group is full, so each group has 256 numbers an element of the stream to itself.
+// Draws until the group is full. For this, each group has 256 numbers of the stream per element.
 template <typename T> struct TruncatedNormalNumbers {
   static constexpr float cost = 25;
   static constexpr uint64_t blocksOfGroup = groupOf<T> * 256 / 4;
@@ -52,7 +52,7 @@ template <typename T, bool isFull> struct UniformIntegers {
 template <typename T> using RangedIntegers = UniformIntegers<T, false>;
 template <typename T> using FullIntegers = UniformIntegers<T, true>;
 
-// --- filling -------------------------------------------------------------------------------------
+// --- tensors -------------------------------------------------------------------------------------
 
 template <typename Numbers> constexpr uint64_t blocksOfGroup() {
   if constexpr (requires { Numbers::blocksOfGroup; })
@@ -76,12 +76,12 @@ void fillGroups(const Philox &stream, const IntegerRange &range, int64_t first, 
   }
 }
 
-// --- floats, many groups at a time ---------------------------------------------------------------
+// --- floats, many groups at once -----------------------------------------------------------------
 
-/// Groups whose numbers are made side by side.
+/// Number of groups that are computed together.
 constexpr int manyGroups = 64;
 
-/// out[4 * g + i] from bits[i][g].
+/// Computes out[4 * g + i] from bits[i][g].
 struct ManyUniform {
   static void make(const uint32_t (&bits)[4][manyGroups], float *out) {
     for (int i = 0; i < 4; ++i)
@@ -97,7 +97,7 @@ struct ManyNormal {
       for (int g = 0; g < manyGroups; ++g) {
         float x = uniformFloat(bits[i][g]), y = uniformFloat(bits[i + 1][g]);
         float log = logOfNormal(x < 1.0e-7f ? 1.0e-7f : x);
-        float radius = __builtin_elementwise_sqrt(-2 * log); // without errno
+        float radius = __builtin_elementwise_sqrt(-2 * log); // doesn't set errno
         float sine, cosine;
         vectorSinCos(static_cast<float>(2 * std::numbers::pi * y), sine, cosine);
         sines[g] = sine * radius;

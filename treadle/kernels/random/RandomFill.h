@@ -1,5 +1,4 @@
-// Fills tensors with random numbers from a Philox stream, the same ones that TensorFlow's CPU
-// kernels draw from it.
+// Fills tensors with random numbers from a Philox stream, identical to TensorFlow's CPU kernels.
 #pragma once
 
 #include "treadle/kernels/Element.h"
@@ -9,10 +8,10 @@
 
 namespace treadle {
 
-/// What the distributions of integers are told.
+/// The range of an integer distribution.
 struct IntegerRange {
   uint64_t low = 0;  // sign-extended
-  uint64_t size = 0; // numbers in the range
+  uint64_t size = 0; // number of values
 };
 
 /// Writes the elements of the groups [firstGroup, endGroup) of a tensor of `count` elements.
@@ -22,26 +21,26 @@ using RandomFillFn = void (*)(const Philox &stream, const IntegerRange &range, i
 struct RandomFill {
   RandomFillFn fn = nullptr;
   int groupSize = 4;
-  float cost = 2; // ns an element
+  float cost = 2; // ns per element
 };
 
 enum class Distribution : uint8_t { Uniform, Normal, TruncatedNormal, UniformInt, UniformFullInt };
 
-/// `fn` is null where there is no kernel for the dtype.
+/// Returns the function for the distribution; `fn` is null if the dtype isn't supported.
 RandomFill randomFillFor(Distribution distribution, DType dtype);
 
-/// Fills `out`, with several threads if it is large.
+/// Fills `out`, in parallel if it is large.
 void fillRandom(OpContext &ctx, const RandomFill &fill, const Philox &stream,
                 const IntegerRange &range, Tensor &out);
 
-/// Allocates output 0 in the shape that input `i` holds; null having failed.
+/// Allocates output 0 with the shape in input `i`; returns null after failing the op.
 Tensor *allocateRandomOutput(OpContext &ctx, int i, DType dtype);
 
-/// The range that two scalar inputs give; false having failed where it is empty.
+/// Reads a range from two scalar inputs; returns false after failing the op if it is empty.
 bool readIntegerRange(OpContext &ctx, int lowInput, int highInput, IntegerRange &range);
 
-/// Puts the rows of input 0 in another order, as in Fisher and Yates' shuffle, with one number a
-/// place; `streamOf` gives the stream, told how many blocks are needed.
+/// Shuffles the rows of input 0 (Fisher-Yates), with one random number per row. `streamOf` returns
+/// the stream, given the number of blocks needed.
 void shuffleRows(OpContext &ctx, const std::function<Philox(uint64_t blocks)> &streamOf);
 
 } // namespace treadle

@@ -1,4 +1,4 @@
-// Uniform and normal numbers from the bits of a Philox stream, as TensorFlow makes them.
+// Uniform and normal numbers from the bits of a Philox stream, as in TensorFlow.
 #pragma once
 
 #include "treadle/kernels/random/RandomFill.h"
@@ -9,7 +9,7 @@
 
 namespace treadle {
 
-// --- numbers from bits: random mantissas under the exponent of [1, 2), less 1 --------------------
+// --- uniform numbers: random mantissas with the exponent of [1, 2), minus 1 ----------------------
 
 inline float uniformFloat(uint32_t x) {
   return std::bit_cast<float>(uint32_t{127} << 23 | (x & 0x7fffff)) - 1;
@@ -27,14 +27,14 @@ template <typename T> T uniformNumber(uint32_t x) {
     return uniformFloat(x);
 }
 
-// Two normal numbers from two uniform ones (Box and Muller).
+// Returns two normal numbers from two uniform ones (Box-Muller).
 template <typename T> std::array<T, 2> normalPair(T x, T y) {
   T radius = std::sqrt(T(-2) * std::log(std::max(x, T(1.0e-7))));
   T angle = static_cast<T>(2 * std::numbers::pi * y); // rounded once
   return {std::sin(angle) * radius, std::cos(angle) * radius};
 }
 
-// --- distributions: `draw` makes a group of numbers ----------------------------------------------
+// --- distributions: `draw` returns a group of numbers --------------------------------------------
 
 template <typename T> inline constexpr int groupOf = sizeof(T) == 8 ? 2 : 4;
 
@@ -68,7 +68,8 @@ template <typename T> struct NormalNumbers {
   }
 };
 
-/// Numbers of a stream one by one. TensorFlow's samplers take each group from its end.
+/// Iterates over the single numbers of a stream. TensorFlow's samplers consume each group from its
+/// end.
 template <typename T, template <typename> class Numbers> class FromTheEnd {
 public:
   explicit FromTheEnd(Philox &stream) : stream(stream) {}

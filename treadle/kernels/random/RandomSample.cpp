@@ -1,5 +1,5 @@
-// Samples from gamma, Poisson and binomial distributions whose parameters are tensors. Every sample
-// has a part of the stream to itself, so that none depends on how long another took.
+// Samples of gamma, Poisson and binomial distributions with tensor parameters. Every sample has a
+// part of the stream of its own, so that it doesn't depend on how many numbers others took.
 #include "treadle/kernels/ElementCopy.h"
 #include "treadle/kernels/elementwise/Broadcast.h"
 #include "treadle/kernels/elementwise/Conversion.h"
@@ -15,7 +15,7 @@ namespace {
 using Uniforms = FromTheEnd<double, UniformNumbers>;
 using Normals = FromTheEnd<double, NormalNumbers>;
 
-// --- samplers: `draw` gives a number of the distribution -----------------------------------------
+// --- samplers: `draw` returns one sample ---------------------------------------------------------
 
 // Marsaglia and Tsang, "A simple method for generating gamma variables", TOMS 26 (2000).
 struct GammaSampler {
@@ -34,7 +34,7 @@ struct GammaSampler {
         continue;
       v = v * v * v;
       double u = uniforms.next();
-      if (u >= 1 - 0.0331 * (x * x) * (x * x) && // else it is accepted without logarithms
+      if (u >= 1 - 0.0331 * (x * x) * (x * x) && // squeeze test, without logarithms
           std::log(u) >= 0.5 * x * x + d * (1 - v + std::log(v)))
         continue;
       return alpha < 1 ? d * v * std::pow(uniforms.next(), 1 / alpha) : d * v;
@@ -44,7 +44,7 @@ struct GammaSampler {
   double alpha, d, c;
 };
 
-// Small rates by Knuth's product of uniform numbers, others by Hörmann's transformed rejection
+// Knuth's product of uniform numbers for small rates, otherwise Hörmann's transformed rejection
 // ("The transformed rejection method for generating Poisson random variables", 1993).
 struct PoissonSampler {
   static constexpr uint64_t blocks = 256;
@@ -85,7 +85,7 @@ struct PoissonSampler {
   double rate, logRate, b, a, inverseAlpha;
 };
 
-// Few expected successes by sums of geometric numbers, others by Hörmann's transformed rejection
+// Sums of geometric numbers for few expected successes, otherwise Hörmann's transformed rejection
 // ("The generation of binomial random variates", 1993).
 struct BinomialSampler {
   BinomialSampler(double count, double p, bool isMirrored, bool hasMany)
@@ -111,7 +111,7 @@ struct BinomialSampler {
     }
   }
 
-  // What Stirling's approximation of log(k!) lacks.
+  // Returns the error of Stirling's approximation of log(k!).
   static double stirlingTail(double k) {
     static constexpr double tails[] = {0.0810614667953272,  0.0413406959554092, 0.0276779256849983,
                                        0.02079067210376509, 0.0166446911898211, 0.0138761288230707,
@@ -151,11 +151,11 @@ struct BinomialSampler {
   uint64_t blocks;
 };
 
-// --- filling: the samples of each distribution in the order of the stream ------------------------
+// --- filling: the samples of each distribution in stream order -----------------------------------
 
 using SampleTypes = TypeList<float, double, Half, BFloat16, int32_t, int64_t>;
 
-// Output [sample, distribution].
+// Fills an output [sample, distribution].
 template <typename Sampler>
 void fillSamples(OpContext &ctx, const Philox &stream, const std::vector<Sampler> &samplers,
                  Tensor &out) {
@@ -185,8 +185,8 @@ template <typename Sampler> std::vector<Sampler> samplersOf(const Tensor &parame
 
 // --- gamma and Poisson ---------------------------------------------------------------------------
 
-// Output 0: so many samples of each element's distribution; null having failed, or where there is
-// nothing to do.
+// Allocates output 0 for this number of samples of each element's distribution; returns null after
+// failing the op, or if it is empty.
 Tensor *allocateSamples(OpContext &ctx, const Tensor &parameters, DType dtype) {
   const Tensor &shape = ctx.input(0);
   if (shape.rank() != 1) {
@@ -213,7 +213,7 @@ template <typename Sampler> void runSeeded(OpContext &ctx) {
                 samplersOf<Sampler>(parameters), *out);
 }
 
-// True where the output's shape ends with that of the parameters.
+// Whether the output's shape ends with that of the parameters; fails the op otherwise.
 bool endsWith(OpContext &ctx, const Tensor &out, Dims parameters) {
   auto rank = parameters.size();
   if (out.dims().size() >= rank && std::ranges::equal(out.dims().last(rank), parameters))
@@ -226,7 +226,7 @@ bool endsWith(OpContext &ctx, const Tensor &out, Dims parameters) {
 
 enum class From { Seed, Key };
 
-// Inputs: the shape, the seed (or key, counter, algorithm), the parameters.
+// Inputs: shape, seed (or key, counter, algorithm), parameters.
 template <typename Sampler, From from> void runStateless(OpContext &ctx) {
   const Tensor parameters = ctx.input(from == From::Seed ? 2 : 4);
   Philox stream;
@@ -247,7 +247,7 @@ template <KernelFn fn, typename Types> Expected<BoundKernel> bindSamples(const B
 
 // --- binomial ------------------------------------------------------------------------------------
 
-// What is decided is decided in the parameters' own type.
+// Decides special cases in the parameters' own type.
 template <typename T> BinomialSampler binomialOf(T count, T p) {
   auto wide = static_cast<double>(count);
   if (wide <= 0 || p <= T(0))
@@ -273,7 +273,7 @@ std::vector<BinomialSampler> binomialSamplers(const Tensor &counts, const Tensor
   return samplers;
 }
 
-// This op has no other algorithm than Philox, not even any.
+// This op supports only Philox, not even the automatic choice of an algorithm.
 bool advanceBinomial(OpContext &ctx, int64_t distributions, int64_t count, Philox &stream) {
   const Tensor &algorithm = ctx.input(1);
   if (!algorithm.isScalar() || indexAt(algorithm, 0) != 1) {
@@ -285,7 +285,7 @@ bool advanceBinomial(OpContext &ctx, int64_t distributions, int64_t count, Philo
   return advanceState(ctx, 0, elements * blocksOfElement, stream);
 }
 
-// Inputs: the shape and the seed, or the state, the algorithm and the shape; counts and chances.
+// Inputs: shape and seed, or state, algorithm and shape; then counts and probabilities.
 template <bool isStateful> void runBinomial(OpContext &ctx) {
   constexpr int shapeInput = isStateful ? 2 : 0, first = isStateful ? 3 : 2;
   const Tensor counts = ctx.input(first), chances = ctx.input(first + 1);

@@ -1,4 +1,4 @@
-// The numbers expected here are those that TensorFlow 2.21 draws from the same seeds.
+// Expected numbers are those that TensorFlow 2.21 draws from the same seeds.
 #include "treadle/kernels/Handles.h"
 #include "treadle/kernels/KernelTest.h"
 #include "treadle/runtime/Variable.h"
@@ -66,8 +66,7 @@ TEST(RandomSample, Multinomial) {
             "InvalidArgumentError");
 }
 
-// Each column is drawn in another way: from the normal distribution, above a bound, in a narrow
-// band.
+// Each column uses another method: normal with rejection, above a bound, in a narrow band.
 TEST(RandomSample, NormalBetweenBounds) {
   expectNear<float>(run1("StatelessParameterizedTruncatedNormal",
                          {vec<int32_t>({2, 3}), seed, scalar<float>(0), scalar<float>(1),

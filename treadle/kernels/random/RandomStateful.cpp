@@ -1,6 +1,5 @@
-// Random numbers whose state is a variable that the graph holds (tf.random.Generator): each op
-// takes its numbers from the state and moves it on. And integers by chance, indices in an order
-// that looks like chance.
+// Random ops on generator variables (tf.random.Generator): each op draws from the state and
+// advances it. Also NonDeterministicInts and RandomIndexShuffle.
 #include "treadle/kernels/ElementCopy.h"
 #include "treadle/kernels/random/RandomFill.h"
 #include "treadle/kernels/random/RandomStream.h"
@@ -10,14 +9,14 @@
 namespace treadle {
 namespace {
 
-// --- numbers from a state ------------------------------------------------------------------------
+// --- random ops ----------------------------------------------------------------------------------
 
 struct StatefulState {
   RandomFill fill;
   DType dtype;
 };
 
-// Inputs: the state, the algorithm, the shape, and the range where there is one.
+// Inputs: state, algorithm, shape, and for some the range.
 template <bool hasRange> void runStateful(OpContext &ctx) {
   const auto &s = ctx.state<StatefulState>();
   const Tensor &algorithm = ctx.input(1);
@@ -34,7 +33,7 @@ template <bool hasRange> void runStateful(OpContext &ctx) {
     fillRandom(ctx, s.fill, stream, range, *out);
 }
 
-// The first form has no input for the algorithm: the state begins with it.
+// V1 has no algorithm input: the state begins with it.
 void runAlgorithmInState(OpContext &ctx) {
   const auto &s = ctx.state<StatefulState>();
   Tensor *out = allocateRandomOutput(ctx, 1, s.dtype);
@@ -52,9 +51,9 @@ Expected<BoundKernel> bindStateful(const BindContext &node) {
   return boundWith(fn, s);
 }
 
-// --- the state alone -----------------------------------------------------------------------------
+// --- operations on the state ---------------------------------------------------------------------
 
-// Inputs: the state, the algorithm, and how many elements' numbers are skipped.
+// Inputs: state, algorithm, number of elements to skip.
 void runSkip(OpContext &ctx) {
   const Tensor &algorithm = ctx.input(1), &delta = ctx.input(2);
   if (!algorithm.isScalar() || !delta.isScalar())
@@ -119,8 +118,8 @@ private:
   std::vector<uint64_t> keys;
 };
 
-// The cipher permutes more numbers than there are indices; one that falls outside is enciphered
-// again until it falls inside.
+// The cipher permutes a range larger than that of the indices; results outside are encrypted again
+// (cycle walking).
 uint64_t shuffledIndex(uint64_t index, const std::array<uint32_t, 3> &key, uint64_t greatest,
                        int64_t rounds) {
   if (greatest == 0)
@@ -133,13 +132,13 @@ uint64_t shuffledIndex(uint64_t index, const std::array<uint32_t, 3> &key, uint6
   return index;
 }
 
-// Inputs: indices, seeds of three numbers and the greatest indices, each one for all or a list.
+// Inputs: indices, seeds of three numbers, maximum indices; each a single one for all, or a list.
 template <typename T> struct IndexShuffleKernel {
   static bool checkShapes(OpContext &ctx, int64_t &count) {
     count = 1;
     for (int i = 0; i < 3; ++i) {
       const Tensor &in = ctx.input(i);
-      int single = i == 1 ? 1 : 0; // the rank of one for all
+      int single = i == 1 ? 1 : 0; // rank if there is a single one
       if (in.rank() > single + 1 || in.rank() < single || (i == 1 && in.dim(in.rank() - 1) != 3)) {
         ctx.fail(invalidArgument("input ", i, " must be ",
                                  i == 1 ? "a seed of 3 numbers" : "a scalar",
@@ -185,7 +184,8 @@ template <typename T> struct IndexShuffleKernel {
 Expected<BoundKernel> bindIndexShuffle(const BindContext &node) {
   int64_t rounds = node.attrs.getOr<int64_t>("rounds", 4);
   if (rounds < 4 || rounds % 2)
-    return Unexpected(invalidArgument("rounds is ", rounds, ", expected an even number from 4 on"));
+    return Unexpected(
+        invalidArgument("rounds is ", rounds, ", expected an even number of 4 or more"));
   return bindByType<IndexShuffleKernel, TypeList<int32_t, int64_t, uint32_t, uint64_t>>(node).map(
       [&](BoundKernel bound) { return boundWith(bound.fn, rounds); });
 }

@@ -1,5 +1,5 @@
-// Random numbers as a pure function of a seed: the Stateless ops, which take the seed itself, and
-// their V2 forms, which take the key and the counter that StatelessRandomGetKeyCounter makes of it.
+// Stateless random ops: pure functions of a seed, or in their V2 forms of the key and counter that
+// StatelessRandomGetKeyCounter derives from it.
 #include "treadle/kernels/random/RandomFill.h"
 #include "treadle/kernels/random/RandomStream.h"
 
@@ -8,7 +8,7 @@ namespace {
 
 constexpr int32_t philoxAlgorithm = 1;
 
-// --- keys and counters of seeds
+// --- keys and counters --------
 // -------------------------------------------------------------------
 
 uint64_t wordOf(uint32_t low, uint32_t high) { return uint64_t{low} | uint64_t{high} << 32; }
@@ -35,12 +35,12 @@ void giveAlgorithm(OpContext &ctx) {
   ctx.setOutput(0, Tensor::scalar<int32_t>(DType::Int32, philoxAlgorithm));
 }
 
-// --- the ops -------------------------------------------------------------------------------------
+// --- ops -----------------------------------------------------------------------------------------
 
 struct StatelessState {
   RandomFill fill;
   DType dtype;
-  int rangeInput; // where minval is; 0: nowhere
+  int rangeInput; // index of minval; 0: no range
 };
 
 template <bool isV2> void runStateless(OpContext &ctx) {

@@ -60,7 +60,7 @@ Philox NodeStream::reserve(OpContext &ctx, uint64_t blocks) const {
 
 // --- seeds, keys and counters --------------------------------------------------------------------
 
-// One block of a fixed stream spreads the seed over key and counter.
+// Derives key and counter from the seed with one block of a fixed stream.
 bool readSeed(OpContext &ctx, int i, Philox &stream) {
   const Tensor &seed = ctx.input(i);
   if (seed.rank() != 1 || seed.count() != 2) {
@@ -80,9 +80,9 @@ bool checkAlgorithm(OpContext &ctx, int64_t algorithm, bool isStateful) {
   if (algorithm == philox || algorithm == any)
     return true;
   if (algorithm == threeFry && isStateful)
-    ctx.fail(unimplemented("algorithm 2 (ThreeFry) is not there; 1 is Philox"));
+    ctx.fail(unimplemented("algorithm 2 (ThreeFry) is not supported; use 1 (Philox)"));
   else
-    ctx.fail(invalidArgument("there is no algorithm ", algorithm, "; 1 is Philox"));
+    ctx.fail(invalidArgument("unknown algorithm ", algorithm, "; use 1 (Philox)"));
   return false;
 }
 
@@ -105,7 +105,7 @@ bool readKeyCounter(OpContext &ctx, int first, Philox &stream) {
   return true;
 }
 
-// --- states in variables -------------------------------------------------------------------------
+// --- state in variables --------------------------------------------------------------------------
 
 bool advanceState(OpContext &ctx, int64_t skipped, uint64_t blocks, Philox &stream,
                   int64_t *before) {

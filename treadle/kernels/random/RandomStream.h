@@ -1,5 +1,5 @@
-// Where an op's random numbers come from: a stream of its own that goes on from run to run, a seed,
-// a key and a counter, or the state that a variable holds.
+// Sources of an op's random numbers: a stream of the node that persists between runs, a seed, a key
+// and counter, or the state in a variable.
 #pragma once
 
 #include "treadle/kernels/Handles.h"
@@ -9,15 +9,15 @@
 
 namespace treadle {
 
-/// Blocks that TensorFlow sets aside for an element, whatever it needs.
+/// Number of blocks that TensorFlow reserves per element, regardless of need.
 inline constexpr uint64_t blocksOfElement = 256;
 
-/// The stream of a node with seeds. It is its session's, whatever is fetched, and starts from the
-/// seeds; seeds of 0 and 0 ask for numbers that differ each time.
+/// The stream of a node with seeds. It is kept in the session, whatever is fetched. Seeds of 0 and
+/// 0 mean a nondeterministic seed.
 class NodeStream {
 public:
   static NodeStream of(const BindContext &node);
-  /// A part of the stream for one use: `blocks` blocks that nobody else gets.
+  /// Reserves `blocks` blocks of the stream for exclusive use.
   Philox reserve(OpContext &ctx, uint64_t blocks) const;
 
 private:
@@ -28,20 +28,20 @@ private:
   CachedHandle stream;
 };
 
-/// The stream of the seed of two numbers that input `i` holds; false having failed.
+/// Sets the stream for the seed in input `i`, two numbers; returns false after failing the op.
 bool readSeed(OpContext &ctx, int i, Philox &stream);
 
-/// The stream of a key, a counter and an algorithm, inputs `first` to `first + 2`; false having
-/// failed.
+/// Sets the stream for key, counter and algorithm in inputs `first` to `first + 2`; returns false
+/// after failing the op.
 bool readKeyCounter(OpContext &ctx, int first, Philox &stream);
 
-/// False having failed where that isn't Philox, nor any; with ops on states, ThreeFry is
-/// unimplemented rather than invalid, as in TensorFlow.
+/// Returns false after failing the op unless the algorithm is Philox or automatic. In ops on states
+/// ThreeFry is unimplemented rather than invalid, as in TensorFlow.
 bool checkAlgorithm(OpContext &ctx, int64_t algorithm, bool isStateful = true);
 
-/// Takes the stream whose state the variable of input 0 holds from `skipped` elements on (the first
-/// of these is the algorithm), and moves the state on by `blocks`; false having failed. The state
-/// as it was goes to `before`, if given.
+/// Sets the stream for the state in input 0's variable, and advances the state by `blocks`. The
+/// state begins at element `skipped`, with the algorithm. Returns false after failing the op.
+/// Copies the old state to `before` if that isn't null.
 bool advanceState(OpContext &ctx, int64_t skipped, uint64_t blocks, Philox &stream,
                   int64_t *before = nullptr);
 

@@ -1,4 +1,4 @@
-// Normal numbers between bounds, with the mean, the deviation and the bounds as tensors.
+// Truncated normal distributions with mean, deviation and bounds as tensors.
 #include "treadle/kernels/ElementCopy.h"
 #include "treadle/kernels/elementwise/Broadcast.h"
 #include "treadle/kernels/random/RandomNumbers.h"
@@ -14,21 +14,22 @@ namespace {
 
 constexpr int64_t mostTries = 1000;
 
-// Where the samples of one distribution go.
+// The output elements of one distribution.
 template <typename T> struct Samples {
   T *out;
   int64_t count, stride;
 };
 
-// Draws by the method of three that rejects least: from the normal distribution itself, from a
-// uniform one between the bounds, or from an exponential one above the lower bound (Robert,
-// "Simulation of truncated normal variables", 1995). The bounds here are normalised.
+// Samples with the method of three that rejects least: normal, uniform between the bounds, or
+// exponential above the lower bound (Robert, "Simulation of truncated normal variables", 1995).
+// Bounds are normalized.
 template <typename T> class TruncatedSampler {
 public:
   TruncatedSampler(T mean, T deviation, T min, T max) : mean(mean), deviation(deviation) {
     using namespace Eigen::numext;
     isValid = deviation > T(0) && min < max && ((isfinite)(min) || (isfinite)(max));
-    // A bound on one side is the lower one, and bounds on one side of the mean are positive.
+    // Mirrors the distribution so that a single bound is the lower one, and bounds on one side of
+    // the mean are positive.
     if (((isinf)(min) && min < T(0)) || max < mean) {
       std::swap(min, max);
       this->deviation = -deviation;
@@ -38,12 +39,12 @@ public:
   }
 
   bool hasDistribution() const { return isValid; }
-  /// False where one isn't valid, or no sample is accepted.
+  /// Returns false if a parameter is invalid, or if no sample is accepted.
   bool draw(Philox &stream, Samples<T> samples) const {
     using namespace Eigen::numext;
     if (!isValid)
       return false;
-    const T inside = T(1.3); // deviations within a bound that make normal numbers worth a try
+    const T inside = T(1.3); // deviations: try normal numbers beyond
     T root = sqrt(low * low + T(4));
     T cutoff = T(2) * exp(T(0.5) + (low * (low - root)) / T(4)) / (low + root);
     if ((low < -inside && high >= T(0)) || (high > inside && low <= T(0)))
@@ -141,8 +142,8 @@ bool checkParameters(OpContext &ctx, int64_t rows) {
   return true;
 }
 
-// Rows whose parameters are all the same are cut in pieces of 100 samples, as in TensorFlow: a
-// piece draws from the stream anew.
+// If all rows have the same parameters, they are split into pieces of 100 samples, as in
+// TensorFlow: each piece restarts the stream.
 bool isOneDistribution(OpContext &ctx) {
   return ctx.input(1).count() == 1 && ctx.input(2).count() == 1 && ctx.input(3).isScalar() &&
          ctx.input(4).isScalar();
@@ -180,7 +181,7 @@ template <typename T> struct TruncatedKernel {
   }
 };
 
-// --- the stateless form: parameters are broadcast ------------------------------------------------
+// --- stateless form: parameters are broadcast ----------------------------------------------------
 
 bool endsWith(Dims dims, Dims end) {
   return dims.size() >= end.size() && std::ranges::equal(dims.last(end.size()), end);
@@ -194,7 +195,7 @@ template <typename T> struct StatelessTruncatedKernel {
     std::array<Tensor, 4> in = {ctx.input(2), ctx.input(3), ctx.input(4), ctx.input(5)};
     BroadcastPlan<4> plan;
     if (!planBroadcast<4>({in[0].dims(), in[1].dims(), in[2].dims(), in[3].dims()}, plan))
-      return ctx.fail(invalidArgument("the parameters' shapes don't go together"));
+      return ctx.fail(invalidArgument("the parameters' shapes are incompatible"));
     Tensor *out = TREADLE_OR_RETURN(allocateRandomOutput(ctx, 0, dtypeOf<T>));
     if (!endsWith(out->dims(), plan.resultDims()))
       return ctx.fail(invalidArgument(

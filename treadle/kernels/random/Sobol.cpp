@@ -1,4 +1,4 @@
-// SobolSample: points of the Sobol sequence, by the direction numbers of S. Joe and F. Y. Kuo
+// SobolSample: points of the Sobol sequence, with the direction numbers of S. Joe and F. Y. Kuo
 // ("Constructing Sobol sequences with better two-dimensional projections", 2008).
 #include "treadle/kernels/Element.h"
 
@@ -8,17 +8,17 @@
 namespace treadle {
 namespace {
 
-constexpr int numBits = 31; // of a point's number
+constexpr int numBits = 31; // of a point's index
 using Directions = std::array<uint32_t, numBits>;
 
-/// Of each dimension but the first: a primitive polynomial over two elements as bits, and as many
-/// numbers as its degree, which begin the dimension's sequence.
+/// For each dimension but the first: a primitive polynomial over GF(2) as bits, then the
+/// dimension's initial direction numbers, as many as its degree.
 constexpr uint16_t numbers[] = {
 #include "treadle/kernels/random/SobolNumbers.inc"
 };
 constexpr int64_t mostDims = 1111;
 
-/// The fraction's bits, the highest first, for each bit of a point's number.
+/// The bits of the fraction, most significant first, for each bit of a point's index.
 Directions firstDirections() {
   Directions directions;
   for (int i = 0; i < numBits; ++i)
@@ -26,7 +26,7 @@ Directions firstDirections() {
   return directions;
 }
 
-/// Reads a dimension's row and moves on to the next.
+/// Reads a dimension's row and advances to the next.
 Directions nextDirections(const uint16_t *&row) {
   uint32_t polynomial = *row++;
   int degree = std::bit_width(polynomial) - 1;
@@ -72,7 +72,7 @@ bool readRequest(OpContext &ctx, Request &request) {
   return dims <= mostDims;
 }
 
-/// Point `n` is the combination of the directions of the bits of n's Gray code.
+/// Point `n` combines the directions of the bits of n's Gray code.
 uint32_t combination(const Directions &directions, uint32_t n) {
   uint32_t bits = 0;
   for (uint32_t gray = n ^ n >> 1; gray; gray &= gray - 1)
@@ -92,7 +92,7 @@ template <typename T> struct Sobol {
       fill(d ? nextDirections(row) : firstDirections(), request, out->data<T>() + d);
   }
 
-  /// One dimension of all points; the first point, 0, isn't among them.
+  /// Computes one dimension of all points; the first point, 0, isn't included.
   static void fill(const Directions &directions, const Request &request, T *out) {
     auto n = static_cast<uint32_t>(request.skip + 1);
     uint32_t bits = combination(directions, n);

@@ -1,4 +1,4 @@
-// XlaRngBitGenerator: bits of Philox 4x32 and ThreeFry 2x32, from a state that goes on.
+// XlaRngBitGenerator: Philox 4x32 and ThreeFry 2x32 with explicit state.
 #include "treadle/kernels/ElementCopy.h"
 #include "treadle/kernels/random/Philox.h"
 
@@ -27,8 +27,8 @@ uint64_t threeFry(uint64_t key, uint64_t counter) {
   return uint64_t{x0} | uint64_t{x1} << 32;
 }
 
-/// Numbers of 32 bits from a state, which it moves on: a key, and a counter of one word or two.
-/// Where the counter has one word, the key stands for the other, as XLA has it.
+/// Returns 32-bit numbers and advances the state: a key, and a counter of one or two words. If the
+/// counter has one word, the key replaces the other, as in XLA.
 std::vector<uint32_t> philoxWords(std::span<uint64_t> state, size_t count) {
   uint64_t high = state.size() > 2 ? state[2] : state[0];
   Philox stream = Philox::fromKey(state[0], state[1], high);
@@ -44,7 +44,7 @@ std::vector<uint32_t> philoxWords(std::span<uint64_t> state, size_t count) {
   return words;
 }
 
-/// An odd count wastes the last.
+/// For an odd count, the last number of a block is dropped.
 std::vector<uint32_t> threeFryWords(std::span<uint64_t> state, size_t count) {
   std::vector<uint32_t> words;
   for (; words.size() < count; ++state[1]) {

@@ -112,11 +112,10 @@ template <typename T> struct SparseBincount {
     if (indices.rank() != 2 || values.rank() != 1 || shape.rank() != 1 ||
         indices.dim(0) != values.dim(0) || indices.dim(1) != shape.dim(0) || shape.dim(0) < 1 ||
         shape.dim(0) > 2)
-      return ctx.fail(invalidArgument(
-          "indices, values and dense_shape must be those of a sparse vector or matrix, but have "
-          "shapes ",
-          dimsText(indices.dims()), ", ", dimsText(values.dims()), " and ",
-          dimsText(shape.dims())));
+      return ctx.fail(invalidArgument("indices, values and dense_shape must be the components of a "
+                                      "sparse vector or matrix, but have shapes ",
+                                      dimsText(indices.dims()), ", ", dimsText(values.dims()),
+                                      " and ", dimsText(shape.dims())));
     int rank = static_cast<int>(shape.dim(0));
     for (int64_t i = 0; i < indices.count(); ++i)
       if (int64_t at = indices.data<int64_t>()[i]; at < 0 || at >= shape.data<int64_t>()[i % rank])

@@ -40,15 +40,15 @@ TEST(WavFile, IsPaddedAndSpreadToWhatIsWanted) {
 
 TEST(WavFile, MalformedFilesSaySo) {
   EXPECT_EQ(errorOf("DecodeWav", {scalar<std::string>("RIFF")}, {DType::Float32, DType::Int32}),
-            "InvalidArgumentError: the WAV file can't be read: it doesn't begin as one");
+            "InvalidArgumentError: the WAV file can't be read: it doesn't begin like a WAV file");
   std::string file =
       run1("EncodeWav", {tensor<float>({2, 1}, {0, 0}), scalar<int32_t>(8000)}, DType::String)
           .scalarValue<std::string>();
   EXPECT_EQ(errorOf("DecodeWav", {scalar(file.substr(0, 46))}, {DType::Float32, DType::Int32}),
-            "InvalidArgumentError: the WAV file can't be read: it ends in its samples");
+            "InvalidArgumentError: the WAV file can't be read: it ends within its samples");
 }
 
-// Of a cosine of k cycles in a Hann window only the bins about k are filled.
+// In a Hann window, a cosine of k cycles fills only the bins around k.
 TEST(WavFile, SummariesOfClipsAreThoseOfTensorFlow) {
   using namespace std::string_literals;
   AttrMap attrs;
@@ -87,7 +87,7 @@ TEST(AudioSpectrogram, OfAWindowBeyondMemorySaysSo) {
   AttrMap attrs = with("window_size", int64_t{1} << 62);
   attrs.set("stride", int64_t{1});
   EXPECT_EQ(errorOf("AudioSpectrogram", {wave({4, 1})}, {DType::Float32}, attrs),
-            "ResourceExhaustedError: a size is beyond what memory can hold");
+            "ResourceExhaustedError: a size exceeds the address space");
 }
 
 TEST(Mfcc, OfAnyAttributes) {
@@ -108,9 +108,9 @@ TEST(Mfcc, OfASpectrum) {
   expectNear<float>(run1("Mfcc", {wave({1, 1, 33}), scalar<int32_t>(8000)}, DType::Float32, attrs),
                     {3.939552, -1.0142943, 0.0320625, -0.25685558}, 1e-5);
   attrs.set("dct_coefficient_count", int64_t{7});
-  EXPECT_EQ(errorOf("Mfcc", {wave({1, 1, 33}), scalar<int32_t>(8000)}, {DType::Float32}, attrs),
-            "InvalidArgumentError: attributes ask for 7 coefficients of 6 filters from 20 to 4000 "
-            "Hz");
+  EXPECT_EQ(
+      errorOf("Mfcc", {wave({1, 1, 33}), scalar<int32_t>(8000)}, {DType::Float32}, attrs),
+      "InvalidArgumentError: attributes request 7 coefficients of 6 filters from 20 to 4000 Hz");
 }
 
 } // namespace

@@ -1,5 +1,5 @@
-// Discrete Fourier transforms of the last one, two or three dimensions, or of those that the node
-// names, of complex and of real data.
+// Discrete Fourier transforms of the last one, two or three dimensions, or of the axes in an input,
+// of complex and of real data.
 #include "treadle/kernels/arrays/Rearrange.h"
 #include "treadle/kernels/signals/FourierPlan.h"
 #include "treadle/kernels/signals/KeptPlans.h"
@@ -10,7 +10,7 @@ namespace {
 using namespace fourier;
 
 struct FourierKind {
-  int rank; // dimensions that are transformed; 0: those that input 2 names
+  int rank; // number of axes; 0: input 2 lists them
   bool isInverse;
 };
 
@@ -21,14 +21,14 @@ template <typename Real> struct FourierState : FourierKind {
   explicit FourierState(FourierKind kind) : FourierKind(kind) {}
 };
 
-/// The dimensions that are transformed, in order, and how much of each dimension is.
+/// The axes of the transform in order, and the size of each dimension to use.
 struct Extent {
   DimVector axes, dims;
 
   size_t last() const { return static_cast<size_t>(axes[axes.size() - 1]); }
-  /// All but the last.
+  /// All axes but the last.
   Dims others() const { return Dims(axes).first(axes.size() - 1); }
-  /// Of the spectrum of real data: the other half tells nothing new.
+  /// The dimensions of the spectrum of real data; the other half is redundant.
   DimVector halved() const {
     DimVector half = dims;
     half[last()] = half[last()] ? half[last()] / 2 + 1 : 0;
@@ -36,7 +36,7 @@ struct Extent {
   }
 };
 
-/// What an inverse is divided by, all at once: as numpy and XLA do it.
+/// The factor of an inverse transform, applied once for all axes as in numpy and XLA.
 template <typename Real> Real scaleOf(const Extent &extent, bool isInverse) {
   double count = 1;
   for (int64_t axis : extent.axes)
@@ -44,8 +44,8 @@ template <typename Real> Real scaleOf(const Extent &extent, bool isInverse) {
   return static_cast<Real>(isInverse ? 1 / count : 1);
 }
 
-/// Along dimension `d` of complex arrays, of which the first may have more than is meant: `dims`
-/// tells how much. They may be the same array.
+/// Transforms complex arrays along dimension `d`. `in` may be larger than `dims`, the size to use,
+/// and may be the same array as `out`.
 template <typename Real>
 void transformComplex(OpContext &ctx, Dims dims, size_t d, const std::complex<Real> *in,
                       Dims inDims, std::complex<Real> *out, bool isInverse, Real scale) {
@@ -65,7 +65,7 @@ bool checkRank(OpContext &ctx, int rank, const Tensor &in) {
   return false;
 }
 
-/// The axes in input 2, each once.
+/// Reads the distinct axes in input 2.
 std::optional<DimVector> readAxes(OpContext &ctx, const Tensor &in) {
   const Tensor &list = ctx.input(2);
   DimVector axes;
@@ -93,8 +93,8 @@ std::optional<DimVector> axesOf(OpContext &ctx, FourierKind kind, const Tensor &
   return axes;
 }
 
-/// Input 1, where there is one, says how much of each axis is transformed. Of the last axis of an
-/// inverse that is to be real (`isHalf`) the input has half as much.
+/// Reads input 1, if there is one: the size of each axis to use. For an inverse with a real result
+/// (`isHalf`), the input's last axis has half the size.
 std::optional<Extent> readExtent(OpContext &ctx, FourierKind kind, const Tensor &in, bool isHalf) {
   std::optional<DimVector> axes = axesOf(ctx, kind, in);
   if (!axes)
@@ -145,7 +145,7 @@ template <typename Real> struct ComplexFourier {
   }
 };
 
-// The half of the spectrum that tells all. The last axis must be the last dimension.
+// Returns the non-redundant half of the spectrum. The last axis must be the last dimension.
 template <typename Real> struct RealFourier {
   using Complex = std::complex<Real>;
   static constexpr bool isHalf = false, needsLines = true;
@@ -168,8 +168,8 @@ template <typename Real> struct RealFourier {
   }
 };
 
-// The other half of the last axis is the conjugate of the first, mirrored; the other axes are
-// transformed before it.
+// The other half of the last axis is the mirrored conjugate of the first; the other axes are
+// transformed first.
 template <typename Real> struct InverseRealFourier {
   using Complex = std::complex<Real>;
   static constexpr bool isHalf = true, needsLines = true;
@@ -203,14 +203,14 @@ template <typename Real> struct InverseRealFourier {
   }
 };
 
-/// With dimension `d` and the last in each other's place.
+/// Returns the dimensions with `d` and the last one swapped.
 std::vector<int64_t> swapped(Dims dims, size_t d) {
   std::vector<int64_t> out(dims.begin(), dims.end());
   std::swap(out[d], out.back());
   return out;
 }
 
-/// Output 0, of a kernel that reads along the last dimension.
+/// Sets output 0 with a kernel that transforms along the last dimension.
 template <typename Kernel>
 void computeSwapped(OpContext &ctx, const Tensor &in, const Extent &extent) {
   size_t last = extent.last();

@@ -1,10 +1,12 @@
-// Lines are transformed side by side in vectors, by pocketfft. A line that is alone, or so long
-// that several don't fit into the cache, is a matrix whose columns and rows are such lines.
+// Several lines are transformed at once in vector lanes, by pocketfft. A single line, or one so
+// long that several don't fit into the cache, is treated as a matrix whose columns and rows are
+// transformed that way.
 #include "treadle/kernels/signals/FourierPlan.h"
 #include "treadle/kernels/signals/VectorLines.h"
 
 #define POCKETFFT_NO_MULTITHREADING
-// It would ask aligned_alloc for sizes that aren't multiples of the alignment, which ASan refuses.
+// pocketfft would call aligned_alloc with sizes that aren't multiples of the alignment, which ASan
+// rejects.
 // NOLINTNEXTLINE(bugprone-reserved-identifier): libc++'s name
 #define _LIBCPP_HAS_NO_ALIGNED_ALLOCATION
 #include <gemmi/third_party/pocketfft_hdronly.h>
@@ -20,12 +22,12 @@ namespace {
 namespace pocket = pocketfft::detail;
 template <typename T> using Numbers = pocket::cmplx<T>;
 
-// Measured with lines of 16 to 65,536 numbers, alone and 100 of them.
-/// So many lines are as fast side by side as one by one, whatever the vector could hold beside.
+// Measured with lines of 16 to 65,536 numbers, 1 and 100 of them: with this many lines, partly
+// filled vectors are as fast as single lines, whatever the vector size.
 constexpr int64_t fewestSideBySide = 3;
-/// From this length on a line is faster as a matrix, even among others.
+/// From this length on, a line is faster as a matrix even if there are several.
 constexpr size_t alwaysMatrix = 16384;
-/// From this length on a prime line is faster as a product of matrices.
+/// From this length on, a line of prime length is faster as a product of matrices.
 constexpr size_t leastChirp = 256;
 
 template <typename Real> Real *realsOf(std::complex<Real> *numbers) {
@@ -42,7 +44,7 @@ Real *realsOf(Real *numbers) {
 
 template <typename T> using PartOf = std::remove_pointer_t<decltype(realsOf((T *)nullptr))>;
 
-/// The first numbers of `used` lines; the lanes beyond have the last one's again.
+/// Loads the first numbers of `used` lines; remaining lanes repeat the last line.
 template <typename Real, typename T>
 LineStarts<PartOf<T>> startsOf(const Lines<T> &lines, int64_t first, size_t used) {
   LineStarts<PartOf<T>> starts;
@@ -51,14 +53,13 @@ LineStarts<PartOf<T>> startsOf(const Lines<T> &lines, int64_t first, size_t used
   return starts;
 }
 
-/// Nanoseconds that a complex line takes.
+/// Nanoseconds for one complex line.
 template <typename Real> double costOf(size_t length) {
   return static_cast<double>(length * sizeof(Real)) * 0.06 *
          std::log2(static_cast<double>(length) + 1);
 }
 
-/// Memory for a while, with anything in it, and aligned for vectors: as tensors are that are larger
-/// than a line of the cache.
+/// Uninitialized temporary memory, aligned for vectors as large tensors are.
 class Scratch {
 public:
   template <typename T> T *take(size_t count) {
@@ -75,15 +76,15 @@ private:
   Tensor block;
 };
 
-/// Whether so many lines of this length are done one after the other, where they can be matrices:
-/// all or none, so that a line's result doesn't depend on its place among others. As matrices they
-/// are so fast that a vector that is two thirds full just equals them.
+/// Whether `count` lines of this length are transformed one by one, as matrices if possible. All
+/// lines are treated alike, so that a result doesn't depend on a line's position. A vector must be
+/// more than two thirds full to beat matrices.
 template <typename Real> bool areAlone(int64_t count, size_t length) {
   return 3 * count < static_cast<int64_t>(2 * lanes<Real>) || length >= alwaysMatrix;
 }
 
-/// All lines, on the threads of a run: `several(first, used, buffer)` for groups that fill vectors,
-/// and `one(line)` for those that are left.
+/// Transforms all lines on the run's threads: `several(first, used, buffer)` for groups that fill
+/// vectors, and `one(line)` for the rest.
 template <typename Real, typename Several, typename One>
 void forLines(OpContext &ctx, int64_t count, double costPerLine, size_t bufferSize, Several several,
               One one) {
@@ -105,9 +106,9 @@ void forLines(OpContext &ctx, int64_t count, double costPerLine, size_t bufferSi
                   [&](int64_t begin, int64_t end) { range(begin * n, std::min(end * n, count)); });
 }
 
-// --- complex lines side by side ------------------------------------------------------------------
+// --- several complex lines in vector lanes -------------------------------------------------------
 
-/// Number i of lines that are neighbours: those of one line after the other's.
+/// Whether the lines are adjacent, so that element i of all lines is contiguous.
 template <typename Real, typename T> bool areNeighbours(const LineStarts<T> &starts, size_t used) {
   if (used < lanes<Real>)
     return false;
@@ -158,14 +159,14 @@ void writeComplex(const Numbers<Vec<Real>> *from, size_t length, const LineStart
 
 // --- a line as a matrix --------------------------------------------------------------------------
 
-/// One complex line of `rows` * `columns` numbers, as the matrix that it is: transforms of each
-/// column, products with roots of unity, transforms of each row (D. H. Bailey, "FFTs in external or
-/// hierarchical memory", 1990).
+/// One complex line of `rows` * `columns` numbers as a matrix: transforms of each column, products
+/// with roots of unity, transforms of each row (D. H. Bailey, "FFTs in external or hierarchical
+/// memory", 1990).
 template <typename Real> class MatrixLine {
 public:
   static constexpr size_t n = lanes<Real>;
 
-  /// As many rows as make the matrix nearly square; 0 where none do.
+  /// Returns the number of rows that makes the matrix nearly square; 0 if there is none.
   static size_t rowsFor(size_t length) {
     auto root = static_cast<size_t>(std::sqrt(static_cast<double>(length)));
     for (size_t rows = root; rows >= n; --rows)
@@ -200,7 +201,7 @@ public:
 
 private:
   size_t groups() const { return (columns + n - 1) / n; }
-  /// The last group overlaps the one before it, where the lines don't fill vectors.
+  /// If lines don't fill the vectors, the last group overlaps the one before it.
   static size_t firstOf(size_t group, size_t count) { return std::min(group * n, count - n); }
 
   template <typename Body>
@@ -241,7 +242,7 @@ private:
       write(buffer[k], out + 2 * (k * rows + first), group * n - first);
   }
 
-  /// All but the first `skipped` lanes, which another thread may be writing.
+  /// Writes all lanes but the first `skipped`, which another thread may be writing.
   static void write(const Numbers<Vec<Real>> &value, Real *to, size_t skipped) {
     if (skipped == 0)
       return storeComplex<Real>(to, value.r, value.i);
@@ -318,7 +319,7 @@ template <typename Real> std::unique_ptr<const ChirpLine<Real>> chirpLine(size_t
   return std::make_unique<const ChirpLine<Real>>(length, matrixLine<Real>(total), total);
 }
 
-/// A line by itself, where there is a better way than pocketfft's.
+/// A single line, if there is a faster method than pocketfft's.
 template <typename Real> class LoneLine {
 public:
   LoneLine() = default;
@@ -390,7 +391,7 @@ private:
 public:
   size_t length;
   LoneLine<Real> alone;
-  std::optional<pocket::pocketfft_c<Real>> plain; // unless all lines are alone
+  std::optional<pocket::pocketfft_c<Real>> plain; // null if all lines are transformed one by one
 };
 
 template <typename Real>
@@ -418,12 +419,12 @@ void ComplexPlan<Real>::transform(OpContext &ctx, const Lines<const Complex> &in
 }
 
 // --- real lines ----------------------------------------------------------------------------------
-// Of a real line pocketfft gives r0 r1 i1 r2 i2 ...: from there it is one number to the left of
-// where these stand among complex numbers, r0 0 r1 i1 r2 i2 ...
+// For a real line pocketfft returns r0 r1 i1 r2 i2 ...: after r0, this is one position to the left
+// of the complex layout r0 0 r1 i1 r2 i2 ...
 
 namespace {
 
-/// The imaginary parts of the first number and, where the length is even, of the last are 0.
+/// Sets the imaginary parts of the first number and, for even lengths, of the last to 0.
 template <typename T> void completeHalf(T *half, size_t length, T zero) {
   half[0] = half[1];
   half[1] = zero;
@@ -431,8 +432,8 @@ template <typename T> void completeHalf(T *half, size_t length, T zero) {
     half[length + 1] = zero;
 }
 
-/// The spectrum of a real line of even length, from that of the complex line whose parts are its
-/// even and its odd elements; and the other way round.
+/// Converts between the spectrum of a real line of even length and that of the complex line whose
+/// parts are its even and odd elements.
 template <typename Real> class HalfSpectrum {
 public:
   explicit HalfSpectrum(size_t length) : half(length / 2), roots(half / 2 + 1) {
@@ -441,7 +442,7 @@ public:
       roots[k] = root[k];
   }
 
-  /// In place: `half` numbers become one more.
+  /// Works in place: `half` numbers become `half` + 1.
   void fromPairs(Numbers<Real> *z) const {
     Numbers<Real> first = z[0];
     z[0] = {first.r + first.i, 0};
@@ -456,7 +457,7 @@ public:
     }
   }
 
-  /// Twice the pairs of the spectrum `x`.
+  /// Returns twice the pairs of the spectrum `x`.
   void toPairs(const Numbers<Real> *x, Numbers<Real> *z) const {
     z[0] = {x[0].r + x[half].r, x[0].r - x[half].r};
     for (size_t k = 1; 2 * k <= half; ++k) {
@@ -572,7 +573,7 @@ void RealPlan<Real>::inverse(OpContext &ctx, const Lines<const Complex> &in, con
       [&](int64_t line) { parts->oneInverse(in.at(line), out.at(line), scale); });
 }
 
-// --- plans that are kept -------------------------------------------------------------------------
+// --- cached plans --------------------------------------------------------------------------------
 
 template <typename Plan> std::shared_ptr<const Plan> sharedPlan(size_t length) {
   return pocket::get_plan<const Plan>(length);

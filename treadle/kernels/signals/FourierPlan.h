@@ -1,5 +1,5 @@
-// Internal to the folder: the Fourier transforms of all lines along one dimension of an array, and
-// what is kept for a length.
+// Internal to this folder: Fourier transforms of all lines along one dimension of an array, with
+// plans cached by length.
 #pragma once
 
 #include "treadle/kernels/ElementCopy.h"
@@ -10,16 +10,16 @@
 
 namespace treadle::fourier {
 
-/// The lines of an array along one dimension, or the beginnings of them.
+/// The lines of an array along one dimension, or prefixes of them.
 template <typename T> struct Lines {
   T *data;
-  int64_t step = 1; // from one element of a line to the next
+  int64_t step = 1; // distance between elements of a line
   int64_t count = 1;
-  /// The other dimensions. Those that follow each other in memory are one.
+  /// The other dimensions; those that are contiguous in memory are merged.
   DimVector sizes = {}, strides = {};
 
-  /// Those along dimension `d` of an array of shape `dims`; of the other dimensions as many indices
-  /// as `counted` has.
+  /// Returns the lines along dimension `d` of an array of shape `dims`, restricted to the first
+  /// `counted` indices of the other dimensions.
   static Lines along(T *data, Dims dims, Dims counted, size_t d) {
     Lines lines{data};
     DimVector steps = rowMajorStrides(dims);
@@ -54,8 +54,8 @@ private:
   }
 };
 
-/// Transforms of complex lines of one length (1 or more): the sums with e^(-2 pi i jk / length), or
-/// with its conjugate for the inverse, times `scale`. Any number of threads may use a plan.
+/// Transforms of complex lines of one length (1 or more): sums with e^(-2 pi i jk / length), or
+/// with its conjugate for the inverse, times `scale`. Thread-safe.
 template <typename Real> class ComplexPlan {
 public:
   using Complex = std::complex<Real>;
@@ -64,7 +64,7 @@ public:
   ~ComplexPlan();
   size_t length() const { return size; }
 
-  /// `out` may be where `in` is, with the same steps.
+  /// `out` may be the same memory as `in`, with the same steps.
   void transform(OpContext &ctx, const Lines<const Complex> &in, const Lines<Complex> &out,
                  bool isInverse, Real scale) const;
 
@@ -74,8 +74,8 @@ private:
   std::unique_ptr<const Parts> parts;
 };
 
-/// Of real lines, whose spectrum is told by its first half: `length / 2 + 1` numbers. Lines and
-/// spectra are contiguous, and apart from each other.
+/// Transforms of real lines, whose spectrum is represented by its first half, `length / 2 + 1`
+/// numbers. Lines and spectra are contiguous and must not overlap.
 template <typename Real> class RealPlan {
 public:
   using Complex = std::complex<Real>;
@@ -94,7 +94,7 @@ private:
   std::unique_ptr<const Parts> parts;
 };
 
-/// The plan of this length that all share who ask for it at this time.
+/// Returns the plan of this length, shared by all current users.
 template <typename Plan> std::shared_ptr<const Plan> sharedPlan(size_t length);
 
 } // namespace treadle::fourier

@@ -28,7 +28,7 @@ TEST(Fourier, RealSpectraAreHalf) {
   Tensor spectrum = run1("RFFT", {x, length}, DType::Complex128);
   expectComplex(spectrum, {10, {-2, 2}, -2});
   expectNear<double>(run1("IRFFT", {spectrum, length}, DType::Float64), {1, 2, 3, 4}, 1e-12);
-  // Shorter than the input: the rest is left out.
+  // Shorter than the input, which is truncated.
   expectComplex(run1("RFFT", {x, vec<int32_t>({2})}, DType::Complex128), {3, -1});
 }
 
@@ -59,7 +59,7 @@ TEST(Fourier, AreTheSumsThatDefineThem) {
   }
 }
 
-/// Numbers of no pattern.
+/// Pseudorandom numbers.
 template <typename T> std::vector<T> noise(int64_t count) {
   std::vector<T> values;
   for (int64_t i = 0; i < count; ++i)
@@ -75,8 +75,8 @@ template <typename T> double largestDifference(const Tensor &a, const Tensor &b)
   return largest;
 }
 
-// However many lines there are, and however long, each is as it would be by itself: within the
-// rounding of floats, compared with one in double precision, which is checked with sums above.
+// Results don't depend on the number of lines: they agree, up to float rounding, with a line in
+// double precision, which is checked with sums above.
 TEST(Fourier, LinesAreTheSameAloneAndAmongOthers) {
   for (int64_t length : {1, 2, 5, 16, 17, 30, 64, 97, 256, 400})
     for (int64_t count : {1, 2, 3, 15, 16, 17, 21, 40}) {
@@ -103,14 +103,14 @@ TEST(Fourier, LinesAreTheSameAloneAndAmongOthers) {
     }
 }
 
-// Lengths that are done as matrices, whose rows and columns don't all fill vectors.
+// Lengths that are treated as matrices, some of whose rows and columns don't fill vectors.
 TEST(Fourier, LongLines) {
   for (int64_t length : {256, 306, 1000, 1024, 1009, 1122, 2018, 20480, 32768, 65536, 100003})
     for (int64_t count : {1, 2, 3}) {
       SCOPED_TRACE(std::to_string(count) + " lines of " + std::to_string(length));
       Tensor lines = tensor<Complex128>({count, length}, noise<Complex128>(count * length));
       Tensor spectra = run1("FFT", {lines});
-      // One number of the spectrum by its sum, all of them by the way back.
+      // Checks one number of the spectrum by its sum, and all by the inverse.
       int64_t k = length / 3;
       Complex128 sum = 0;
       for (int64_t i = 0; i < length; ++i)
@@ -128,7 +128,7 @@ TEST(Fourier, LongLines) {
     }
 }
 
-// Along the first of two dimensions lines are neighbours, some of which fill vectors.
+// Lines along the first of two dimensions are adjacent; some groups fill vectors.
 TEST(Fourier, LinesThatAreNeighbours) {
   for (auto [rows, columns] : {std::pair{5, 1}, {8, 7}, {12, 32}, {33, 37}, {1024, 3}}) {
     SCOPED_TRACE(std::to_string(rows) + " x " + std::to_string(columns));
@@ -141,7 +141,7 @@ TEST(Fourier, LinesThatAreNeighbours) {
   }
 }
 
-// Halves of spectra have an imaginary part that isn't read, where the transform of reals has none.
+// Imaginary parts that the spectrum of real data can't have aren't read.
 TEST(Fourier, WhatAHalfHasTooMuchIsNotRead) {
   for (int64_t count : {1, 16})
     for (int64_t length : {4, 512}) {
@@ -169,7 +169,7 @@ TEST(Fourier, RealDataIsCutInAllDimensions) {
   std::vector<Complex128> expected(spectrum.data<Complex128>(),
                                    spectrum.data<Complex128>() + spectrum.count());
   expectComplex(run1("RFFT2D", {large, length}, DType::Complex128), expected);
-  // The same spectrum with a row and a column more, which the inverse doesn't read.
+  // The same spectrum with an additional row and column, which the inverse doesn't read.
   std::vector<Complex128> padded(2 * 4 * 4, Complex128(99, 99));
   for (size_t i = 0; i < 2; ++i)
     for (size_t row = 0; row < 3; ++row)

@@ -1,4 +1,4 @@
-// Internal to the folder: the plans that a node keeps from call to call.
+// Internal to this folder: a node's cache of plans.
 #pragma once
 
 #include "treadle/kernels/signals/FourierPlan.h"
@@ -9,12 +9,11 @@
 
 namespace treadle::fourier {
 
-/// Plans of the first few lengths that a node meets, found without a lock: calls of several threads
-/// don't wait for each other. Those of further lengths come from all nodes' last ones, under a
-/// lock.
+/// The plans of the first few lengths that a node uses, read without a lock, so that concurrent
+/// calls don't contend. Plans of further lengths come from a cache of all nodes, under a lock.
 template <typename Plan> class KeptPlans {
 public:
-  /// A plan that is good as long as `borrowed` is, and the node.
+  /// Returns a plan that is valid as long as `borrowed` and the node.
   const Plan &of(size_t length, std::shared_ptr<const Plan> &borrowed) const {
     for (const Slot &slot : slots)
       if (const Plan *plan = slot.plan.load(std::memory_order_acquire);

@@ -1,5 +1,5 @@
-// What speech is recognised by: AudioSpectrogram, and Mfcc, the cepstral coefficients of one on the
-// mel scale (S. B. Davis and P. Mermelstein, 1980).
+// Features for speech recognition: AudioSpectrogram, and Mfcc, its mel-frequency cepstral
+// coefficients (S. B. Davis and P. Mermelstein, 1980).
 #include "treadle/kernels/signals/FourierPlan.h"
 
 #include <algorithm>
@@ -29,11 +29,11 @@ struct SpectrogramState {
 
   struct Kept {
     std::vector<double> window;
-    fourier::RealPlan<double> plan; // of the next power of two
+    fourier::RealPlan<double> plan; // for the next power of two
 
     explicit Kept(int64_t size) : window(hannWindow(size)), plan(std::bit_ceil(window.size())) {}
   };
-  /// Made by the first call.
+  /// Created by the first call.
   const Kept &kept() const {
     std::call_once(once, [this] { made.emplace(windowSize); });
     return *made;
@@ -47,7 +47,7 @@ private:
   mutable std::optional<const Kept> made;
 };
 
-/// What is transformed at once.
+/// The rows that are transformed at once.
 struct SpectrogramRows {
   static constexpr int64_t most = 16;
   int64_t length, columns;
@@ -58,7 +58,7 @@ struct SpectrogramRows {
       : length(static_cast<int64_t>(lineLength)), columns(length / 2 + 1), lines(most * lineLength),
         spectra(static_cast<size_t>(most * columns)) {}
 
-  /// The window over numbers that are `step` apart.
+  /// Applies the window to numbers that are `step` apart.
   void set(int64_t row, const float *from, int64_t step, const std::vector<double> &window) {
     double *line = &lines[static_cast<size_t>(row * length)];
     for (size_t i = 0; i < window.size(); ++i)
@@ -125,18 +125,18 @@ struct MfccOptions {
   int64_t filters, coefficients;
 };
 
-/// Filters that overlap by halves on the mel scale: each bin of a spectrum belongs to two of them.
+/// Overlapping triangular filters on the mel scale: each bin of a spectrum belongs to two of them.
 class MelFilters {
 public:
   MelFilters(const MfccOptions &how, int64_t bins, double sampleRate) : how(how), bins(bins) {
     double low = toMel(how.lowest);
     double spacing = (toMel(how.highest) - low) / static_cast<double>(how.filters + 1);
     double perBin = 0.5 * sampleRate / static_cast<double>(bins - 1);
-    // What is beyond the spectrum is so by any number of bins.
+    // Frequencies beyond the spectrum are all mapped beyond it.
     auto binAt = [&](double x) {
       return static_cast<int64_t>(std::min(x, static_cast<double>(bins)));
     };
-    first = binAt(1.5 + how.lowest / perBin); // never the constant part
+    first = binAt(1.5 + how.lowest / perBin); // never the constant component
     last = binAt(how.highest / perBin);
     auto centre = [&](int64_t filter) { return low + spacing * static_cast<double>(filter + 1); };
     int64_t filter = 0;
@@ -149,7 +149,8 @@ public:
     }
   }
 
-  /// Sums of magnitudes; nothing, where the spectrum ends below the highest frequency.
+  /// Returns the weighted sums of magnitudes; empty if the spectrum ends below the highest
+  /// frequency.
   std::vector<double> apply(const float *spectrum) const {
     if (bins <= last)
       return {};
@@ -168,19 +169,18 @@ public:
 
 private:
   struct Part {
-    int64_t filter; // whose rising side the bin is on; on the one before, it falls
-    double falling; // the share of that one
+    int64_t filter; // index of the filter on whose rising edge the bin is
+    double falling; // weight on the falling edge of the filter before
   };
   const MfccOptions &how;
   int64_t bins, first, last;
-  std::vector<Part> parts; // of bins from `first` on
+  std::vector<Part> parts; // for the bins from `first` on
 };
 
 std::vector<double> cosines(const MfccOptions &how) {
   auto filters = static_cast<double>(how.filters);
   std::vector<double> table;
-  table.reserve(
-      static_cast<size_t>(how.coefficients * how.filters)); // or there is no memory for it
+  table.reserve(static_cast<size_t>(how.coefficients * how.filters)); // or if there is no memory
   for (int64_t i = 0; i < how.coefficients; ++i)
     for (int64_t j = 0; j < how.filters; ++j)
       table.push_back(std::sqrt(2.0 / filters) *
@@ -224,9 +224,9 @@ Expected<BoundKernel> bindMfcc(const BindContext &node) {
                   node.attrs.getOr<float>("lower_frequency_limit", 20),
                   node.attrs.getOr<int64_t>("filterbank_channel_count", 40),
                   node.attrs.getOr<int64_t>("dct_coefficient_count", 13)};
-  bool isRange = how.lowest >= 0 && how.highest > how.lowest; // NaN is none
+  bool isRange = how.lowest >= 0 && how.highest > how.lowest; // rejects NaN too
   if (!isRange || how.coefficients < 1 || how.coefficients > how.filters || how.filters > INT32_MAX)
-    return Unexpected(invalidArgument("attributes ask for ", how.coefficients, " coefficients of ",
+    return Unexpected(invalidArgument("attributes request ", how.coefficients, " coefficients of ",
                                       how.filters, " filters from ", how.lowest, " to ",
                                       how.highest, " Hz"));
   return boundWith(mfcc, how);

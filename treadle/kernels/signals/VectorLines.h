@@ -1,4 +1,4 @@
-// Internal to the folder: several lines of an array side by side in vectors, one line a lane.
+// Internal to this folder: several lines of an array in vector lanes.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 
 namespace treadle::fourier {
 
-/// How many numbers a register of the processor holds.
+/// Size of the processor's vector registers.
 #if defined(__AVX512F__)
 inline constexpr size_t vectorBytes = 64;
 #elif defined(__AVX__)
@@ -20,7 +20,7 @@ inline constexpr size_t vectorBytes = 16;
 template <typename Real> inline constexpr size_t lanes = vectorBytes / sizeof(Real);
 template <typename Real> using Vec [[gnu::vector_size(vectorBytes)]] = Real;
 
-/// Where lines are: element 0 of each.
+/// Pointers to the first element of each line.
 template <typename T> using LineStarts = std::array<T *, vectorBytes / sizeof(float)>;
 
 template <typename Real> Vec<Real> loadVector(const Real *from) {
@@ -30,7 +30,7 @@ template <typename Real> Vec<Real> loadVector(const Real *from) {
 }
 template <typename Real> void storeVector(Real *to, Vec<Real> v) { std::memcpy(to, &v, sizeof(v)); }
 
-/// Complex numbers that follow each other, apart.
+/// A block of consecutive complex numbers, as separate vectors.
 template <typename Real> struct VectorPair {
   Vec<Real> real, imaginary;
 };
@@ -60,7 +60,7 @@ template <typename Real> Vec<Real> reversed(Vec<Real> v) {
   }(std::make_index_sequence<n>());
 }
 
-/// One step of a transposition: of rows that are `d` apart, the lanes that are so change places.
+/// One step of a transposition: exchanges lanes at distance `d` between rows at distance `d`.
 template <size_t d, typename Real> void exchange(Vec<Real> (&rows)[lanes<Real>]) {
   constexpr size_t n = lanes<Real>;
   for (size_t i = 0; i < n; ++i) {
@@ -74,7 +74,7 @@ template <size_t d, typename Real> void exchange(Vec<Real> (&rows)[lanes<Real>])
   }
 }
 
-/// Rows of a square become its columns.
+/// Transposes a square of vectors.
 template <typename Real, size_t d = 1> void transpose(Vec<Real> (&rows)[lanes<Real>]) {
   if constexpr (d < lanes<Real>) {
     exchange<d, Real>(rows);
@@ -82,8 +82,8 @@ template <typename Real, size_t d = 1> void transpose(Vec<Real> (&rows)[lanes<Re
   }
 }
 
-/// The numbers of a line as blocks of vectors; the last block begins
-/// earlier where the line ends in it. Calls `block(i)`, or `one(i)` in lines shorter than a vector.
+/// Visits a line in blocks of vectors; the last block overlaps the one before if the length isn't a
+/// multiple. Calls `block(i)`, or `one(i)` for lines shorter than a vector.
 template <typename Real, typename Block, typename One>
 void forEachBlock(size_t count, Block block, One one) {
   constexpr size_t n = lanes<Real>;
@@ -98,7 +98,7 @@ void forEachBlock(size_t count, Block block, One one) {
     block(count - n);
 }
 
-/// `to[i]` becomes number `i` of each line; each line is contiguous.
+/// Loads number `i` of each line into `to[i]`; each line is contiguous.
 template <typename Real>
 void gatherLines(const LineStarts<const Real> &lines, size_t count, Vec<Real> *to) {
   constexpr size_t n = lanes<Real>;
@@ -117,7 +117,7 @@ void gatherLines(const LineStarts<const Real> &lines, size_t count, Vec<Real> *t
   forEachBlock<Real>(count, block, one);
 }
 
-/// The other way round, for the first `used` lines.
+/// Stores them back, for the first `used` lines.
 template <typename Real>
 void scatterLines(const Vec<Real> *from, size_t count, const LineStarts<Real> &lines, size_t used) {
   constexpr size_t n = lanes<Real>;

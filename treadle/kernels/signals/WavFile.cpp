@@ -1,4 +1,4 @@
-// WAV files of 16-bit samples as audio of [samples,channels], and back.
+// WAV files of 16-bit samples: decoding to and encoding from audio of [samples,channels].
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/files/Summary.h"
 
@@ -16,7 +16,7 @@ constexpr float fullScale = 1 << 15;
 
 // --- reading -------------------------------------------------------------------------------------
 
-/// The bytes of a file in order. Reads past the end give zeros, and are remembered.
+/// Sequential reader. Reads past the end return zeros and set an error flag.
 class ByteReader {
 public:
   explicit ByteReader(std::string_view bytes) : left(bytes) {}
@@ -47,7 +47,7 @@ struct Wav {
   std::string_view samples;
 };
 
-// Chunks that may stand before the format.
+// Chunks that may precede the format chunk.
 bool isPadding(std::string_view id) {
   static constexpr std::string_view known[] = {"JUNK", "bext", "iXML", "qlty",
                                                "mext", "levl", "link", "axml"};
@@ -64,12 +64,12 @@ Expected<void> readFormat(ByteReader &in, Wav &wav) {
   auto sampleRate = in.number<uint32_t>(), bytesPerSecond = in.number<uint32_t>();
   auto bytesPerFrame = in.number<uint16_t>(), bits = in.number<uint16_t>();
   if (in.isShort())
-    return malformed("it ends in its format");
+    return malformed("it ends within its format");
   if ((size != 16 && size != 18) || format != 1 || !channels || bits != 16)
     return malformed(str("its format is ", format, " with ", channels, " channels of ", bits,
                          " bits, expected 1 (PCM) with 16 bits"));
   if (bytesPerFrame != 2 * channels || bytesPerSecond != bytesPerFrame * sampleRate)
-    return malformed("the sizes in its format contradict each other");
+    return malformed("the sizes in its format are inconsistent");
   in.skip(size - 16);
   wav.channels = channels;
   wav.sampleRate = sampleRate;
@@ -82,20 +82,20 @@ Expected<Wav> readWav(std::string_view file) {
   bool isRiff = in.take(4) == "RIFF";
   in.number<uint32_t>();
   if (!isRiff || in.take(4) != "WAVE")
-    return malformed("it doesn't begin as one");
+    return malformed("it doesn't begin like a WAV file");
   std::string_view id = in.take(4);
   for (; isPadding(id); id = in.take(4))
     if (in.take(in.number<uint32_t>()), in.isShort())
       return malformed("it ends before its format");
   if (id != "fmt ")
-    return malformed(str("'", id, "' stands where its format is expected"));
+    return malformed(str("'", id, "' was found instead of its format"));
   TREADLE_TRY(readFormat(in, wav));
   bool hasData = false;
   while (!in.isAtEnd()) {
     id = in.take(4);
     auto size = in.number<uint32_t>();
     if (in.isShort() || size > std::numeric_limits<int32_t>::max())
-      return malformed("a chunk is cut off or too large");
+      return malformed("a chunk is truncated or too large");
     if (id != "data") {
       in.skip(size);
       continue;
@@ -105,7 +105,7 @@ Expected<Wav> readWav(std::string_view file) {
     size_t frame = 2 * static_cast<size_t>(wav.channels);
     wav.samples = in.take(size / frame * frame);
     if (in.isShort())
-      return malformed("it ends in its samples");
+      return malformed("it ends within its samples");
   }
   if (!hasData)
     return malformed("it has no samples");
@@ -113,10 +113,10 @@ Expected<Wav> readWav(std::string_view file) {
 }
 
 struct Decoding {
-  int64_t channels, samples; // -1: as the file has them
+  int64_t channels, samples; // -1: as in the file
 };
 
-// Missing samples are silence, missing channels repeat the last one.
+// Pads missing samples with silence, and missing channels with the last one.
 void decode(OpContext &ctx) {
   const auto &how = ctx.state<Decoding>();
   const Tensor &contents = ctx.input(0);
@@ -161,7 +161,7 @@ int16_t sampleOf(float value) {
                                                  : std::clamp(scaled, -fullScale, fullScale - 1));
 }
 
-/// The file of samples [samples,channels].
+/// Returns a file of samples [samples,channels].
 Expected<std::string> wavFile(std::span<const float> samples, int64_t channels,
                               int64_t sampleRate) {
   constexpr uint32_t headerSize = 44;
@@ -175,13 +175,13 @@ Expected<std::string> wavFile(std::span<const float> samples, int64_t channels,
   file.reserve(headerSize + static_cast<size_t>(dataSize));
   append(file, static_cast<uint32_t>(dataSize + headerSize - 8));
   file += "WAVEfmt ";
-  append<uint32_t>(file, 16); // bytes of the format
+  append<uint32_t>(file, 16); // size of the format chunk
   append<uint16_t>(file, 1);  // PCM
   append(file, static_cast<uint16_t>(channels));
   append(file, static_cast<uint32_t>(sampleRate));
   append(file, static_cast<uint32_t>(2 * channels * sampleRate));
   append(file, static_cast<uint16_t>(2 * channels));
-  append<uint16_t>(file, 16); // bits of a sample
+  append<uint16_t>(file, 16); // bits per sample
   file += "data";
   append(file, static_cast<uint32_t>(dataSize));
   for (float value : samples)
@@ -203,9 +203,9 @@ void encode(OpContext &ctx) {
 // --- summaries -----------------------------------------------------------------------------------
 
 enum AudioField : uint32_t { audioRate = 1, audioChannels, audioLength, audioFile, audioType };
-constexpr uint32_t valueAudio = 6; // in a `Summary.Value`
+constexpr uint32_t valueAudio = 6; // field of `Summary.Value`
 
-// Inputs: tag, audio [clips,samples,channels] or [clips,samples], samples a second.
+// Inputs: tag, audio [clips,samples,channels] or [clips,samples], samples per second.
 void audioSummary(OpContext &ctx) {
   const Tensor &tag = ctx.input(0), &audio = ctx.input(1), &rate = ctx.input(2);
   if (!tag.isScalar() || (audio.rank() != 2 && audio.rank() != 3) || rate.count() != 1)

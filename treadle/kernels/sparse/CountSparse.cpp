@@ -1,4 +1,4 @@
-// How often each number occurs in each row, as a sparse tensor: of dense, sparse and ragged values.
+// Bincount of each row as a sparse tensor, for dense, sparse and ragged values.
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/elementwise/Wrapping.h"
 #include "treadle/kernels/reductions/SegmentRows.h"
@@ -11,11 +11,11 @@ namespace treadle {
 namespace {
 
 struct CountState {
-  int64_t least, most; // of columns; negative: as many as the values need
-  bool isBinary;       // only whether a number occurs
+  int64_t least, most; // number of columns; negative: no bound
+  bool isBinary;       // record occurrence instead of counts
 };
 
-/// One value: where it is counted, and its number among the values.
+/// One value: its row and column, and its index among the values.
 struct Occurrence {
   int64_t row, value, at;
 };
@@ -30,13 +30,14 @@ bool checkCounted(OpContext &ctx, const Tensor &values, const Tensor &weights) {
   for (int64_t i = 0; i < values.count(); ++i)
     if (list[i] < 0) {
       ctx.fail(invalidArgument("value ", i, " is ", list[i],
-                               ", but only numbers that are not negative can be counted"));
+                               ", but counted numbers must not be negative"));
       return false;
     }
   return true;
 }
 
-/// The counts as outputs 0 to 2; `rowOf(i)` is the row of value `i`. A vector has no row numbers.
+/// Sets outputs 0 to 2 to the counts; `rowOf(i)` is the row of value `i`. A vector has no row
+/// indices.
 template <typename T, typename RowOf>
 void count(OpContext &ctx, const Tensor &values, const Tensor &weights, int64_t rows, bool isVector,
            RowOf rowOf) {
@@ -113,16 +114,15 @@ template <typename T> struct SparseRows {
   }
 };
 
-// Inputs: splits, values, weights. A row that ends before its predecessor is empty.
+// Inputs: splits, values, weights. A row that ends before the previous one is empty.
 template <typename T> struct RaggedRows {
   static void run(OpContext &ctx) {
     const Tensor splits = ctx.input(0), values = ctx.input(1), weights = ctx.input(2);
     auto ends = splits.values<int64_t>();
     if (ends.size() < 2 || ends.front() != 0 || ends.back() != values.count())
-      return ctx.fail(invalidArgument("splits are ", tensorTypeText(splits),
-                                      ", expected two numbers at least, from 0 to the number of "
-                                      "values, ",
-                                      values.count()));
+      return ctx.fail(invalidArgument(
+          "splits are ", tensorTypeText(splits),
+          ", expected at least two numbers, from 0 to the number of values, ", values.count()));
     int64_t next = 0;
     count<T>(ctx, values, weights, std::ssize(ends) - 1, false, [&](int64_t i) {
       while (i >= ends[next])

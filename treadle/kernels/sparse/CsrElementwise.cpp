@@ -1,4 +1,4 @@
-// Ops on the entries of compressed sparse matrices: sums, products with a scalar, softmaxes.
+// Elementwise ops on CSR matrices: sums, scaling, softmax.
 #include "treadle/kernels/sparse/CsrMatrix.h"
 
 #include <algorithm>
@@ -7,13 +7,13 @@
 namespace treadle {
 namespace {
 
-/// The matrices `like` with other values.
+/// Outputs matrices with the structure of `like` and other values.
 void setValues(OpContext &ctx, const CsrObject &like, Tensor values) {
   ctx.setOutput(0, makeVariant(makeRef<CsrObject>(like.shape, like.batchStarts, like.rowStarts,
                                                   like.columns, std::move(values))));
 }
 
-// Inputs: a, b, alpha, beta: alpha * a + beta * b. What cancels out stays as a zero.
+// Inputs: a, b, alpha, beta: alpha * a + beta * b. Entries that cancel out are kept as zeros.
 template <typename T> struct AddKernel {
   static void run(OpContext &ctx) {
     const CsrObject *a = csrInput(ctx, 0, dtypeOf<T>);
@@ -53,7 +53,7 @@ template <typename T> struct ScaleKernel {
   }
 };
 
-/// Calls `visit` with where each row's values begin and end.
+/// Calls `visit` with the begin and end of each row's values.
 template <typename Visit> void forEachRow(const CsrObject &matrix, Visit visit) {
   for (int64_t i = 0; i < matrix.batch(); ++i)
     for (int64_t row = 0; row < matrix.rows(); ++row)
@@ -61,7 +61,7 @@ template <typename Visit> void forEachRow(const CsrObject &matrix, Visit visit) 
             matrix.batchStarts[i] + matrix.starts(i)[row + 1]);
 }
 
-// What isn't there doesn't take part.
+// Missing entries are ignored.
 template <typename T> struct SoftmaxKernel {
   static void run(OpContext &ctx) {
     const CsrObject *in = TREADLE_OR_RETURN(csrInput(ctx, 0, dtypeOf<T>));
@@ -81,7 +81,7 @@ template <typename T> struct SoftmaxKernel {
   }
 };
 
-// Inputs: softmax, and the gradient at its entries; others of the gradient's don't count.
+// Inputs: softmax, and the gradient; the gradient's entries outside of the softmax's are ignored.
 template <typename T> struct SoftmaxGradKernel {
   static void run(OpContext &ctx) {
     const CsrObject *softmax = csrInput(ctx, 0, dtypeOf<T>);

@@ -1,4 +1,4 @@
-// Compressed sparse matrices: made of dense ones and of entries, and turned back into those.
+// CSR matrices: conversion from and to dense and sparse tensors.
 #include "treadle/kernels/sparse/CsrMatrix.h"
 
 #include "treadle/kernels/ElementCopy.h"
@@ -48,10 +48,9 @@ Ref<CsrObject> csrOfEntries(OpContext &ctx, std::vector<int64_t> shape, const Te
     for (int64_t d = 0; d < rank; ++d)
       if (index[d] < 0 || index[d] >= shape[d])
         return fail(invalidArgument("indices[", e, ",", d, "] is ", index[d],
-                                    ", expected it in [0, ", shape[d], ")"));
+                                    ", expected one in [0, ", shape[d], ")"));
     if (e && std::lexicographical_compare(index, index + rank - 1, index - rank, index - 1))
-      return fail(invalidArgument("indices[", e,
-                                  "] comes before its predecessor, expected row-major order"));
+      return fail(invalidArgument("indices[", e, "] is out of order, expected row-major order"));
     int64_t matrix = rank == 3 ? index[0] : 0;
     ++batchStarts[matrix + 1];
     ++rowStarts[matrix * (rows + 1) + index[rank - 2] + 1];
@@ -133,7 +132,7 @@ void toEntries(OpContext &ctx) {
   ctx.setOutput(2, Tensor::vector<int64_t>(DType::Int64, matrix->shape));
 }
 
-// Inputs: the matrices, which of them.
+// Inputs: matrices, index in the batch.
 void components(OpContext &ctx) {
   const CsrObject *matrix = TREADLE_OR_RETURN(csrInput(ctx, 0, ctx.state<DType>()));
   const Tensor &which = ctx.input(1);
@@ -167,7 +166,7 @@ void zeros(OpContext &ctx) {
                               *Tensor::make(ctx.state<DType>(), {0})));
 }
 
-// With the dtype that the attribute `type` names.
+// Binds an op with the dtype of the attribute `type`.
 template <KernelFn fn> Expected<BoundKernel> bindOfType(const BindContext &node) {
   return boundWith(fn, node.attrs.getOr("type", DType::Invalid));
 }

@@ -1,4 +1,4 @@
-// Sparse matrices in compressed rows, one or a batch of them, as a variant holds them.
+// CSR (compressed sparse row) matrices, single or in batches, as variant values.
 #pragma once
 
 #include "treadle/kernels/Variants.h"
@@ -10,14 +10,14 @@ namespace treadle {
 
 template <typename T> using CsrOf = Eigen::SparseMatrix<T, Eigen::RowMajor, int32_t>;
 
-/// A batch of matrices of one size; entries of a row are in order of their columns. Of rank 2 the
-/// batch is one matrix.
+/// A batch of matrices of one size. Columns within a row are sorted. At rank 2 the batch is a
+/// single matrix.
 class CsrObject final : public VariantObject {
 public:
   static constexpr std::string_view kindName = "compressed sparse matrix";
   std::string_view kind() const override { return kindName; }
 
-  /// `rowStarts` are rows + 1 numbers for each matrix, counted within it.
+  /// `rowStarts` has rows + 1 offsets for each matrix, relative to the matrix.
   CsrObject(std::vector<int64_t> shape, std::vector<int32_t> batchStarts, Tensor rowStarts,
             Tensor columns, Tensor values)
       : shape(std::move(shape)), batchStarts(std::move(batchStarts)),
@@ -29,7 +29,7 @@ public:
   int32_t entries(int64_t i) const { return batchStarts[i + 1] - batchStarts[i]; }
   const int32_t *starts(int64_t i) const { return rowStarts.data<int32_t>() + i * (rows() + 1); }
 
-  /// Matrix `i`.
+  /// Returns matrix `i`.
   template <typename T> Eigen::Map<const CsrOf<T>> at(int64_t i) const {
     int32_t first = batchStarts[i];
     return {rows(),
@@ -42,24 +42,26 @@ public:
 
   const std::vector<int64_t> shape; // of rank 2 or 3
   const std::vector<int32_t> batchStarts;
-  const Tensor rowStarts, columns, values; // int32, int32, and the dtype
+  const Tensor rowStarts, columns, values; // int32, int32, and the values' dtype
 };
 
-/// The matrices in input `i`, of that dtype unless it is Invalid; null, having failed.
+/// Returns the matrices in input `i`, which must have that dtype unless it is Invalid; null after
+/// failing the op.
 const CsrObject *csrInput(OpContext &ctx, int i, DType dtype);
 
-/// A bind function for `Kernel<T>::run`, by the attribute `type`.
+/// Returns a bind function for `Kernel<T>::run`, with T from the attribute `type`.
 template <template <typename> class Kernel, typename Types = MatrixTypes>
 Expected<BoundKernel> bindCsr(const BindContext &node) {
   return bindForType<Kernel, Types>(node, node.attrs.getOr("type", DType::Invalid));
 }
 
-/// Entries as indices [n, rank] in row-major order. Nothing, having failed, where they aren't that
-/// or lie outside of the shape, which must be of rank 2 or 3.
+/// Makes matrices from entries with indices [n, rank] in row-major order. Returns null after
+/// failing the op if these are unsorted or out of range of the shape, which must have rank 2 or 3.
 Ref<CsrObject> csrOfEntries(OpContext &ctx, std::vector<int64_t> shape, const Tensor &indices,
                             Tensor values);
 
-/// The batch of these, which are compressed. Null, having failed, where there are too many entries.
+/// Makes a batch of compressed matrices. Returns null after failing the op if there are too many
+/// entries.
 template <typename T>
 Ref<CsrObject> csrOfMatrices(OpContext &ctx, std::vector<int64_t> shape,
                              std::span<const CsrOf<T>> matrices) {

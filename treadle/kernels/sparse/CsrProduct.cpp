@@ -1,4 +1,4 @@
-// Products with compressed sparse matrices, their transposes, orderings and Cholesky factors.
+// Products of CSR matrices, their transposes, orderings and Cholesky factors.
 #include "treadle/kernels/sparse/CsrMatrix.h"
 
 #include <Eigen/OrderingMethods>
@@ -9,7 +9,7 @@
 namespace treadle {
 namespace {
 
-/// Whether an operand is taken transposed, and then perhaps conjugated.
+/// Whether an operand is transposed, and possibly conjugated.
 struct Turn {
   bool transposes = false, conjugates = false;
 
@@ -175,7 +175,7 @@ void order(OpContext &ctx) {
     return;
   Tensor *out = ctx.allocateOutput(0, DType::Int32, Dims(in->shape).first(in->shape.size() - 1));
   for (int64_t i = 0; out && i < in->batch(); ++i) {
-    // Only the pattern counts, so the columns will do as values.
+    // Only the sparsity pattern matters, so the columns can serve as values.
     const int32_t *columns = in->columns.data<int32_t>() + in->batchStarts[i];
     Eigen::Map<const CsrOf<int32_t>> pattern(in->rows(), in->rows(), in->entries(i), in->starts(i),
                                              columns, columns);
@@ -185,7 +185,7 @@ void order(OpContext &ctx) {
   }
 }
 
-// A permutation is one where each number below `count` occurs once.
+// Whether the numbers are a permutation of 0 to `count` - 1.
 bool isPermutation(const int32_t *numbers, int64_t count) {
   std::vector<bool> isThere(count);
   for (int64_t i = 0; i < count; ++i) {
@@ -196,7 +196,7 @@ bool isPermutation(const int32_t *numbers, int64_t count) {
   return true;
 }
 
-// Inputs: matrices, of which the lower triangles are read, and the order of their rows.
+// Inputs: matrices, of which only the lower triangles are read, and the permutation of their rows.
 template <typename T> struct CholeskyKernel {
   static void run(OpContext &ctx) {
     const CsrObject *in = csrInput(ctx, 0, dtypeOf<T>);
@@ -210,7 +210,7 @@ template <typename T> struct CholeskyKernel {
     for (int64_t i = 0; i < in->batch(); ++i) {
       const int32_t *rows = order.data<int32_t>() + i * in->rows();
       if (!isPermutation(rows, in->rows()))
-        return ctx.fail(invalidArgument("permutation ", i, " doesn't name each row once"));
+        return ctx.fail(invalidArgument("permutation ", i, " doesn't contain each row once"));
       if (!factorize(*in, i, rows, factors))
         return ctx.fail(invalidArgument("matrix ", i,
                                         " has no Cholesky factor, expected one that "
@@ -220,7 +220,7 @@ template <typename T> struct CholeskyKernel {
       ctx.setOutput(0, makeVariant(std::move(out)));
   }
 
-  // The solver works by columns: by them the matrix, which equals its adjoint, is its conjugate,
+  // The solver expects CSC: read that way, the matrix (which equals its adjoint) is its conjugate,
   // and the upper factor read by rows is the lower one.
   static bool factorize(const CsrObject &in, int64_t i, const int32_t *rows,
                         std::vector<CsrOf<T>> &factors) {

@@ -1,5 +1,4 @@
-// EditDistance: how many insertions, deletions and replacements make one sequence into another, for
-// each pair of sequences of two sparse tensors.
+// EditDistance: Levenshtein distances between pairs of sequences of two sparse tensors.
 #include "treadle/kernels/sparse/Sparse.h"
 
 #include <algorithm>
@@ -10,7 +9,8 @@
 namespace treadle {
 namespace {
 
-/// The sequences of a sparse tensor, one after another: entries with equal indices but the last.
+/// Iterates over the sequences of a sparse tensor: runs of entries that differ in the last index
+/// only.
 class Sequences {
 public:
   explicit Sequences(const SparseView &sparse) : sparse(sparse) { advance(); }
@@ -34,7 +34,7 @@ private:
   int64_t begin = 0, end = 0;
 };
 
-// One row of the table of distances between prefixes at a time.
+// Computes the table of distances between prefixes row by row.
 template <typename T> int64_t distance(std::span<const T> a, std::span<const T> b) {
   std::vector<int64_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), 0);
@@ -72,12 +72,13 @@ template <typename T> struct EditDistance {
     if (indices.rank() == 2 && values.rank() == 1 && shape.rank() == 1 &&
         indices.dim(0) == values.count() && indices.dim(1) == shape.count())
       return sparseInput(ctx, first, first + 1, first + 2);
-    ctx.fail(invalidArgument(what, " is no sparse tensor: its parts are ", tensorTypeText(indices),
-                             ", ", tensorTypeText(values), " and ", tensorTypeText(shape)));
+    ctx.fail(invalidArgument(what, " is not a sparse tensor: its components are ",
+                             tensorTypeText(indices), ", ", tensorTypeText(values), " and ",
+                             tensorTypeText(shape)));
     return std::nullopt;
   }
 
-  // Goes through both in the order of their indices; a sequence that one lacks is empty.
+  // Visits both tensors in index order; a sequence that is missing in one is empty.
   static void compare(OpContext &ctx, const SparseView &guess, const SparseView &truth,
                       Tensor &out) {
     bool normalizes = ctx.state<bool>();
@@ -97,7 +98,8 @@ template <typename T> struct EditDistance {
       for (size_t d = 0; d < at.size(); ++d)
         offset += at[d] * strides[d];
       if (offset < 0 || offset >= out.count())
-        return ctx.fail(internal("an index is ", dimsText(at), ", outside of the sequences' shape ",
+        return ctx.fail(internal("an index is ", dimsText(at),
+                                 ", outside of the shape of the sequences, ",
                                  dimsText(out.dims())));
       auto guessed = hasGuess ? guesses.values<T>() : std::span<const T>();
       auto wanted = hasTruth ? truths.values<T>() : std::span<const T>();

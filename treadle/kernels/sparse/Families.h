@@ -1,46 +1,42 @@
-// Tensors that say where their elements are: coordinates (SparseTensor), compressed rows (CSR),
-// ragged rows, sets.
+// Kernels for tensors with explicit structure: SparseTensor (COO), CSR matrices, ragged tensors,
+// sets.
 #include "treadle/runtime/Kernel.h"
 
-/// How often each number occurs in each row, as a sparse tensor: of dense, sparse and ragged
-/// values.
+/// Bincount of each row as a sparse tensor, for dense, sparse and ragged values.
 TREADLE_FAMILY(countSparseKernels)
-/// Ops on the entries of compressed sparse matrices: sums, products with a scalar, softmaxes.
+/// Elementwise ops on CSR matrices: sums, scaling, softmax.
 TREADLE_FAMILY(csrElementwiseKernels)
-/// Compressed sparse matrices: made of dense ones and of entries, and turned back into those.
+/// CSR matrices: conversion from and to dense and sparse tensors.
 TREADLE_FAMILY(csrMatrixKernels)
-/// Products with compressed sparse matrices, their transposes, orderings and Cholesky factors.
+/// Products of CSR matrices, their transposes, orderings and Cholesky factors.
 TREADLE_FAMILY(csrProductKernels)
-/// EditDistance: how many insertions, deletions and replacements make one sequence into another,
-/// for each pair of sequences of two sparse tensors.
+/// EditDistance: Levenshtein distances between pairs of sequences of two sparse tensors.
 TREADLE_FAMILY(editDistanceKernels)
-/// Crosses of features: for each row, all combinations of one feature from each column, joined as
-/// text or hashed.
+/// Feature crosses: for each row, all combinations of one feature from each column, joined as text
+/// or hashed.
 TREADLE_FAMILY(featureCrossKernels)
-/// Ragged tensors packed into variants, one for the whole or one a row, as maps over them pass
-/// them.
+/// Packing of ragged tensors into variants, one for the whole tensor or one per row, and unpacking.
 TREADLE_FAMILY(raggedKernels)
-/// Ragged tensors given by splits and values: ranges as rows, rows gathered, conversion to sparse.
+/// Ragged tensors as splits and values: ranges, gather, conversion to sparse.
 TREADLE_FAMILY(raggedRowKernels)
-/// RaggedTensorToTensor: rows of different lengths become a tensor, filled up with a default.
+/// RaggedTensorToTensor: pads rows of different lengths to a dense tensor.
 TREADLE_FAMILY(raggedToTensorKernels)
-/// Sets kept in the last dimension of dense or sparse tensors: their unions, differences and sizes.
+/// Sets in the last dimension of dense or sparse tensors: union, difference, intersection, size.
 TREADLE_FAMILY(setKernels)
-/// Gradients of ops on sparse tensors: each entry of an operand takes the gradient of the entry of
-/// the result that has its index, or zero where there is none.
+/// Gradients of ops on sparse tensors: each entry of an operand gets the gradient of the result's
+/// entry with the same index, or zero if there is none.
 TREADLE_FAMILY(sparseGradientKernels)
-/// Arithmetic on sparse tensors: products, sums and maxima, softmax, and with dense ones.
+/// Arithmetic on sparse tensors: products, reductions, softmax, and ops with dense tensors.
 TREADLE_FAMILY(sparseMathKernels)
-/// Ops on two sparse tensors of one shape, entry by entry: SparseAdd, the sparse maximum and
-/// minimum.
+/// Entrywise ops on two sparse tensors of one shape: SparseAdd, SparseSparseMaximum,
+/// SparseSparseMinimum.
 TREADLE_FAMILY(sparseMergeKernels)
-/// Sums and means of chosen rows of a tensor by sorted segment ids (the heart of embedding
-/// lookups), and their gradients.
+/// Sums and means of gathered rows by sorted segment ids (used by embedding lookups), and their
+/// gradients.
 TREADLE_FAMILY(sparseSegmentKernels)
-/// Sparse tensors packed into elements of one tensor, as maps over sparse tensors pass them: an
-/// element each for indices, values and shape.
+/// Serialization of sparse tensors: an element each for indices, values and shape.
 TREADLE_FAMILY(sparseSerializeKernels)
-/// Sparse tensors put in order, reshaped, cut and joined.
+/// Reordering, reshaping, slicing and concatenation of sparse tensors.
 TREADLE_FAMILY(sparseShapeKernels)
-/// Maps that keep sparse tensors under numbers, so that queues and batches may pass numbers on.
+/// Maps that store sparse tensors under integer handles, which queues and batches can pass on.
 TREADLE_FAMILY(sparseTensorMapKernels)

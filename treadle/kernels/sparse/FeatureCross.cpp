@@ -1,5 +1,5 @@
-// Crosses of features: for each row, all combinations of one feature from each column, joined as
-// text or hashed. Columns are sparse, ragged or dense matrices of strings or int64.
+// Feature crosses: for each row, all combinations of one feature from each column, joined as text
+// or hashed. Columns are sparse, ragged or dense matrices of strings or int64.
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/ElementCopy.h"
 #include "treadle/kernels/sparse/Ragged.h"
@@ -15,7 +15,7 @@ using Types = std::vector<DType>;
 
 // --- columns -----------------------------------------------------------------------------------
 
-/// Where a row's features lie among a column's values.
+/// The range of a row's features among a column's values.
 struct Stretch {
   int64_t begin, count;
 };
@@ -29,8 +29,8 @@ public:
       column.places.push_back(indexAt(splits, i));
     return column;
   }
-  /// Entries are in order of rows. Those of a row that comes too late, and all after them, belong
-  /// to none; `skips`: they belong to the row that is reached.
+  /// Entries must be sorted by row. An entry whose row is out of order ends the column, or with
+  /// `skips` counts for the current row.
   static Column sparse(const Tensor &indices, const Tensor &values, int64_t rows, bool skips) {
     Column column(Sparse, values);
     int64_t reached = 0;
@@ -51,7 +51,7 @@ public:
     auto [begin, end] = std::ranges::equal_range(places, i);
     return {begin - places.begin(), end - begin};
   }
-  /// Of a sparse column, the rows of its entries; nothing for others.
+  /// Returns the rows that have entries in a sparse column; nullopt for other columns.
   std::optional<std::vector<int64_t>> rowsWithFeatures() const {
     if (kind != Sparse)
       return std::nullopt;
@@ -70,13 +70,13 @@ private:
 
   Kind kind;
   Tensor values;
-  std::vector<int64_t> places; // Ragged: the splits; Sparse: the row of each entry
+  std::vector<int64_t> places; // splits (Ragged) or rows of entries (Sparse)
 };
 
-// --- what is made of a combination -------------------------------------------------------------
+// --- results of a combination ------------------------------------------------------------------
 
 using Columns = std::vector<Column>;
-using Combination = std::span<const int64_t>; // an element of each column's values
+using Combination = std::span<const int64_t>; // index of a value in each column
 
 struct JoinedText {
   using Out = std::string;
@@ -113,8 +113,9 @@ struct ChainedHash {
   }
 };
 
-/// Of SparseCrossHashed. Numbers count by their lower four bytes, but for those of dense columns
-/// that are hashed weakly, which are taken as they are: so TensorFlow does, and models rely on it.
+/// The hash of SparseCrossHashed. Numbers are hashed by their lower four bytes, except in dense
+/// columns with weak hashing, where they are used as they are: TensorFlow does this, and models
+/// depend on it.
 struct SaltedHash {
   using Out = int64_t;
   int64_t buckets;
@@ -142,10 +143,10 @@ private:
   }
 };
 
-// --- all combinations --------------------------------------------------------------------------
+// --- enumeration -------------------------------------------------------------------------------
 
-/// The rows that have crosses, and perhaps others: a sparse column may say that there are many more
-/// than it has entries.
+/// Returns the rows that may have crosses. A sparse column may declare many more rows than it has
+/// entries, so its rows are taken if there is one.
 std::vector<int64_t> rowsToCross(const Columns &columns, int64_t rows) {
   for (const Column &column : columns)
     if (auto some = column.rowsWithFeatures())
@@ -155,7 +156,7 @@ std::vector<int64_t> rowsToCross(const Columns &columns, int64_t rows) {
   return all;
 }
 
-/// Where the crosses of each of some rows begin, and their end; nothing, having failed, where they
+/// Returns the offsets of each row's crosses, and the total; nullopt after failing the op if there
 /// are too many.
 std::optional<std::vector<int64_t>> crossSplits(OpContext &ctx, const Columns &columns,
                                                 std::span<const int64_t> rows) {
@@ -167,7 +168,7 @@ std::optional<std::vector<int64_t>> crossSplits(OpContext &ctx, const Columns &c
     for (const Column &column : columns)
       isTooLarge |= !isEmpty && __builtin_mul_overflow(count, column.row(row).count, &count);
     if (isTooLarge || __builtin_add_overflow(splits.back(), isEmpty ? 0 : count, &next)) {
-      ctx.fail(invalidArgument("row ", row, " has more crosses than can be counted"));
+      ctx.fail(invalidArgument("row ", row, " has more crosses than an int64 can count"));
       return std::nullopt;
     }
     splits.push_back(next);
@@ -175,7 +176,7 @@ std::optional<std::vector<int64_t>> crossSplits(OpContext &ctx, const Columns &c
   return splits;
 }
 
-// The last column's features change fastest.
+// The features of the last column vary fastest.
 template <typename Cross>
 void crossRow(const Columns &columns, int64_t row, const Cross &cross,
               std::span<typename Cross::Out> out) {
@@ -208,16 +209,17 @@ void crossRows(OpContext &ctx, const Columns &columns, std::span<const int64_t> 
 // --- SparseCross, SparseCrossV2, SparseCrossHashed ---------------------------------------------
 
 struct SparseCrossState {
-  int sparse, dense; // columns
+  int sparse, dense; // number of columns
   int64_t buckets;
   uint64_t key;
   bool takesTextOnly;
 };
 
-/// Checks that all columns are matrices of one number of rows, and gives that.
+/// Checks that all columns are matrices with the same number of rows, and returns that.
 std::optional<int64_t> checkSparseCross(OpContext &ctx, const SparseCrossState &state) {
   auto fail = [&](std::string_view what, int i, std::string_view expected) {
-    ctx.fail(invalidArgument(what, " ", i, " has an unfit type or shape, expected ", expected));
+    ctx.fail(
+        invalidArgument(what, " ", i, " has an unsupported type or shape, expected ", expected));
     return std::nullopt;
   };
   int64_t rows = -1;
@@ -275,7 +277,7 @@ void sparseCrossHash(OpContext &ctx) {
   setCrosses(ctx, ChainedHash{state.buckets, state.key});
 }
 
-/// Parameters come after the columns.
+/// Parameters follow the columns.
 const Tensor &parameter(OpContext &ctx, int i) {
   const auto &state = ctx.state<SparseCrossState>();
   return ctx.input(3 * state.sparse + state.dense + i);
@@ -330,8 +332,8 @@ Expected<BoundKernel> bindSparseCross(const BindContext &node) {
 // --- RaggedCross -------------------------------------------------------------------------------
 
 struct RaggedCrossState {
-  int ragged, sparse, dense; // columns
-  std::string order;         // R, S or D for each
+  int ragged, sparse, dense; // number of columns
+  std::string order;         // R, S or D for each column
   int64_t buckets;
   uint64_t key;
   DType splitsDType;
@@ -360,7 +362,7 @@ Expected<int64_t> checkRaggedCross(OpContext &ctx, const RaggedCrossState &s) {
                  &shape = ctx.input(sparse + 2 * s.sparse + i);
     if (indices.rank() != 2 || indices.dim(1) < 1 || values.rank() != 1 ||
         indices.dim(0) != values.dim(0) || shape.rank() != 1 || shape.count() != 2)
-      return Unexpected(invalidArgument("sparse column ", i, " is no sparse matrix"));
+      return Unexpected(invalidArgument("sparse column ", i, " is not a sparse matrix"));
     rows.push_back(shape.data<int64_t>()[0]);
   }
   for (int64_t count : rows)
@@ -388,7 +390,7 @@ Columns raggedCrossColumns(OpContext &ctx, const RaggedCrossState &s, int64_t ro
   return columns;
 }
 
-/// The splits of all rows, from those of some.
+/// Expands the splits of some rows to all rows.
 void fillSplits(std::span<const int64_t> rows, std::span<const int64_t> splits, Tensor &out) {
   auto fill = [&]<typename T>() {
     T *to = out.data<T>();
@@ -406,7 +408,8 @@ void fillSplits(std::span<const int64_t> rows, std::span<const int64_t> splits, 
 template <typename Cross> void setRaggedCrosses(OpContext &ctx, const Cross &cross) {
   const auto &state = ctx.state<RaggedCrossState>();
   auto count = TREADLE_OR_RETURN(ctx.check(checkRaggedCross(ctx, state)));
-  // Each row has a split, whose memory is asked for before anything else.
+  // The splits of all rows are allocated before anything else, since their number isn't bounded by
+  // entries.
   Tensor *out = TREADLE_OR_RETURN(
       ctx.allocateOutput(1, state.splitsDType, {std::min(count, INT64_MAX - 1) + 1}));
   Columns columns = raggedCrossColumns(ctx, state, count);

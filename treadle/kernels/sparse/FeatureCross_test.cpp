@@ -40,7 +40,7 @@ TEST(FeatureCrossTest, Joined) {
   EXPECT_EQ(errorClassOf("SparseCrossV2", columnsAnd({vec<std::string>({"+"})}), outs, oneSparse()),
             "InvalidArgumentError");
   std::vector<Tensor> bad = columnsAnd({scalar<std::string>("+")});
-  bad[3] = tensor<int64_t>({3, 1}, {1, 2, 3}); // other rows
+  bad[3] = tensor<int64_t>({3, 1}, {1, 2, 3}); // wrong rows
   EXPECT_EQ(errorClassOf("SparseCrossV2", bad, outs, oneSparse()), "InvalidArgumentError");
 }
 

@@ -1,4 +1,4 @@
-// Ragged tensors packed into variants, one for the whole or one a row, as maps over them pass them.
+// Packing of ragged tensors into variants, one for the whole tensor or one per row, and unpacking.
 #include "treadle/kernels/sparse/Ragged.h"
 
 #include "treadle/kernels/ElementShapes.h"
@@ -20,15 +20,15 @@ Tensor makeSplits(DType dtype, std::span<const int64_t> values) {
 
 namespace {
 
-// Splits start at zero, never fall, and end at the number of rows that they split.
+// Checks that splits begin at zero, don't decrease, and end at `rows`.
 Expected<void> checkSplits(const Tensor &splits, int64_t rows) {
   if (splits.rank() != 1 || splits.count() < 1 || indexAt(splits, 0) != 0)
     return Unexpected(invalidArgument("row splits are ", tensorTypeText(splits),
                                       ", expected a vector that starts with 0"));
   for (int64_t i = 1; i < splits.count(); ++i)
     if (indexAt(splits, i) < indexAt(splits, i - 1))
-      return Unexpected(invalidArgument("row splits fall from ", indexAt(splits, i - 1), " to ",
-                                        indexAt(splits, i), ", expected them in order"));
+      return Unexpected(invalidArgument("row splits decrease from ", indexAt(splits, i - 1), " to ",
+                                        indexAt(splits, i), ", expected them to increase"));
   if (int64_t last = indexAt(splits, splits.count() - 1); last != rows)
     return Unexpected(
         invalidArgument("the last row split is ", last, ", expected the number of rows ", rows));
@@ -51,7 +51,7 @@ namespace {
 
 // --- to variants -------------------------------------------------------------------------------
 
-// Row `i` of a ragged tensor with at least one level of splits.
+// Returns row `i` of a ragged tensor with at least one level of splits.
 Ref<VariantObject> raggedRow(std::span<const Tensor> splits, const Tensor &values, int64_t i) {
   int64_t begin = indexAt(splits[0], i), end = indexAt(splits[0], i + 1);
   std::vector<Tensor> own;
@@ -104,7 +104,7 @@ struct FromState {
 
 using Components = std::vector<const RaggedObject *>;
 
-// The ragged tensors in `encoded`, each with `rank` levels of splits.
+// Returns the ragged tensors in `encoded`, each with `rank` levels of splits.
 std::optional<Components> componentsOf(OpContext &ctx, const Tensor &encoded, int64_t rank,
                                        DType dtype, DType splitsDType) {
   Components all;
@@ -124,7 +124,7 @@ std::optional<Components> componentsOf(OpContext &ctx, const Tensor &encoded, in
       ctx.fail(invalidArgument("element ", all.size(), " is a ragged tensor of ",
                                ragged->splits.size(), " levels over ",
                                tensorTypeText(ragged->values), ", expected ", rank, " levels over ",
-                               dtypeName(dtype), ", as the others"));
+                               dtypeName(dtype), ", like the others"));
       return std::nullopt;
     }
     all.push_back(ragged);
@@ -132,7 +132,7 @@ std::optional<Components> componentsOf(OpContext &ctx, const Tensor &encoded, in
   return all;
 }
 
-// Splits of the dimensions of `encoded` but the last: each row as long as the next dimension.
+// Outputs uniform splits for all dimensions of `encoded` but the last.
 bool setUniformSplits(OpContext &ctx, Dims dims, DType dtype) {
   int64_t rows = 1;
   for (size_t d = 0; d + 1 < dims.size(); ++d) {
@@ -153,7 +153,7 @@ int64_t outerLength(const RaggedObject &component) {
   return component.splits.empty() ? component.values.dim(0) : component.splits[0].count() - 1;
 }
 
-// Level `k` of all components, one after another; level -1 is the lengths of the components.
+// Concatenates level `k` of all components; level -1 is the lengths of the components.
 Tensor joinedSplits(const Components &components, int64_t k, DType dtype) {
   std::vector<int64_t> joined = {0};
   for (const RaggedObject *component : components) {
@@ -168,7 +168,7 @@ Tensor joinedSplits(const Components &components, int64_t k, DType dtype) {
   return makeSplits(dtype, joined);
 }
 
-// The components' values one after another along their first dimension.
+// Concatenates the components' values along their first dimension.
 void setJoinedValues(OpContext &ctx, const Components &components, DType dtype) {
   DimVector dims(size_t{1});
   for (size_t i = 0; i < components.size(); ++i) {
@@ -193,7 +193,7 @@ void setJoinedValues(OpContext &ctx, const Components &components, DType dtype) 
   }
 }
 
-// Components that are no rows but elements: stacked along a new dimension.
+// Stacks components without splits along a new dimension.
 void setStackedValues(OpContext &ctx, const Components &components, DType dtype) {
   std::vector<Tensor> values;
   for (const RaggedObject *component : components) {
@@ -221,9 +221,9 @@ void fromVariant(OpContext &ctx) {
   if (rank == -1)
     rank = state.outputRank - levels;
   if (rank < -1 || rank + levels != state.outputRank)
-    return ctx.fail(
-        invalidArgument("output_ragged_rank is ", state.outputRank, ", expected the rank ", levels,
-                        " of the encoded tensor and input_ragged_rank ", rank, " together"));
+    return ctx.fail(invalidArgument("output_ragged_rank is ", state.outputRank,
+                                    ", expected the rank ", levels,
+                                    " of the encoded tensor plus input_ragged_rank ", rank));
   auto components = TREADLE_OR_RETURN(
       componentsOf(ctx, encoded, std::max<int64_t>(rank, 0), state.dtype, state.splitsDType));
   if (levels == 0)
@@ -249,10 +249,10 @@ Expected<BoundKernel> bindFromVariant(const BindContext &node) {
                                           node.attrs.getOr("Tsplits", DType::Int64)});
 }
 
-// --- the gradient of packing rows --------------------------------------------------------------
+// --- gradient of packing rows ------------------------------------------------------------------
 
 // Inputs: a variant for each row, the row splits, the shape of the values. A row without a variant
-// has a gradient of zero.
+// has a zero gradient.
 void toVariantGradient(OpContext &ctx) {
   DType dtype = ctx.state<DType>();
   const Tensor &encoded = ctx.input(0), &splits = ctx.input(1), &shape = ctx.input(2);

@@ -1,5 +1,4 @@
-// The value behind RaggedTensorToVariant: rows of different lengths, kept as row ends and one
-// tensor.
+// The variant value of RaggedTensorToVariant.
 #pragma once
 
 #include "treadle/kernels/Variants.h"
@@ -9,7 +8,8 @@
 
 namespace treadle {
 
-/// Row splits from the outermost dimension inwards, and the values of the innermost rows.
+/// A ragged tensor: row splits from the outermost dimension inwards, and the values of the
+/// innermost rows.
 class RaggedObject final : public VariantObject {
 public:
   static constexpr std::string_view kindName = "ragged tensor";
@@ -22,10 +22,10 @@ public:
   const Tensor values;
 };
 
-/// Splits as a tensor of int32 or int64.
+/// Converts splits to an int32 or int64 tensor.
 Tensor makeSplits(DType dtype, std::span<const int64_t> values);
 
-/// InvalidArgument unless the splits, from the outermost inwards, and the values fit together.
+/// Returns InvalidArgument unless splits (outermost first) and values are consistent.
 Expected<void> checkRagged(std::span<const Tensor> splits, const Tensor &values);
 
 } // namespace treadle

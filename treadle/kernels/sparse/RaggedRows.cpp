@@ -1,4 +1,4 @@
-// Ragged tensors given by splits and values: ranges as rows, rows gathered, conversion to sparse.
+// Ragged tensors as splits and values: ranges, gather, conversion to sparse.
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/ElementCopy.h"
 #include "treadle/kernels/sparse/Ragged.h"
@@ -11,7 +11,7 @@ namespace {
 
 // --- RaggedRange -------------------------------------------------------------------------------
 
-// How many values a range has; nothing where they are too many to count.
+// Returns the number of values in a range; nullopt if it overflows.
 template <typename T> std::optional<int64_t> rangeSize(T start, T limit, T delta) {
   if (!((delta > T(0) && start < limit) || (delta < T(0) && start > limit)))
     return 0;
@@ -52,7 +52,7 @@ template <typename T> struct RaggedRange {
     std::vector<int64_t> splits{0};
     for (int64_t row = 0; row < rows; ++row) {
       if (at(2, row) == T(0))
-        return ctx.fail(invalidArgument("deltas[", row, "] is 0, expected another number"));
+        return ctx.fail(invalidArgument("deltas[", row, "] is 0, expected a nonzero number"));
       auto size = rangeSize<T>(at(0, row), at(1, row), at(2, row));
       int64_t next = 0;
       if (!size || __builtin_add_overflow(splits.back(), *size, &next) ||
@@ -66,7 +66,7 @@ template <typename T> struct RaggedRange {
       T value = at(0, row), delta = at(2, row);
       for (int64_t i = splits[row]; i < splits[row + 1]; ++i) {
         values->data<T>()[i] = value;
-        if (i + 1 < splits[row + 1]) // what comes after the last may not fit
+        if (i + 1 < splits[row + 1]) // the value after the last may overflow
           value = value + delta;
       }
     }
@@ -83,11 +83,11 @@ Expected<BoundKernel> bindRange(const BindContext &node) {
 // --- RaggedGather ------------------------------------------------------------------------------
 
 struct GatherState {
-  int levels, outLevels; // of splits
+  int levels, outLevels; // numbers of splits
   DType splitsDType, dtype;
 };
 
-// Splits of the dimensions of the indices but the last: rows of one length each.
+// Outputs uniform splits for all dimensions of the indices but the last.
 void setUniformSplits(OpContext &ctx, Dims dims, DType dtype) {
   int64_t rows = 1;
   for (size_t d = 0; d + 1 < dims.size(); ++d) {
@@ -119,7 +119,7 @@ void gather(OpContext &ctx) {
     int64_t begin = indexAt(indices, i), end = begin + 1;
     if (begin < 0 || begin >= rows)
       return ctx.fail(
-          invalidArgument("indices[", i, "] is ", begin, ", expected it in [0, ", rows, ")"));
+          invalidArgument("indices[", i, "] is ", begin, ", expected one in [0, ", rows, ")"));
     for (size_t level = 0; level < levels.size(); ++level) {
       for (int64_t row = begin; row < end; ++row)
         splits[level].push_back(splits[level].back() + indexAt(levels[level], row + 1) -
@@ -147,7 +147,7 @@ void gather(OpContext &ctx) {
 Expected<BoundKernel> bindGather(const BindContext &node) {
   auto levels = static_cast<int>(node.inputTypes.size()) - 2;
   if (levels < 1)
-    return Unexpected(invalidArgument("PARAMS_RAGGED_RANK is ", levels, ", expected 1 at least"));
+    return Unexpected(invalidArgument("PARAMS_RAGGED_RANK is ", levels, ", expected at least 1"));
   return boundWith(gather, GatherState{levels, static_cast<int>(node.outputTypes.size()) - 1,
                                        node.inputTypes[0], node.inputTypes[levels]});
 }
@@ -174,7 +174,7 @@ void toSparse(OpContext &ctx) {
   auto rank = std::ssize(shape);
   Tensor *indices = TREADLE_OR_RETURN(ctx.allocateOutput(0, DType::Int64, {values.count(), rank}));
   int64_t rows = values.dim(0), width = rows ? values.count() / rows : 0;
-  std::vector<int64_t> at(levels.size()); // the row of each level that holds the value
+  std::vector<int64_t> at(levels.size()); // the value's row at each level
   for (int64_t row = 0; row < rows; ++row) {
     int64_t inner = row;
     std::vector<int64_t> index(levels.size() + 1);
@@ -201,7 +201,7 @@ void toSparse(OpContext &ctx) {
 
 Expected<BoundKernel> bindToSparse(const BindContext &node) {
   if (node.inputTypes.size() < 2)
-    return Unexpected(invalidArgument("RAGGED_RANK is 0, expected 1 at least"));
+    return Unexpected(invalidArgument("RAGGED_RANK is 0, expected at least 1"));
   return bindPlain<toSparse>(node);
 }
 

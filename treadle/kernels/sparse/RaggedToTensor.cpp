@@ -1,4 +1,4 @@
-// RaggedTensorToTensor: rows of different lengths become a tensor, filled up with a default.
+// RaggedTensorToTensor: pads rows of different lengths to a dense tensor.
 #include "treadle/kernels/Element.h"
 
 #include <algorithm>
@@ -6,12 +6,12 @@
 namespace treadle {
 namespace {
 
-// How rows are told apart: by their ends, or, after the number of rows, by the row of each value.
+// The encoding of row partitions: splits, or the number of rows followed by the row of each value.
 struct RaggedShape {
   bool hasRowIds;
 };
 
-constexpr int firstPartition = 3; // inputs before: shape, values, default
+constexpr int firstPartition = 3; // after shape, values, default
 
 std::vector<int64_t> integers(const Tensor &t) {
   if (t.dtype() == DType::Int64)
@@ -19,7 +19,7 @@ std::vector<int64_t> integers(const Tensor &t) {
   return {t.values<int32_t>().begin(), t.values<int32_t>().end()};
 }
 
-/// Where each value of a level stands: its row, and its place in that row.
+/// The row of each value of a level, and its column in that row.
 struct Level {
   std::vector<int64_t> row, column;
   int64_t numRows = 0, longest = 0;
@@ -32,7 +32,7 @@ struct Level {
   }
 };
 
-// `numValues`: those that the rows must hold together.
+// `numValues` is the total that the rows must contain.
 Expected<Level> levelOfSplits(const std::vector<int64_t> &splits, int64_t numValues) {
   if (splits.empty() || splits[0] != 0 || !std::ranges::is_sorted(splits) ||
       splits.back() != numValues)
@@ -51,7 +51,7 @@ Expected<Level> levelOfRowIds(const std::vector<int64_t> &rows, int64_t numRows)
   level.numRows = numRows;
   if (!std::ranges::is_sorted(rows) || (!rows.empty() && (rows[0] < 0 || rows.back() >= numRows)))
     return Unexpected(
-        invalidArgument("row ids must never decrease, and lie in [0, ", numRows, ")"));
+        invalidArgument("row ids must not decrease, and must be in [0, ", numRows, ")"));
   for (int64_t r : rows)
     level.add(r);
   return level;
@@ -84,8 +84,8 @@ Expected<std::vector<Level>> readLevels(OpContext &ctx, const RaggedShape &ragge
   return levels;
 }
 
-/// The result's dimensions: those that the input states, and the least that hold all where it
-/// states none.
+/// Returns the result's dimensions: those in the input, or where they are -1 the smallest that hold
+/// all values.
 Expected<std::vector<int64_t>> resultDims(OpContext &ctx, const std::vector<Level> &levels) {
   const Tensor &shape = ctx.input(0), &values = ctx.input(1);
   std::vector<int64_t> dims{levels[0].numRows};
@@ -102,15 +102,15 @@ Expected<std::vector<int64_t>> resultDims(OpContext &ctx, const std::vector<Leve
     bool isInner = d > levels.size();
     if (wanted[d] < -1 || (isInner && wanted[d] >= 0 && wanted[d] != dims[d]))
       return Unexpected(invalidArgument("dimension ", d, " of the shape is ", wanted[d],
-                                        ", but the values make ", dims[d]));
+                                        ", but the values need ", dims[d]));
     if (wanted[d] >= 0)
       dims[d] = wanted[d];
   }
   return dims;
 }
 
-/// The row of the result, counted over all ragged dimensions, that each value goes to; -1 for those
-/// that it has no room for.
+/// Returns each value's row in the result, flattened over all ragged dimensions; -1 for values that
+/// are truncated.
 std::vector<int64_t> targetsOf(const std::vector<Level> &levels, Dims dims) {
   std::vector<int64_t> parents(static_cast<size_t>(levels[0].numRows));
   for (int64_t r = 0; r < levels[0].numRows; ++r)

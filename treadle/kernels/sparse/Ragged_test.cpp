@@ -76,7 +76,7 @@ TEST(Ragged, aMatrixOfRowsHasUniformSplits) {
 TEST(Ragged, theGradientPutsRowsTogether) {
   Tensor rows = run1("RaggedTensorToVariant", {vec<int64_t>({0, 1, 3}), vec<float>({1, 2, 3})},
                      DType::Variant, toAttrs(true));
-  rows.data<Variant>()[0].object = nullptr; // nothing flowed back
+  rows.data<Variant>()[0].object = nullptr; // no gradient arrived
   Tensor out = run1("RaggedTensorToVariantGradient",
                     {rows, vec<int64_t>({0, 1, 3}), vec<int32_t>({3})}, DType::Float32);
   EXPECT_EQ(values<float>(out), (std::vector<float>{0, 2, 3}));
@@ -163,7 +163,7 @@ TEST_P(Packed, whatIsNoSparseTensor) {
 
 INSTANTIATE_TEST_SUITE_P(Forms, Packed, testing::Values(DType::Variant, DType::String));
 
-// --- tensors as text ---------------------------------------------------------------------------
+// --- serialized tensors ------------------------------------------------------------------------
 
 TEST(SerializedTensor, thereAndBack) {
   Tensor matrix = *parsedTensor(serializedTensor(iota<int16_t>({2, 3}, -2)));
@@ -182,7 +182,7 @@ TEST(SerializedTensor, theBytesAreTensorFlows) {
 }
 
 TEST(SerializedTensor, shortenedTextIsAnErrorInsideAField) {
-  constexpr size_t endOfDtype = 2, endOfShape = 8; // the elements that are missing are zero
+  constexpr size_t endOfDtype = 2, endOfShape = 8; // missing elements are zero
   for (const Tensor &t : {vec<int32_t>({1, 2}), vec<std::string>({"ab", "c"})}) {
     std::string bytes = serializedTensor(t);
     for (size_t n = 0; n < bytes.size(); ++n)

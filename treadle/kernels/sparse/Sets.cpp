@@ -1,4 +1,4 @@
-// Sets kept in the last dimension of dense or sparse tensors: their unions, differences and sizes.
+// Sets in the last dimension of dense or sparse tensors: union, difference, intersection, size.
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/ElementCopy.h"
 
@@ -20,14 +20,14 @@ const NamedOperation operations[] = {
     {"union", SetOperation::Union},
 };
 
-// --- where the sets are ------------------------------------------------------------------------
+// --- locating sets -----------------------------------------------------------------------------
 
-// The elements [begin, end) of a tensor, as the set number `group` of the leading dimensions.
+// The elements [begin, end) of a tensor: the set with index `group` in the leading dimensions.
 struct SetRange {
   int64_t group, begin, end;
 };
 
-// A tensor of sets: the dimensions in front of them, and each that isn't empty, in order.
+// A tensor of sets: the leading dimensions, and each non-empty set, in order.
 struct SetTensor {
   DimVector groupDims;
   std::vector<SetRange> sets;
@@ -51,12 +51,13 @@ Expected<void> checkSparse(const Tensor &indices, const Tensor &values, const Te
       indices.dim(0) == values.count() && indices.dim(1) == shape.count() && shape.count() >= 2 &&
       countElements(readIndices(shape)))
     return {};
-  return Unexpected(invalidArgument("indices, values and shape are ", tensorTypeText(indices), ", ",
-                                    tensorTypeText(values), " and ", tensorTypeText(shape),
-                                    ", expected those of a sparse tensor of rank 2 or more"));
+  return Unexpected(
+      invalidArgument("indices, values and shape are ", tensorTypeText(indices), ", ",
+                      tensorTypeText(values), " and ", tensorTypeText(shape),
+                      ", expected the components of a sparse tensor of rank 2 or more"));
 }
 
-// The index of entry `row`, as the position in the whole; -1 where it is outside.
+// Returns the flat index of entry `row`; -1 if it is out of range.
 int64_t flatIndex(const Tensor &indices, int64_t row, Dims dims) {
   const int64_t *at = indices.data<int64_t>() + row * static_cast<int64_t>(dims.size());
   int64_t flat = 0;
@@ -92,7 +93,7 @@ Expected<SetTensor> sparseSets(const Tensor &indices, const Tensor &values, cons
   return out;
 }
 
-// --- combining two of them ---------------------------------------------------------------------
+// --- set operations ----------------------------------------------------------------------------
 
 template <typename T> std::vector<T> sortedSet(const SetTensor &in, const SetRange &range) {
   const T *values = in.values->data<T>();
@@ -139,7 +140,7 @@ void combineAll(SetOperation operation, const SetTensor &a, const SetTensor &b, 
   }
 }
 
-// The result as a sparse tensor.
+// Outputs the result as a sparse tensor.
 template <typename T>
 void outputSets(OpContext &ctx, Dims groupDims,
                 std::vector<std::pair<int64_t, std::vector<T>>> groups) {

@@ -23,7 +23,7 @@ bool checkInside(OpContext &ctx, const SparseView &sparse) {
   for (int64_t e = 0; e < sparse.count; ++e)
     for (int64_t d = 0; d < sparse.rank; ++d)
       if (int64_t at = sparse.index(e)[d]; at < 0 || at >= sparse.dims[d]) {
-        ctx.fail(invalidArgument("indices[", e, ",", d, "] is ", at, ", expected it in [0, ",
+        ctx.fail(invalidArgument("indices[", e, ",", d, "] is ", at, ", expected one in [0, ",
                                  sparse.dims[d], ")"));
         return false;
       }

@@ -1,4 +1,4 @@
-// Sparse tensors as ops take them: a matrix of indices, a vector of values, a vector of dimensions.
+// Sparse tensors as inputs of ops: a matrix of indices, a vector of values, a vector of dimensions.
 #pragma once
 
 #include "treadle/kernels/Element.h"
@@ -6,7 +6,7 @@
 
 namespace treadle {
 
-/// A view of one: `indices` has `rank` numbers for each of `count` entries.
+/// A view of a sparse tensor: `indices` has `rank` numbers for each of `count` entries.
 struct SparseView {
   const int64_t *indices;
   const Tensor *values;
@@ -17,14 +17,14 @@ struct SparseView {
   Dims shape() const { return {dims, static_cast<size_t>(rank)}; }
 };
 
-/// The tensor whose parts are inputs `indices`, `values` and `shape`: int64 but for the values, of
-/// fitting ranks and sizes. Nothing, having failed, where they aren't.
+/// Returns the sparse tensor in three inputs, which must have consistent shapes; indices and shape
+/// must be int64. Returns nullopt after failing the op.
 std::optional<SparseView> sparseInput(OpContext &ctx, int indices, int values, int shape);
 
-/// Fails, and gives false, unless each index is inside of the shape.
+/// Returns false after failing the op unless all indices are within the shape.
 bool checkInside(OpContext &ctx, const SparseView &sparse);
 
-/// The entries' numbers in row-major order of their indices; of equal ones the first stays first.
+/// Returns the permutation of entries to row-major order; stable.
 std::vector<int64_t> rowMajorOrder(const SparseView &sparse);
 
 } // namespace treadle

@@ -31,7 +31,7 @@ std::optional<WholeSparse> wholeSparseInput(OpContext &ctx) {
 
 namespace {
 
-// The entries [begin, end) without their first coordinate.
+// Returns the entries [begin, end) without their first coordinate.
 Expected<WholeSparse> slab(const WholeSparse &whole, int64_t begin, int64_t end) {
   int64_t rank = whole.indices.dim(1);
   Tensor indices = TREADLE_TRY(Tensor::make(DType::Int64, {end - begin, rank - 1}));
@@ -42,7 +42,7 @@ Expected<WholeSparse> slab(const WholeSparse &whole, int64_t begin, int64_t end)
                      rowsOf(whole.shape, 1, rank - 1)};
 }
 
-// Tensor `i` of a batch: its entries with the batch's coordinates before their own.
+// Appends tensor `i` of a batch: its entries, with the batch's coordinates prepended.
 void appendEntries(const WholeSparse &part, int64_t i, Dims batch, int64_t at, Tensor &indices,
                    Tensor &values) {
   int64_t rank = indices.dim(1), own = part.indices.dim(1), lead = rank - own;
@@ -66,7 +66,7 @@ std::optional<int64_t> rowCount(OpContext &ctx, const WholeSparse &sparse) {
   if (sparse.shape.count() >= 2)
     return sparse.shape.data<int64_t>()[0];
   ctx.fail(invalidArgument("the sparse tensor has rank ", sparse.shape.count(),
-                           ", expected 2 at least"));
+                           ", expected at least 2"));
   return std::nullopt;
 }
 
@@ -86,7 +86,7 @@ void forEachRow(OpContext &ctx, const WholeSparse &sparse,
   }
   if (begin < count)
     ctx.fail(invalidArgument("entry ", begin, " has the first coordinate ", indices[begin * rank],
-                             ", expected one in [0, ", size, ") and entries in order of it"));
+                             ", expected one in [0, ", size, ") and entries sorted by it"));
 }
 
 void joinSparse(OpContext &ctx, const std::vector<WholeSparse> &all, Dims batch, DType dtype) {

@@ -1,4 +1,4 @@
-// Sparse tensors as values: batches of them made of one, and joined to one.
+// Sparse tensors as values: splitting along the first dimension, and batching.
 #pragma once
 
 #include "treadle/kernels/Element.h"
@@ -6,26 +6,26 @@
 
 namespace treadle {
 
-/// The three tensors that make one.
+/// The three components of a sparse tensor.
 struct WholeSparse {
   Tensor indices, values, shape;
 };
 
-/// InvalidArgument unless dtypes and sizes fit together.
+/// Returns InvalidArgument unless dtypes and sizes are consistent.
 Expected<void> checkSparse(const WholeSparse &sparse);
 
-/// Inputs 0 to 2; nothing, having failed, where they don't fit together.
+/// Returns the sparse tensor in inputs 0 to 2; nullopt after failing the op.
 std::optional<WholeSparse> wholeSparseInput(OpContext &ctx);
 
-/// The size of the first dimension, of two at least; nothing, having failed, where there are fewer.
+/// Returns the size of the first dimension; nullopt after failing the op if the rank is below two.
 std::optional<int64_t> rowCount(OpContext &ctx, const WholeSparse &sparse);
-/// Calls `take` with each index of the first dimension and what is there, a sparse tensor without
-/// that dimension. Entries must be in order of it: fails where they aren't.
+/// Calls `take` with each index of the first dimension and its subtensor. Fails the op unless
+/// entries are sorted by that dimension.
 void forEachRow(OpContext &ctx, const WholeSparse &sparse,
                 const std::function<void(int64_t row, WholeSparse part)> &take);
 
-/// Sets outputs 0 to 2 to the batch of these, which are one at least, of this dtype and of equal
-/// ranks; `batch` are its first dimensions. The others are the largest that any has.
+/// Sets outputs 0 to 2 to the batch of `all`, at least one sparse tensor with this dtype and equal
+/// ranks; `batch` are the leading dimensions. Each other dimension is the maximum over the tensors.
 void joinSparse(OpContext &ctx, const std::vector<WholeSparse> &all, Dims batch, DType dtype);
 
 } // namespace treadle

@@ -1,5 +1,5 @@
-// Gradients of ops on sparse tensors: each entry of an operand takes the gradient of the entry of
-// the result that has its index, or zero where there is none.
+// Gradients of ops on sparse tensors: each entry of an operand gets the gradient of the result's
+// entry with the same index, or zero if there is none.
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/ElementCopy.h"
 
@@ -8,7 +8,7 @@
 namespace treadle {
 namespace {
 
-/// A matrix of indices, a row an entry, in row-major order.
+/// A matrix of indices, one row per entry, in row-major order.
 struct Indices {
   const int64_t *data;
   int64_t count, rank;
@@ -17,7 +17,7 @@ struct Indices {
   const int64_t *at(int64_t i) const { return data + i * rank; }
 };
 
-/// How entry `i` of `a`, moved by `-offset`, and entry `j` of `b` are ordered.
+/// Compares entry `i` of `a`, shifted by `-offset`, with entry `j` of `b`.
 std::strong_ordering compare(Indices a, int64_t i, const int64_t *offset, Indices b, int64_t j) {
   for (int64_t d = 0; d < a.rank; ++d)
     if (auto order = __int128{a.at(i)[d]} - (offset ? offset[d] : 0) <=> b.at(j)[d]; order != 0)
@@ -25,7 +25,7 @@ std::strong_ordering compare(Indices a, int64_t i, const int64_t *offset, Indice
   return std::strong_ordering::equal;
 }
 
-/// Output `output`: for each entry of `of` the gradient of the same entry of `results`.
+/// Sets output `output`: for each entry of `of` the gradient of the same entry of `results`.
 template <typename T>
 void takeGradients(OpContext &ctx, int output, Indices of, const int64_t *offset, Indices results,
                    const T *grads) {
@@ -69,7 +69,7 @@ template <typename T> struct AddGrad {
             sum = Indices::of(ctx.input(3));
     if (a.rank != b.rank || a.rank != sum.rank)
       return ctx.fail(invalidArgument("the indices have ", a.rank, ", ", b.rank, " and ", sum.rank,
-                                      " columns, expected equally many"));
+                                      " columns, expected equal numbers"));
     const Tensor grad = ctx.input(0);
     takeGradients<T>(ctx, 0, a, nullptr, sum, grad.data<T>());
     takeGradients<T>(ctx, 1, b, nullptr, sum, grad.data<T>());
@@ -86,7 +86,7 @@ template <typename T> struct SliceGrad {
     if (in.rank != slice.rank || start.rank() != 1 || start.count() != in.rank)
       return ctx.fail(invalidArgument("the indices have ", in.rank, " and ", slice.rank,
                                       " columns and input_start is ", tensorTypeText(start),
-                                      ", expected equally many"));
+                                      ", expected equal numbers"));
     takeGradients<T>(ctx, 0, in, start.data<int64_t>(), slice, ctx.input(0).data<T>());
   }
 };

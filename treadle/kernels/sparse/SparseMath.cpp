@@ -1,4 +1,4 @@
-// Arithmetic on sparse tensors: products, sums and maxima, softmax, and with dense ones.
+// Arithmetic on sparse tensors: products, reductions, softmax, and ops with dense tensors.
 #include "treadle/kernels/elementwise/Wrapping.h"
 #include "treadle/kernels/sparse/Sparse.h"
 
@@ -9,7 +9,7 @@
 namespace treadle {
 namespace {
 
-/// What sums of T are kept in.
+/// The type in which sums of T are accumulated.
 template <typename T> struct SumOf {
   using type = T;
 };
@@ -87,7 +87,7 @@ Expected<BoundKernel> bindMatMul(const BindContext &node) {
   });
 }
 
-// --- sums and maxima ---------------------------------------------------------------------------
+// --- reductions --------------------------------------------------------------------------------
 
 struct ReduceOptions {
   bool keepsDims;
@@ -100,7 +100,7 @@ struct MaxOfValues {
   template <typename T> static T combine(T a, T b) { return std::max(a, b); }
 };
 
-/// The dimensions that stay, and the shape of the result.
+/// The dimensions that are kept, and the result's shape.
 struct Reduced {
   DimVector kept, outDims;
 };
@@ -111,7 +111,7 @@ std::optional<Reduced> reducedDims(OpContext &ctx, const SparseView &in, const T
     int64_t axis = normalizedAxis(indexAt(axes, i), in.rank);
     if (axis < 0) {
       ctx.fail(invalidArgument("reduction_axes[", i, "] is ", indexAt(axes, i),
-                               ", expected it in [", -in.rank, ", ", in.rank, ")"));
+                               ", expected one in [", -in.rank, ", ", in.rank, ")"));
       return std::nullopt;
     }
     isReduced[axis] = true;
@@ -127,7 +127,7 @@ std::optional<Reduced> reducedDims(OpContext &ctx, const SparseView &in, const T
   return out;
 }
 
-// The values of each place of the result that has any, in order.
+// Reduces the values of each non-empty position of the result, in order.
 template <typename T, typename Op>
 std::optional<std::map<int64_t, T>> reducedValues(OpContext &ctx, const SparseView &in,
                                                   const Reduced &reduced) {
@@ -216,7 +216,7 @@ template <typename T> struct AddToDense {
         int64_t at = indexAt(indices, e * rank + d);
         if (at < 0 || at >= dense.dim(static_cast<int>(d)))
           return ctx.fail(invalidArgument("indices[", e, ",", d, "] is ", at,
-                                          ", expected it in [0, ", dense.dim(static_cast<int>(d)),
+                                          ", expected one in [0, ", dense.dim(static_cast<int>(d)),
                                           ")"));
         flat = flat * dense.dim(static_cast<int>(d)) + at;
       }
@@ -242,7 +242,7 @@ struct Over {
   }
 };
 
-// The sparse values, each with the dense tensor's element of its place; that one may be broadcast.
+// Combines each sparse value with the dense element at its position; the dense tensor is broadcast.
 template <typename Op> struct WithDense {
   template <typename T> struct Kernel {
     static void run(OpContext &ctx) {
@@ -275,7 +275,7 @@ template <typename Op> struct WithDense {
 
 // --- SparseSoftmax -----------------------------------------------------------------------------
 
-// Along the last dimension; entries of one row stand together.
+// Softmax along the last dimension; entries of a row must be adjacent.
 template <typename T> struct Softmax {
   using Sum = typename SumOf<T>::type;
 
@@ -283,7 +283,7 @@ template <typename T> struct Softmax {
     auto in = TREADLE_OR_RETURN(sparseInput(ctx, 0, 1, 2));
     if (in.rank < 2)
       return ctx.fail(
-          invalidArgument("the sparse tensor has rank ", in.rank, ", expected 2 at least"));
+          invalidArgument("the sparse tensor has rank ", in.rank, ", expected at least 2"));
     Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, dtypeOf<T>, {in.count}));
     auto sameRow = [&](int64_t a, int64_t b) {
       return std::equal(in.index(a), in.index(a) + in.rank - 1, in.index(b));

@@ -1,5 +1,5 @@
-// Ops on two sparse tensors of one shape, entry by entry: SparseAdd, the sparse maximum and
-// minimum.
+// Entrywise ops on two sparse tensors of one shape: SparseAdd, SparseSparseMaximum,
+// SparseSparseMinimum.
 #include "treadle/kernels/elementwise/Wrapping.h"
 #include "treadle/kernels/sparse/Sparse.h"
 
@@ -11,12 +11,12 @@
 namespace treadle {
 namespace {
 
-/// An entry of the result: its numbers in the two operands, -1 where one has none.
+/// An entry of the result: its indices in the two operands, -1 if missing.
 struct Entry {
   int64_t a, b;
 };
 
-/// The entries of both, which are sorted, in order.
+/// Merges the entries of both operands, which must be sorted.
 std::vector<Entry> merge(const SparseView &a, const SparseView &b) {
   std::vector<Entry> entries;
   int64_t i = 0, j = 0;
@@ -48,7 +48,7 @@ bool readOperands(OpContext &ctx, std::optional<SparseView> &a, std::optional<Sp
   return false;
 }
 
-/// The indices and the values of the entries as outputs 0 and 1.
+/// Sets outputs 0 and 1 to the indices and values of the entries.
 template <typename T>
 bool setEntries(OpContext &ctx, const SparseView &a, const SparseView &b,
                 const std::vector<Entry> &entries, const std::vector<T> &values) {
@@ -72,7 +72,7 @@ template <typename T> struct ComponentOfType<std::complex<T>> {
 };
 
 template <typename T> struct Add {
-  /// What the size of a value is compared with.
+  /// The type of thresholds for absolute values.
   using Threshold = typename ComponentOfType<T>::Type;
 
   static Threshold sizeOf(T value) {

@@ -35,7 +35,7 @@ TEST(SparseOpsTest, EntriesOfTwoTensors) {
   std::vector<DType> types = {DType::Int64, DType::Float32, DType::Int64};
   inputs.push_back(scalar<float>(0.75));
   out = runAll("SparseAdd", inputs, types);
-  EXPECT_EQ(values<int64_t>(out[0]), (Longs{0, 1})); // what is smaller than the threshold goes
+  EXPECT_EQ(values<int64_t>(out[0]), (Longs{0, 1})); // values below the threshold are dropped
   EXPECT_EQ(values<float>(out[1]), (std::vector<float>{1}));
   EXPECT_EQ(values<int64_t>(out[2]), (Longs{2, 2}));
   inputs[5] = vec<int64_t>({2, 3});

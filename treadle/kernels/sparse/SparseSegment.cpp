@@ -1,5 +1,5 @@
-// Sums and means of chosen rows of a tensor by sorted segment ids (the heart of embedding lookups),
-// and their gradients.
+// Sums and means of gathered rows by sorted segment ids (used by embedding lookups), and their
+// gradients.
 #include "treadle/kernels/reductions/SegmentRows.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ std::vector<int64_t> withFirstDim(const Tensor &data, int64_t first) {
   return dims;
 }
 
-// Rows in the first input, vectors of one length in the next two, a count in the fourth.
+// Checks inputs: data, indices and segment ids of the same length, number of segments.
 bool checkShapes(OpContext &ctx) {
   const Tensor &rows = ctx.input(0), &indices = ctx.input(1), &ids = ctx.input(2);
   if (rows.rank() < 1)
@@ -25,7 +25,7 @@ bool checkShapes(OpContext &ctx) {
         invalidArgument("indices and segment_ids must be vectors of one length, but have shapes ",
                         dimsText(indices.dims()), " and ", dimsText(ids.dims())));
   else if (ctx.numInputs() > 3 && !ctx.input(3).isScalar())
-    ctx.fail(invalidArgument("input 3, a count, must be a scalar, but has shape ",
+    ctx.fail(invalidArgument("input 3, the number of rows, must be a scalar, but has shape ",
                              dimsText(ctx.input(3).dims())));
   return !ctx.hasFailed();
 }
@@ -90,7 +90,7 @@ void runForward(OpContext &ctx) {
 
 // --- gradients ---------------------------------------------------------------------------------
 
-// Adds each segment's gradient, divided as the forward op did, to `rowOf(i)` of the output.
+// Adds each segment's gradient, scaled as in the forward op, to row `rowOf(i)` of the output.
 template <typename RowOf>
 void scatterGradient(const SegmentRows &rows, const Tensor &gradient, const Tensor &idTensor,
                      RowOf rowOf, Tensor &out) {
@@ -106,7 +106,7 @@ void scatterGradient(const SegmentRows &rows, const Tensor &gradient, const Tens
                    width, 1 / divisorOf(rows.kind, members[ids[i]]));
 }
 
-// Checks all inputs; the number of rows that were looked up in, or -1 having failed.
+// Checks all inputs; returns the number of gathered rows, or -1 after failing the op.
 int64_t checkGradient(OpContext &ctx) {
   if (!checkShapes(ctx))
     return -1;
@@ -133,7 +133,7 @@ void runGradient(OpContext &ctx) {
       ctx.state<SegmentRows>(), gradient, idTensor, [&](int64_t i) { return indices[i]; }, *out);
 }
 
-// V2: only the rows that were looked up, and which they are.
+// V2: outputs gradients of the gathered rows only, and the indices of these.
 void runCompactGradient(OpContext &ctx) {
   if (checkGradient(ctx) < 0)
     return;
@@ -162,7 +162,7 @@ void runCompactGradient(OpContext &ctx) {
   scatterGradient(ctx.state<SegmentRows>(), gradient, idTensor, rowOf, *out);
 }
 
-// --- tables ------------------------------------------------------------------------------------
+// --- op tables ---------------------------------------------------------------------------------
 
 template <SegmentKind kind, KernelFn fn>
 Expected<BoundKernel> bindSparseSegment(const BindContext &node) {

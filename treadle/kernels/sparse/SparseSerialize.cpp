@@ -1,5 +1,5 @@
-// Sparse tensors packed into elements of one tensor, as maps over sparse tensors pass them: an
-// element each for indices, values and shape. The elements are variants or texts.
+// Serialization of sparse tensors: an element each for indices, values and shape. Elements are
+// variants or strings.
 #include "treadle/kernels/SerializedTensor.h"
 #include "treadle/kernels/Variants.h"
 #include "treadle/kernels/sparse/SparseBatch.h"
@@ -7,7 +7,7 @@
 namespace treadle {
 namespace {
 
-// --- one tensor as an element ------------------------------------------------------------------
+// --- components --------------------------------------------------------------------------------
 
 void putElement(Tensor &packed, int64_t i, const Tensor &value) {
   if (packed.dtype() == DType::Variant)
@@ -40,7 +40,8 @@ void serializeSparse(OpContext &ctx) {
     put(*packed, 0, *sparse);
 }
 
-// One sparse tensor for each index of the first dimension; entries are in order of it.
+// Serializes one sparse tensor for each index of the first dimension, by which entries must be
+// sorted.
 void serializeManySparse(OpContext &ctx) {
   auto sparse = wholeSparseInput(ctx);
   auto size = sparse ? rowCount(ctx, *sparse) : std::nullopt;
@@ -97,7 +98,7 @@ void deserializeSparse(OpContext &ctx) {
                                     tensorTypeText(packed)));
   if (packed.count() == 0)
     return ctx.fail(invalidArgument("there are no sparse tensors in ", tensorTypeText(packed),
-                                    ", expected one at least"));
+                                    ", expected at least one"));
   auto all = TREADLE_OR_RETURN(unpacked(ctx, packed, dtype));
   if (packed.rank() > 1)
     return joinSparse(ctx, all, packed.dims().first(packed.rank() - 1), dtype);

@@ -1,4 +1,4 @@
-// Sparse tensors put in order, reshaped, cut and joined.
+// Reordering, reshaping, slicing and concatenation of sparse tensors.
 #include "treadle/kernels/elementwise/Wrapping.h"
 #include "treadle/kernels/sparse/Sparse.h"
 
@@ -7,7 +7,7 @@
 namespace treadle {
 namespace {
 
-// Entries of a sparse tensor in the order given, as outputs `indices` and `values`.
+// Sets outputs `indices` and `values` to the given entries in the given order.
 bool setEntries(OpContext &ctx, const SparseView &in, std::span<const int64_t> entries,
                 int indices = 0, int values = 1) {
   DType dtype = in.values->dtype();
@@ -31,7 +31,7 @@ void reorder(OpContext &ctx) {
 
 // --- SparseReshape -----------------------------------------------------------------------------
 
-// The new shape, where one dimension may be -1.
+// Returns the new shape, in which one dimension may be -1.
 Expected<DimVector> reshapedDims(Dims from, const Tensor &asked) {
   auto size = countElements(from);
   if (!size)
@@ -70,7 +70,7 @@ void reshape(OpContext &ctx) {
   Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, DType::Int64, {count, newRank}));
   DimVector strides = rowMajorStrides(readIndices(shape)), newStrides = rowMajorStrides(dims);
   for (int64_t e = 0; e < count; ++e) {
-    uint64_t flat = 0; // indices outside of the shape wrap round, and do no harm
+    uint64_t flat = 0; // indices out of range wrap around harmlessly
     for (int64_t d = 0; d < rank; ++d)
       flat += static_cast<uint64_t>(indices.data<int64_t>()[e * rank + d]) *
               static_cast<uint64_t>(strides[d]);
@@ -85,8 +85,8 @@ void reshape(OpContext &ctx) {
 
 // --- SparseFillEmptyRows -----------------------------------------------------------------------
 
-/// Of a sparse tensor, or of rows that `isRagged`: those have no second coordinate, and their
-/// numbers come as a vector.
+/// For a sparse tensor, or with `isRagged` for rows, which have no second coordinate, and whose
+/// indices are a vector.
 void fillRows(OpContext &ctx, const SparseView &in, bool isRagged) {
   const Tensor &fallback = ctx.input(3);
   if (in.rank < 1 || !fallback.isScalar())
@@ -97,18 +97,18 @@ void fillRows(OpContext &ctx, const SparseView &in, bool isRagged) {
   for (int64_t e = 0; e < in.count; ++e)
     if (int64_t row = in.index(e)[0]; row < 0 || row >= rows)
       return ctx.fail(
-          invalidArgument("indices[", e, ",0] is ", row, ", expected it in [0, ", rows, ")"));
+          invalidArgument("indices[", e, ",0] is ", row, ", expected one in [0, ", rows, ")"));
   Tensor *isEmpty = ctx.allocateOutput(2, DType::Bool, {rows});
   Tensor *places =
       TREADLE_OR_RETURN(isEmpty ? ctx.allocateOutput(3, DType::Int64, {in.count}) : nullptr);
-  std::vector<int64_t> next(rows + 1); // where the next entry of each row goes
+  std::vector<int64_t> next(rows + 1); // position of each row's next entry
   for (int64_t e = 0; e < in.count; ++e)
     ++next[in.index(e)[0] + 1];
   for (int64_t row = 0; row < rows; ++row) {
     isEmpty->data<bool>()[row] = next[row + 1] == 0;
     next[row + 1] = next[row] + std::max<int64_t>(next[row + 1], 1);
   }
-  // Of no rows TensorFlow gives a matrix of row numbers.
+  // Without rows, TensorFlow returns a matrix of row indices.
   Tensor *indices = isRagged && rows ? ctx.allocateOutput(0, DType::Int64, {next[rows]})
                                      : ctx.allocateOutput(0, DType::Int64, {next[rows], rank});
   Tensor *values =
@@ -159,7 +159,7 @@ template <typename T> struct FillEmptyRowsGrad {
       int64_t at = places.data<int64_t>()[i];
       if (at < 0 || at >= grad.count())
         return ctx.fail(invalidArgument("reverse_index_map[", i, "] is ", at,
-                                        ", expected it in [0, ", grad.count(), ")"));
+                                        ", expected one in [0, ", grad.count(), ")"));
       out->data<T>()[i] = grad.data<T>()[at];
       isUsed[at] = true;
     }
@@ -198,7 +198,7 @@ void concat(OpContext &ctx) {
   }
   int64_t rank = parts[0].rank, axis = normalizedAxis(ctx.state<int64_t>(), rank);
   if (axis < 0)
-    return ctx.fail(invalidArgument("concat_dim is ", ctx.state<int64_t>(), ", expected it in [",
+    return ctx.fail(invalidArgument("concat_dim is ", ctx.state<int64_t>(), ", expected one in [",
                                     -rank, ", ", rank, ")"));
   if (auto good = checkConcat(parts, axis); !good)
     return ctx.fail(std::move(good.error()));
@@ -231,7 +231,7 @@ Expected<BoundKernel> bindConcat(const BindContext &node) {
   });
 }
 
-// The entries inside of a box, their indices from its corner on, as outputs.
+// Outputs the entries within a box, with indices relative to its corner.
 void setBox(OpContext &ctx, const SparseView &in, const DimVector &start, const DimVector &size,
             const int (&outputs)[3]) {
   std::vector<int64_t> inside;

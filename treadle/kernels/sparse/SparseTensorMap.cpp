@@ -1,4 +1,4 @@
-// Maps that keep sparse tensors under numbers, so that queues and batches may pass numbers on.
+// Maps that store sparse tensors under integer handles, which queues and batches can pass on.
 #include "treadle/kernels/Handles.h"
 #include "treadle/kernels/sparse/SparseBatch.h"
 #include "treadle/tensor/KeptMemory.h"
@@ -9,7 +9,7 @@
 namespace treadle {
 namespace {
 
-/// Numbers count from 0. Thread-safe.
+/// A map of sparse tensors; handles count from 0. Thread-safe.
 class SparseTensorMap final : public Resource {
 public:
   static constexpr std::string_view kindName = "map of sparse tensors";
@@ -21,13 +21,14 @@ public:
     return next++;
   }
 
-  /// Takes one out.
+  /// Removes a tensor and returns it.
   Expected<WholeSparse> take(int64_t number) {
     std::lock_guard lock(mutex);
     auto node = kept.extract(number);
     if (node.empty())
-      return Unexpected(invalidArgument("the map holds no sparse tensor under number ", number,
-                                        ": expected a number that was added and not yet taken"));
+      return Unexpected(
+          invalidArgument("the map has no sparse tensor with number ", number,
+                          "; expected the number of one that was added and not yet taken"));
     return std::move(node.mapped());
   }
 
@@ -51,7 +52,7 @@ Ref<SparseTensorMap> mapOf(OpContext &ctx) {
       name.container, name.name, [] { return makeRef<SparseTensorMap>(); });
 }
 
-// Indices must lie inside of the shape, in row-major order, each once.
+// Whether indices are within the shape, unique, and in row-major order; fails the op otherwise.
 bool isInOrder(OpContext &ctx, const WholeSparse &sparse) {
   int64_t rank = sparse.shape.count();
   const int64_t *index = sparse.indices.data<int64_t>(), *dims = sparse.shape.data<int64_t>();
@@ -63,8 +64,8 @@ bool isInOrder(OpContext &ctx, const WholeSparse &sparse) {
     if (isInside && isNext)
       continue;
     ctx.fail(invalidArgument("indices[", e, "] is ",
-                             isInside ? "not behind the one before it" : "outside of sparse_shape",
-                             ", expected indices in row-major order inside of the shape"));
+                             isInside ? "out of order" : "outside of sparse_shape",
+                             ", expected indices in row-major order within the shape"));
     return false;
   }
   return true;
@@ -81,7 +82,7 @@ void addMany(OpContext &ctx) {
   Tensor *numbers = TREADLE_OR_RETURN(
       size && isInOrder(ctx, *sparse) ? ctx.allocateOutput(0, DType::Int64, {*size}) : nullptr);
   Ref<SparseTensorMap> map = mapOf(ctx);
-  std::vector<std::pair<int64_t, WholeSparse>> empty; // TensorFlow numbers those last
+  std::vector<std::pair<int64_t, WholeSparse>> empty; // TensorFlow adds these last
   forEachRow(ctx, *sparse, [&](int64_t row, WholeSparse part) {
     if (part.values.count())
       numbers->data<int64_t>()[row] = map->add(std::move(part));

@@ -1,19 +1,17 @@
-// What stays in a session from run to run: variables behind handles and references, lookup tables,
-// handles themselves.
+// Kernels of session state: variables by handle and by reference, lookup tables, and handles.
 #include "treadle/runtime/Kernel.h"
 
-/// The ops on lookup tables.
+/// Ops on lookup tables.
 TREADLE_FAMILY(lookupTableKernels)
-/// V1 variables, which pass references about: making them, assigning, and asking whether they have
-/// a value.
+/// v1 variables, accessed by reference: creation, assignment and initialization checks.
 TREADLE_FAMILY(refVariableKernels)
-/// Vocabularies that change between trainings: GenerateVocabRemapping says where the words of a new
-/// one were in the old, LoadAndRemapMatrix reads a checkpoint's matrix in that order.
+/// Changed vocabularies: GenerateVocabRemapping maps words of a new vocabulary to their positions
+/// in the old one, LoadAndRemapMatrix reads a checkpoint's matrix in that order.
 TREADLE_FAMILY(remappingKernels)
-/// Handles of odd kinds: tensors that a session keeps between runs under text handles, stubs, and
-/// what handles say of themselves.
+/// Session tensors, which a session keeps between runs under string handles, and ops on resource
+/// handles.
 TREADLE_FAMILY(sessionTensorKernels)
-/// Rows and regions of variables, behind handles and v1 references: reading some, changing some.
+/// Rows and slices of variables, by handle and by v1 reference: reads and updates.
 TREADLE_FAMILY(variableScatterKernels)
-/// Variables behind resource handles, and what both kinds of variables share.
+/// Variables by resource handle, and ops that work on both kinds of variables.
 TREADLE_FAMILY(variableKernels)

@@ -113,7 +113,8 @@ void LookupTable::clear() {
   rowsOfBuckets.clear();
 }
 
-// Where memory ends, there is no row more. The key stays where it is.
+// Adds a row for `key`, which is stored elsewhere. Strong exception guarantee: no row is added if
+// memory is exhausted.
 int64_t LookupTable::addRow(std::string_view key, int64_t bucket) {
   size_t row = keyOfRow.size();
   if (type.value == DType::String)
@@ -181,8 +182,7 @@ Expected<Tensor> LookupTable::find(const Tensor &keys, const Tensor &fallback) c
 
 Expected<void> LookupTable::insert(const Tensor &keys, const Tensor &values) {
   if (!type.isMutable)
-    return Unexpected(failedPrecondition("the table was made to be filled once, and can't be "
-                                         "changed"));
+    return Unexpected(failedPrecondition("the table is immutable after its initialization"));
   return countPairs(keys, values).and_then([&](int64_t count) -> Expected<void> {
     std::unique_lock lock(mutex);
     TREADLE_TRY(makeRoom(count));
@@ -209,7 +209,7 @@ void LookupTable::dropRowsFrom(size_t first) {
   }
 }
 
-// The last row takes the place.
+// Moves the last row to the freed position.
 void LookupTable::dropRow(int64_t row) {
   int64_t last = std::ssize(keyOfRow) - 1;
   if (row != last) {
@@ -231,11 +231,10 @@ void LookupTable::dropRow(int64_t row) {
 
 Expected<void> LookupTable::remove(const Tensor &keys) {
   if (dense && dense->emptyKey == dense->deletedKey)
-    return Unexpected(failedPrecondition("the table has no deleted_key, so that keys can't be "
-                                         "removed; make it by MutableDenseHashTableV2"));
+    return Unexpected(failedPrecondition("the table has no deleted_key, so keys can't be removed; "
+                                         "create it with MutableDenseHashTableV2"));
   if (!type.isMutable)
-    return Unexpected(failedPrecondition("the table was made to be filled once, and can't be "
-                                         "changed"));
+    return Unexpected(failedPrecondition("the table is immutable after its initialization"));
   int64_t count = TREADLE_TRY(countKeys(keys));
   std::unique_lock lock(mutex);
   for (int64_t i = 0; i < count; ++i) {
@@ -318,21 +317,21 @@ Expected<std::pair<Tensor, Tensor>> LookupTable::contents() const {
 
 // --- dense tables --------------------------------------------------------------------------------
 
-// TensorFlow's hash: integers are their own.
+// TensorFlow's hash: integers hash to themselves.
 uint64_t LookupTable::hashOf(std::string_view key) const {
   uint64_t hash = 0;
   bool isInteger = visitType(type.key, IntegerTypes(), [&]<typename T>() {
     for (int64_t i = 0; i < keyCount(); ++i) {
       T element;
       std::memcpy(&element, key.data() + static_cast<size_t>(i) * sizeof element, sizeof element);
-      auto own = static_cast<uint64_t>(static_cast<int64_t>(element)); // signs are extended
+      auto own = static_cast<uint64_t>(static_cast<int64_t>(element)); // sign-extended
       hash = keyCount() == 1 ? own : hash ^ (own + 0x9e3779b97f4a7800 + (hash << 10) + (hash >> 4));
     }
   });
   return isInteger ? hash : murmurHash64(key, 0xdecafcaffe);
 }
 
-// Goes through the buckets where a key may be, all in the end, until `stop(bucket)`.
+// Probes the buckets of a key, eventually all buckets, until `stop(bucket)` returns true.
 template <typename Stop> int64_t LookupTable::probe(std::string_view key, Stop &&stop) const {
   uint64_t mask = static_cast<uint64_t>(dense->numBuckets) - 1, bucket = hashOf(key) & mask;
   for (uint64_t step = 1; !stop(static_cast<int64_t>(bucket)); ++step)
@@ -340,7 +339,7 @@ template <typename Stop> int64_t LookupTable::probe(std::string_view key, Stop &
   return static_cast<int64_t>(bucket);
 }
 
-// There is a bucket for it: makeRoom was called before.
+// Finds or reuses a bucket for a new key. There is a free one, since makeRoom was called before.
 int64_t LookupTable::claimBucket(std::string_view key) {
   auto isFree = [&](int64_t bucket) {
     auto it = rowsOfBuckets.find(bucket);
@@ -355,7 +354,7 @@ int64_t LookupTable::claimBucket(std::string_view key) {
   return it->second;
 }
 
-// Whether TensorFlow finds each key where it is.
+// Whether TensorFlow's probing finds each key in its bucket.
 bool LookupTable::isLaidOut() const {
   if (!std::has_single_bit(static_cast<uint64_t>(dense->numBuckets)))
     return false;
@@ -371,7 +370,7 @@ bool LookupTable::isLaidOut() const {
   return true;
 }
 
-// As TensorFlow, which takes all keys for new ones.
+// Grows the table as TensorFlow does, which counts all keys as new ones.
 Expected<void> LookupTable::makeRoom(int64_t numKeys) {
   if (!dense)
     return {};
@@ -382,7 +381,7 @@ Expected<void> LookupTable::makeRoom(int64_t numKeys) {
   return wanted == dense->numBuckets ? Expected<void>() : layOut(wanted);
 }
 
-// Puts the keys into as many buckets, in the order of those that they were in.
+// Rehashes the keys to this many buckets, in the order of their current buckets.
 Expected<void> LookupTable::layOut(int64_t numBuckets) {
   std::vector<int64_t> live;
   for (const auto &[key, row] : rows)
@@ -411,7 +410,8 @@ Expected<int64_t> LookupTable::countBuckets(const Tensor &keys, const Tensor &va
   return count;
 }
 
-// Buckets that TensorFlow wrote stay as they are; others, such as pairs in any order, are laid out.
+// Stores a key in the bucket from a checkpoint: buckets that TensorFlow wrote are kept. Others,
+// such as pairs in any order, are rehashed afterwards.
 void LookupTable::putIntoBucket(std::string_view key, int64_t bucket, const Tensor &values) {
   std::string_view kept = dense->deletedKey;
   auto row = std::ssize(keyOfRow);

@@ -1,4 +1,4 @@
-// Lookup tables: from keys to values, of any dtypes.
+// Lookup tables: maps from keys to values of any dtypes.
 #pragma once
 
 #include "treadle/tensor/KeptMemory.h"
@@ -11,7 +11,8 @@
 
 namespace treadle {
 
-/// What a table maps: a key is `keyDims` elements of `key`, a value `valueDims` of `value`.
+/// Types of keys and values: a key is `keyDims` elements of `key`, a value `valueDims` elements of
+/// `value`.
 struct TableType {
   DType key, value;
   std::vector<int64_t> keyDims, valueDims;
@@ -20,17 +21,17 @@ struct TableType {
   std::string text() const; // `string to int64[4]`
 };
 
-/// TensorFlow's dense tables have buckets, a power of two of them; keys that mark those that are
-/// empty and those whose key was removed can't be stored. A checkpoint has all buckets, and whoever
-/// restores it looks keys up in them as they are: each key must be where TensorFlow puts it.
+/// The layout of TensorFlow's dense tables: a power of two buckets, and reserved keys, which can't
+/// be stored, that mark empty and deleted buckets. Checkpoints contain all buckets, and readers
+/// probe them as they are: each key must be in the bucket where TensorFlow puts it.
 struct DenseLayout {
   static constexpr int64_t fewestBuckets = 4;
-  std::string emptyKey, deletedKey; // by their bytes; equal: keys are never removed
+  std::string emptyKey, deletedKey; // their bytes; if equal, keys are never deleted
   int64_t numBuckets;
-  float maxLoad; // the share of buckets that may hold keys, less than 1
+  float maxLoad; // maximum load factor, below 1
 };
 
-/// A table. One that isn't mutable is filled once, and may be read only then. Thread-safe.
+/// A lookup table. An immutable table is initialized once, and readable only then. Thread-safe.
 class LookupTable final : public Resource {
 public:
   static constexpr std::string_view kindName = "lookup table";
@@ -42,19 +43,19 @@ public:
 
   int64_t size() const;
 
-  /// The keys' values, or `fallback`: one value, or one for each key. FailedPrecondition for a
-  /// table that was not filled yet, InvalidArgument for dtypes or shapes that don't fit, and, here
-  /// and below, for keys that can't be stored.
+  /// Returns the keys' values, or `fallback` for missing keys: one value, or one for each key.
+  /// FailedPrecondition if the table isn't initialized; InvalidArgument for wrong dtypes and
+  /// shapes, and (for all methods) for reserved keys.
   Expected<Tensor> find(const Tensor &keys, const Tensor &fallback) const;
   Expected<void> insert(const Tensor &keys, const Tensor &values);
   Expected<void> remove(const Tensor &keys);
-  /// Puts these in the place of all that there are: pairs, or of a dense table all buckets.
+  /// Replaces the whole content: by pairs, or for a dense table by all buckets.
   Expected<void> replace(const Tensor &keys, const Tensor &values);
-  /// Fills a table that isn't mutable. FailedPrecondition where it holds something else already,
-  /// InvalidArgument where a key has two values.
+  /// Initializes an immutable table. FailedPrecondition if it was initialized with other contents;
+  /// InvalidArgument if a key has two values.
   Expected<void> initialize(const Tensor &keys, const Tensor &values);
-  /// All keys and values, in the order of insertion as long as none was removed. Of a dense table
-  /// matrices of all buckets, empty and removed ones included.
+  /// Returns all keys and values, in insertion order if none was removed. For a dense table, all
+  /// buckets as matrices, including empty and deleted ones.
   Expected<std::pair<Tensor, Tensor>> contents() const;
 
 private:
@@ -79,7 +80,7 @@ private:
   void clear();
   Expected<std::pair<Tensor, Tensor>> pairsOf(const std::vector<int64_t> &rows) const;
 
-  // Of dense tables.
+  // Dense tables only.
   Expected<int64_t> countBuckets(const Tensor &keys, const Tensor &values) const;
   uint64_t hashOf(std::string_view key) const;
   template <typename Stop> int64_t probe(std::string_view key, Stop &&stop) const;
@@ -96,16 +97,16 @@ private:
   size_t valueBytes() const { return static_cast<size_t>(valueCount()) * dtypeSize(type.value); }
 
   const MemoryShare share;
-  mutable std::shared_mutex mutex; // guards what follows
+  mutable std::shared_mutex mutex; // guards the members below
   KeptMap<KeptString, Hash> rows{share};
-  KeptVector<std::string_view> keyOfRow{share}; // of `rows`; in a dense table also the deleted key
-  KeptVector<char> plain{share};                // of values that are plain
-  KeptVector<KeptString> texts{share};          // of values that are strings
+  KeptVector<std::string_view> keyOfRow{share}; // of `rows`; in dense tables also deleted
+  KeptVector<char> plain{share};                // values of plain dtypes
+  KeptVector<KeptString> texts{share};          // string values
   bool isFilled = false;
   std::optional<DenseLayout> dense;
-  // Of a dense table. Where memory ended there may be more than rows.
+  // Dense tables only. May be longer than the number of rows after memory was exhausted.
   KeptVector<int64_t> bucketOfRow{share};
-  KeptMap<int64_t> rowsOfBuckets{share}; // of those that aren't empty
+  KeptMap<int64_t> rowsOfBuckets{share}; // of non-empty buckets
 };
 
 } // namespace treadle

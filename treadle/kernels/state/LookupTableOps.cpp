@@ -1,4 +1,4 @@
-// The ops on lookup tables.
+// Ops on lookup tables.
 #include "treadle/kernels/FilesOfRun.h"
 #include "treadle/kernels/Handles.h"
 #include "treadle/kernels/state/LookupTable.h"
@@ -10,7 +10,7 @@
 namespace treadle {
 namespace {
 
-// --- making ------------------------------------------------------------------------------------
+// --- creation ----------------------------------------------------------------------------------
 
 enum class Sharing { Named, Anonymous };
 
@@ -18,7 +18,7 @@ struct MakeState {
   ResourceName resource;
   TableType type;
   DType handleDType;
-  bool isDense; // inputs: the empty key and, but for the first op, the deleted one
+  bool isDense; // inputs: empty key, and (but for the first op) deleted key
   int64_t numBuckets;
   float maxLoad;
   CachedHandle handle = {};
@@ -40,7 +40,7 @@ Ref<LookupTable> makeTable(OpContext &ctx, const MakeState &state) {
                                                            state.numBuckets, state.maxLoad});
 }
 
-// The two keys of a dense table; tables that nothing is removed from have one.
+// Checks the two reserved keys of a dense table; tables without deletion have one.
 Expected<void> checkReservedKeys(OpContext &ctx) {
   const Tensor &empty = ctx.input(0);
   if (empty.dtype() == DType::String && !empty.isScalar())
@@ -71,7 +71,7 @@ template <Sharing sharing> void make(OpContext &ctx) {
         state.resource.container, state.resource.name, [&] { return makeTable(ctx, state); });
     if (table->type.key != state.type.key || table->type.value != state.type.value) {
       error = invalidArgument("table '", state.resource.name, "' maps ", table->type.text(),
-                              ", but here it is said to map ", state.type.text());
+                              ", but the op expects it to map ", state.type.text());
       return Tensor();
     }
     return makeHandleFor(state.handleDType, state.handleDType == DType::String, std::move(table),
@@ -94,16 +94,16 @@ Expected<BoundKernel> bindMake(const BindContext &node) {
         unimplemented("tables from ", dtypeName(key->dtype), " to ", dtypeName(value->dtype)));
   PartialShape shape = node.attrs.getOr("value_shape", PartialShape{true, {}});
   if (!countElements(shape.dims))
-    return Unexpected(invalidArgument("value_shape is ", shape.text(), ", expected a known one"));
+    return Unexpected(invalidArgument("value_shape is ", shape.text(), ", expected a known shape"));
   auto numBuckets = node.attrs.getOr<int64_t>("initial_num_buckets", 1 << 17);
   auto maxLoad = node.attrs.getOr("max_load_factor", 0.8f);
   if (numBuckets < DenseLayout::fewestBuckets ||
       !std::has_single_bit(static_cast<uint64_t>(numBuckets)))
     return Unexpected(invalidArgument("initial_num_buckets is ", numBuckets,
-                                      ", expected a power of two that is 4 at least"));
+                                      ", expected a power of two of at least 4"));
   if (!(maxLoad > 0 && maxLoad < 1))
     return Unexpected(
-        invalidArgument("max_load_factor is ", maxLoad, ", expected it between 0 and 1"));
+        invalidArgument("max_load_factor is ", maxLoad, ", expected a value between 0 and 1"));
   return boundWith(make<sharing>, MakeState{ResourceName::ofOrNode(node),
                                             {key->dtype, value->dtype, {}, shape.dims, isMutable},
                                             node.outputTypes[0],
@@ -112,7 +112,7 @@ Expected<BoundKernel> bindMake(const BindContext &node) {
                                             maxLoad});
 }
 
-// --- using -------------------------------------------------------------------------------------
+// --- access ------------------------------------------------------------------------------------
 
 void report(OpContext &ctx, Expected<void> done) {
   if (!done)

@@ -1,5 +1,5 @@
-// v1 variables, which pass references about: making them, assigning, and asking whether they have
-// a value. Ops that add to either kind of variable stand in Variables.cpp.
+// v1 variables, accessed by reference: creation, assignment and initialization checks.
+// Variables.cpp has the ops that add to either kind of variable.
 #include "treadle/kernels/ElementCopy.h"
 #include "treadle/kernels/Update.h"
 #include "treadle/kernels/state/Variables.h"
@@ -10,7 +10,7 @@
 namespace treadle {
 namespace {
 
-// --- making ------------------------------------------------------------------------------------
+// --- creation ----------------------------------------------------------------------------------
 
 Tensor referenceTo(Ref<Variable> variable) { return makeRefTensor(std::move(variable)); }
 
@@ -22,9 +22,9 @@ Expected<BoundKernel> bindVariable(const BindContext &node) {
   });
 }
 
-// --- temporary ones ----------------------------------------------------------------------------
+// --- temporary variables -----------------------------------------------------------------------
 
-// Which temporary variables of a session's runs were not destroyed yet, and the nodes that made
+// The temporary variables of a session's runs that weren't destroyed yet, and the nodes that made
 // them.
 class TemporaryNames final : public Resource {
 public:
@@ -35,8 +35,8 @@ public:
     return ctx.run().resources.lookupOrCreate<TemporaryNames>(
         "", "", [] { return makeRef<TemporaryNames>(); });
   }
-  /// False if another node of the run has a variable of that name. The same node may have several:
-  /// one for each iteration of a loop.
+  /// Returns false if another node of the run has a variable of that name. One node may have
+  /// several: one for each iteration of a loop.
   bool add(uint64_t step, const std::string &name, const std::string &node) {
     std::lock_guard lock(mutex);
     return nodes.try_emplace({step, name}, node).first->second == node;
@@ -57,13 +57,13 @@ struct TemporaryState {
   std::vector<int64_t> dims;
 };
 
-// Has elements from the start, as in TensorFlow, where they are arbitrary; here they are zero.
+// Makes a variable with a value: zeros, where TensorFlow has arbitrary elements.
 void temporaryVariable(OpContext &ctx) {
   const auto &state = ctx.state<TemporaryState>();
   auto zeros = TREADLE_OR_RETURN(ctx.check(zerosOf(state.dtype, state.dims)));
   if (!TemporaryNames::of(ctx)->add(ctx.run().step, state.name, state.node))
-    return ctx.fail(alreadyExists("there is a temporary variable '", state.name,
-                                  "' already; give each a var_name of its own"));
+    return ctx.fail(alreadyExists("temporary variable '", state.name,
+                                  "' already exists; use a different var_name for each"));
   auto made = makeRef<Variable>(state.name, state.dtype);
   made->assign(std::move(zeros));
   ctx.setOutput(0, makeRefTensor(std::move(made)));
@@ -106,9 +106,9 @@ Expected<BoundKernel> bindDestroyTemporary(const BindContext &node) {
   });
 }
 
-// --- assigning ---------------------------------------------------------------------------------
+// --- assignment --------------------------------------------------------------------------------
 
-// The input as a tensor whose elements nobody else has.
+// Returns the input with elements that nothing else refers to.
 Tensor ownInput(OpContext &ctx, int i) {
   if (ctx.canReuseInput(i))
     return ctx.takeInput(i);
@@ -116,8 +116,8 @@ Tensor ownInput(OpContext &ctx, int i) {
   return copy ? std::move(*copy) : Tensor();
 }
 
-// Writes into the elements that the variable has if there are as many: who read the variable before
-// sees the new value, as in TensorFlow.
+// Writes in place if the number of elements is unchanged: earlier reads of the variable then see
+// the new value, as in TensorFlow.
 void assignElements(OpContext &ctx, Variable &variable, const Tensor &value) {
   std::unique_lock lock(variable.mutex);
   variable.willWrite();

@@ -1,5 +1,5 @@
-// Vocabularies that change between trainings: GenerateVocabRemapping says where the words of a new
-// one were in the old, LoadAndRemapMatrix reads a checkpoint's matrix in that order.
+// Changed vocabularies: GenerateVocabRemapping maps words of a new vocabulary to their positions in
+// the old one, LoadAndRemapMatrix reads a checkpoint's matrix in that order.
 #include "treadle/checkpoint/BundleReader.h"
 #include "treadle/kernels/FilesOfRun.h"
 #include "treadle/kernels/TextInput.h"
@@ -23,10 +23,10 @@ const std::string *nameInput(OpContext &ctx, int i, const char *what) {
 
 struct Vocabularies {
   int64_t firstNew, countNew;
-  int64_t sizeOld; // lines that are read; -1: all
+  int64_t sizeOld; // number of lines to read; -1: all
 };
 
-/// The words of a file, one a line; nothing, having failed.
+/// Reads the words of a file, one per line. Returns nullopt after failing the op.
 std::optional<Tensor> readWords(OpContext &ctx, int i, const char *what, int64_t lines) {
   const Tensor &in = ctx.input(i);
   if (!in.isScalar()) {
@@ -52,7 +52,7 @@ void remapVocabulary(OpContext &ctx) {
   std::unordered_map<std::string_view, int64_t> lineOf;
   for (const std::string &word : old.values<std::string>())
     if (!lineOf.emplace(word, static_cast<int64_t>(lineOf.size())).second)
-      return ctx.fail(failedPrecondition("'", word, "' stands in two lines of old_vocab_file"));
+      return ctx.fail(failedPrecondition("'", word, "' is in two lines of old_vocab_file"));
   Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, DType::Int64, {how.countNew}));
   int32_t present = 0;
   for (int64_t i = 0; i < how.countNew; ++i) {
@@ -75,8 +75,8 @@ struct MatrixSize {
   int64_t rows, columns;
 };
 
-/// Where each row or column of the result is in the checkpoint (negative: nowhere); InvalidArgument
-/// for another number of them than `count`.
+/// Returns the position in the checkpoint of each row or column of the result (negative: none).
+/// InvalidArgument if there aren't `count`.
 Expected<std::span<const int64_t>> readPlaces(const Tensor &in, const char *what, int64_t count) {
   if (in.rank() != 1 || in.count() != count)
     return Unexpected(invalidArgument(what, " must be a vector of ", count, " elements, but it is ",
@@ -85,7 +85,7 @@ Expected<std::span<const int64_t>> readPlaces(const Tensor &in, const char *what
   for (int64_t i = 0; i < count; ++i) {
     int64_t old = in.data<int64_t>()[i];
     if (old >= 0 && !taken.emplace(old, i).second)
-      return Unexpected(unimplemented(what, " takes ", old, " to both ", taken[old], " and ", i));
+      return Unexpected(unimplemented(what, " maps ", old, " to both ", taken[old], " and ", i));
   }
   return in.values<int64_t>();
 }

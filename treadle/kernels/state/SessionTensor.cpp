@@ -1,5 +1,5 @@
-// Handles of odd kinds: tensors that a session keeps between runs under text handles, stubs, and
-// what handles say of themselves.
+// Session tensors, which a session keeps between runs under string handles, and ops on resource
+// handles.
 #include "treadle/kernels/Handles.h"
 #include "treadle/tensor/KeptMemory.h"
 
@@ -9,9 +9,9 @@
 namespace treadle {
 namespace {
 
-// --- tensors that a session keeps --------------------------------------------------------------
+// --- session tensors ---------------------------------------------------------------------------
 
-/// Thread-safe.
+/// The tensors of a session. Thread-safe.
 class SessionTensors final : public Resource {
 public:
   static constexpr std::string_view kindName = "tensors of a session";
@@ -21,7 +21,7 @@ public:
     return ctx.run().resources.lookupOrCreate<SessionTensors>(
         "", "", [] { return makeRef<SessionTensors>(); });
   }
-  /// The handle that it is kept under.
+  /// Stores a tensor and returns its handle.
   std::string keep(Tensor value, std::string_view node) {
     std::lock_guard lock(mutex);
     std::string handle = str("GetSessionHandle;", node, ";", ++count);
@@ -32,8 +32,8 @@ public:
     std::lock_guard lock(mutex);
     auto entry = kept.find(std::string_view(handle));
     if (entry == kept.end())
-      return Unexpected(invalidArgument("the session keeps no tensor under the handle '", handle,
-                                        "', expected one of GetSessionHandle's"));
+      return Unexpected(invalidArgument("the session has no tensor with the handle '", handle,
+                                        "', expected a handle from GetSessionHandle"));
     return entry->second;
   }
   void forget(const std::string &handle) {
@@ -104,7 +104,8 @@ Expected<BoundKernel> bindStub(const BindContext &node) {
   return boundWith(makeStub, ResourceName::ofOrNode(node));
 }
 
-// What a session knows by a name lives as long as that; other objects as long as their handles.
+// Counts references: objects with a name live as long as the session, others as long as their
+// handles.
 void countsReferences(OpContext &ctx) {
   Resource *resource = TREADLE_OR_RETURN(resourceInput(ctx, 0));
   bool isNamed = std::ranges::any_of(
@@ -112,7 +113,7 @@ void countsReferences(OpContext &ctx) {
   ctx.setOutput(0, Tensor::scalar(DType::Bool, !isNamed));
 }
 
-// Handles always keep their object alive, so a weak one is like any other.
+// Handles always keep their object alive, so a weak handle is an ordinary one.
 void weak(OpContext &ctx) { ctx.setOutput(0, ctx.input(0)); }
 
 const KernelEntry sessionTensorTable[] = {

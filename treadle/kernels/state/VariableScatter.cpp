@@ -1,4 +1,4 @@
-// Rows and regions of variables, behind handles and v1 references: reading some, changing some.
+// Rows and slices of variables, by handle and by v1 reference: reads and updates.
 #include "treadle/kernels/arrays/Families.h"
 #include "treadle/kernels/arrays/IndexedOffsets.h"
 #include "treadle/kernels/arrays/Scatter.h"
@@ -12,11 +12,11 @@
 namespace treadle {
 namespace {
 
-// --- reading: an op on tensors, given the variable's value ------------------------------------
+// --- reads: tensor ops on the variable's value ------------------------------------------------
 
 struct ReaderState {
   BoundKernel onTensors;
-  Tensor axis; // an input that only the op on tensors has
+  Tensor axis; // an input that only the tensor op has
 };
 
 void readWith(OpContext &ctx) {
@@ -135,7 +135,7 @@ void scatterByCoordinates(OpContext &ctx) {
       ctx.fail(std::move(done.error()));
 }
 
-// --- regions -----------------------------------------------------------------------------------
+// --- slices ------------------------------------------------------------------------------------
 
 // Inputs: variable, begin, end, strides, value.
 void assignSlice(OpContext &ctx) {
@@ -156,7 +156,7 @@ void assignSlice(OpContext &ctx) {
 
 // --- binding -----------------------------------------------------------------------------------
 
-// The v1 forms give the reference back.
+// Wraps a kernel for v1 ops, which return the reference.
 template <KernelFn fn> void thenPass(OpContext &ctx) {
   fn(ctx);
   passReference(ctx);

@@ -1,4 +1,4 @@
-// Variables behind resource handles, and what both kinds of variables share.
+// Variables by resource handle, and ops that work on both kinds of variables.
 #include "treadle/kernels/state/Variables.h"
 
 #include "treadle/kernels/ElementCopy.h"
@@ -31,7 +31,7 @@ void giveNamedVariable(OpContext &ctx, const NamedVariable &named, Tensor (*wrap
     ctx.setOutput(0, std::move(wrapped));
 }
 
-// --- reaching variables ------------------------------------------------------------------------
+// --- access to variables -----------------------------------------------------------------------
 
 Variable *variableInput(OpContext &ctx, int i) {
   const Tensor &in = ctx.input(i);
@@ -44,7 +44,7 @@ Error uninitialised(const Variable &variable, bool isRef) {
   if (isRef)
     return failedPrecondition(
         "variable '", variable.name,
-        "' is uninitialised; run its Assign or the graph's initialiser first");
+        "' is uninitialized; run its Assign or the graph's initializer first");
   return notFound("variable '", variable.name,
                   "' has no value: it was never assigned, or was destroyed");
 }
@@ -119,7 +119,7 @@ Expected<BoundKernel> bindDestroyResource(const BindContext &node) {
   return boundWith(destroyResource, node.attrs.getOr("ignore_lookup_error", true));
 }
 
-// --- reading and assigning ---------------------------------------------------------------------
+// --- reads and assignment ----------------------------------------------------------------------
 
 void readInto(OpContext &ctx, int input, int output, DType wanted) {
   auto *variable = TREADLE_OR_RETURN(resourceInput<Variable>(ctx, input));
@@ -200,7 +200,7 @@ Expected<BoundKernel> bindVariableShape(const BindContext &node) {
   return boundWith(variableShape, dtype);
 }
 
-// --- adding ------------------------------------------------------------------------------------
+// --- updates -----------------------------------------------------------------------------------
 
 bool checkSameShape(OpContext &ctx, const Variable &variable, const Tensor &value) {
   if (variable.dtype == value.dtype() && std::ranges::equal(variable.value.dims(), value.dims()))
@@ -211,7 +211,8 @@ bool checkSameShape(OpContext &ctx, const Variable &variable, const Tensor &valu
   return false;
 }
 
-// In place where the variable has its elements to itself, else into the operand's or new ones.
+// Updates in place if the variable is the only owner of its elements, else into the operand's
+// buffer or a new one.
 void updateVariable(OpContext &ctx) {
   VariableWriter writer(ctx, 0);
   if (!writer.isOpen() || !checkSameShape(ctx, writer.get(), ctx.input(1)))
@@ -257,7 +258,7 @@ template <Update update> Expected<BoundKernel> bindUpdate(const BindContext &nod
   return boundWith(updateVariable, loop);
 }
 
-// The v1 form gives the reference back.
+// The v1 form returns the reference.
 template <Update update> Expected<BoundKernel> bindRefUpdate(const BindContext &node) {
   return bindUpdate<update>(node).map([](BoundKernel bound) {
     bound.fn = updateThen<passReference>;
@@ -265,7 +266,7 @@ template <Update update> Expected<BoundKernel> bindRefUpdate(const BindContext &
   });
 }
 
-// --- counting ----------------------------------------------------------------------------------
+// --- counters ----------------------------------------------------------------------------------
 
 template <typename T> void countUpTo(OpContext &ctx) {
   VariableWriter writer(ctx, 0);

@@ -1,4 +1,4 @@
-// Variables behind handles and behind v1 references: assigning, adding, rows and regions.
+// Variables by handle and by v1 reference: assignment, addition, rows and slices.
 #include "treadle/kernels/state/Variables.h"
 
 #include "treadle/kernels/KernelTest.h"
@@ -12,7 +12,7 @@ Ref<Variable> variableOf(Tensor value, DType dtype = DType::Invalid) {
   return variable;
 }
 
-// Runs an op that gives nothing back.
+// Runs an op without outputs; returns its error.
 std::string runOn(std::string_view op, std::vector<Tensor> inputs, const AttrMap &attrs = {}) {
   auto out = runOp(builtinKernels(), op, attrs, std::move(inputs), {});
   return out ? "" : str(errorClass(out.error().code), ": ", out.error().message);
@@ -24,7 +24,7 @@ AttrMap dtypeAttr(DType dtype) {
   return attrs;
 }
 
-// --- behind handles ----------------------------------------------------------------------------
+// --- by handle ---------------------------------------------------------------------------------
 
 TEST(Variables, aValueIsSharedNotCopied) {
   Tensor value = vec<float>({1, 2, 3});
@@ -111,7 +111,7 @@ TEST(Variables, countUpTo) {
   EXPECT_EQ(variable->read().scalarValue<int32_t>(), 2);
 }
 
-// --- behind references -------------------------------------------------------------------------
+// --- by reference ------------------------------------------------------------------------------
 
 TEST(RefVariables, assigningGivesTheReferenceBack) {
   auto variable = variableOf({}, DType::Float32);

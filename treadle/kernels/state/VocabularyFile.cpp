@@ -63,7 +63,7 @@ Expected<void> fillColumn(const std::string &path, const std::vector<std::string
       return Unexpected(atLine(path, first + i, str("there is no column ", column)));
     if (!parse(*text, cell))
       return Unexpected(
-          atLine(path, first + i, str("'", *text, "' is no ", dtypeName(dtypeOf<T>))));
+          atLine(path, first + i, str("'", *text, "' is not a valid ", dtypeName(dtypeOf<T>))));
   }
   return {};
 }
@@ -73,14 +73,14 @@ Expected<Tensor> readColumn(const std::string &path, const std::vector<std::stri
                             DType dtype) {
   if (column == VocabularyFormat::lineNumber && dtype != DType::Int64)
     return Unexpected(
-        invalidArgument("line numbers are int64, but the table wants ", dtypeName(dtype)));
+        invalidArgument("line numbers are int64, but the table expects ", dtypeName(dtype)));
   Tensor out = TREADLE_TRY(Tensor::make(dtype, {count}));
   Expected<void> done;
   bool isKnown = visitType(dtype, CellTypes(), [&]<typename T>() {
     done = fillColumn<T>(path, lines, first, column, delimiter, out);
   });
   if (!isKnown)
-    return Unexpected(unimplemented("tables of ", dtypeName(dtype), " from text files"));
+    return Unexpected(unimplemented("text files can't initialize tables of ", dtypeName(dtype)));
   if (!done)
     return Unexpected(std::move(done.error()));
   return out;

@@ -1,4 +1,4 @@
-// Numbers as strings, in printf's formats.
+// AsString: numbers to strings, in printf's formats.
 #include "treadle/kernels/Element.h"
 #include "treadle/runtime/PlainLocale.h"
 
@@ -8,14 +8,14 @@
 namespace treadle {
 namespace {
 
-// How one element is written: flag and width, then precision and conversion where it's a number.
+// The format of an element: flag and width; for numbers also precision and conversion.
 struct Format {
   std::string prefix; // `%05`
   std::string number; // `%05.2f`, or `%05lld`
 };
 
 template <typename Value> std::string print(const std::string &format, Value value) {
-  char buffer[512]; // enough for any double with a moderate width and precision
+  char buffer[512]; // enough for any double with moderate width and precision
   int length = std::snprintf(buffer, sizeof buffer, format.c_str(), value);
   if (length < static_cast<int>(sizeof buffer))
     return buffer;
@@ -64,7 +64,7 @@ Expected<Format> readFormat(const BindContext &node) {
   std::string fill = node.attrs.getOr("fill", std::string());
   bool isWhole = isAmong(dtype, IntegerTypes()), isBool = dtype == DType::Bool;
   if (scientific && shortest)
-    return Unexpected(invalidArgument("scientific and shortest exclude each other"));
+    return Unexpected(invalidArgument("scientific and shortest can't both be true"));
   if ((isWhole || isBool) && (scientific || shortest || precision >= 0))
     return Unexpected(invalidArgument("precision, scientific and shortest are for floating-point "
                                       "numbers, not for ",

@@ -1,4 +1,4 @@
-// Assert: ends the run, and says with which values, where a condition doesn't hold.
+// Assert: fails the run with the given values if the condition is false.
 #include "treadle/kernels/text/TensorText.h"
 
 namespace treadle {

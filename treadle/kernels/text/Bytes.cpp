@@ -1,4 +1,4 @@
-// Strings as bytes: tensors read from them, base 64, compressed data.
+// Strings as bytes: serialized tensors, raw elements, base 64 and compression.
 #include "treadle/kernels/Compression.h"
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/ElementCopy.h"
@@ -41,21 +41,21 @@ Expected<BoundKernel> bindSerializeTensor(const BindContext &node) {
   return bindPlain<serializeTensor>(node);
 }
 
-// --- elements as they lie in memory ------------------------------------------------------------
+// --- raw elements ------------------------------------------------------------------------------
 
 struct RawState {
   DType dtype;
   bool isSwapped; // big-endian
 };
 
-// Components of complex numbers are swapped each for itself.
+// The two parts of a complex number are swapped separately.
 void swapBytes(DType dtype, char *bytes, int64_t size) {
   auto width = static_cast<int64_t>(dtypeSize(dtype)) / (isComplex(dtype) ? 2 : 1);
   for (int64_t i = 0; i < size; i += width)
     std::reverse(bytes + i, bytes + i + width);
 }
 
-// Each string's first `width` bytes, and zeros where it is shorter, as elements.
+// Interprets each string's first `width` bytes, zero-padded, as elements.
 void decodeBytes(OpContext &ctx, int64_t width) {
   const auto &state = ctx.state<RawState>();
   const Tensor &in = ctx.input(0);
@@ -73,7 +73,7 @@ void decodeBytes(OpContext &ctx, int64_t width) {
   auto size = static_cast<int64_t>(out->bytes());
   if (state.isSwapped)
     swapBytes(state.dtype, to, size);
-  if (state.dtype == DType::Bool) // nothing but 0 and 1 is a boolean
+  if (state.dtype == DType::Bool) // only 0 and 1 are valid bools
     std::transform(to, to + size, to, [](char c) { return static_cast<char>(c != 0); });
 }
 
@@ -113,7 +113,7 @@ template <KernelFn fn> Expected<BoundKernel> bindRaw(const BindContext &node) {
 // --- base 64 -----------------------------------------------------------------------------------
 
 constexpr std::string_view base64Digits =
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"; // safe in URLs
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"; // URL-safe
 
 std::string toBase64(std::string_view bytes, bool isPadded) {
   std::string out;
@@ -175,7 +175,7 @@ void decodeBase64(OpContext &ctx) {
   Tensor *out = ctx.allocateOutput(0, DType::String, in.dims());
   for (int64_t i = 0; out && i < in.count(); ++i)
     if (!fromBase64(in.data<std::string>()[i], out->data<std::string>()[i]))
-      return ctx.fail(invalidArgument("string ", i, " is not base 64 of the kind safe in URLs"));
+      return ctx.fail(invalidArgument("string ", i, " is not valid web-safe base64"));
 }
 
 // --- compressed data ---------------------------------------------------------------------------
@@ -190,7 +190,7 @@ struct Inflater {
   }
 };
 
-// What zlib is told: windows of 15 bits, plus 16 for gzip; 0: not compressed.
+// The window bits for zlib: 15, plus 16 for gzip; 0: no compression.
 struct Compression {
   std::string_view name;
   int windowBits;
@@ -218,7 +218,7 @@ bool inflateAll(std::string_view bytes, int windowBits, std::string &out) {
       status = inflate(&stream, Z_NO_FLUSH);
       out.append(buffer, sizeof buffer - stream.avail_out);
     } while (status == Z_OK && stream.avail_out == 0);
-    if (status == Z_STREAM_END && stream.avail_in) // several streams, one after another
+    if (status == Z_STREAM_END && stream.avail_in) // the next of several concatenated streams
       status = inflateReset(&stream);
   }
   return status == Z_OK || status == Z_STREAM_END || status == Z_BUF_ERROR;
@@ -234,7 +234,7 @@ void decodeCompressed(OpContext &ctx) {
   Tensor *out = ctx.allocateOutput(0, DType::String, in.dims());
   for (int64_t i = 0; out && i < in.count(); ++i)
     if (!inflateAll(in.data<std::string>()[i], windowBits, out->data<std::string>()[i]))
-      return ctx.fail(dataLoss("string ", i, " is not compressed data of the kind given"));
+      return ctx.fail(dataLoss("string ", i, " is not compressed as compression_type states"));
 }
 
 Expected<BoundKernel> bindDecodeCompressed(const BindContext &node) {
@@ -242,7 +242,7 @@ Expected<BoundKernel> bindDecodeCompressed(const BindContext &node) {
   auto windowBits = windowBitsOf(name);
   if (!windowBits)
     return Unexpected(
-        invalidArgument("compression_type is '", name, "', expected ZLIB, GZIP or nothing"));
+        invalidArgument("compression_type is '", name, "', expected ZLIB, GZIP or ''"));
   return boundWith(decodeCompressed, *windowBits);
 }
 

@@ -50,11 +50,11 @@ TEST(BytesTest, SerializedTensors) {
               values<std::string>(bytes));
     EXPECT_EQ(errorClassOf("ParseTensor", {bytes}, {DType::Int64}), "InvalidArgumentError");
   }
-  // int32[3] with the listed values 7 and 9: the last stands for the rest.
+  // An int32[3] with two listed values, 7 and 9: the last one is repeated.
   std::string listed("\x08\x03\x12\x04\x12\x02\x08\x03\x3a\x02\x07\x09", 12);
   EXPECT_EQ(values<int32_t>(run1("ParseTensor", {scalar(listed)}, DType::Int32)),
             (std::vector<int32_t>{7, 9, 9}));
-  // Cut off; and fields of number 0, which no tensor has.
+  // Truncated messages, and invalid fields of number 0.
   for (const char *bytes : {"\x08", "\x01", "\xff\xfe"})
     EXPECT_EQ(errorClassOf("ParseTensor", {scalar<std::string>(bytes)}, {DType::Int32}),
               "InvalidArgumentError");

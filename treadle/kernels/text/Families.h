@@ -1,26 +1,26 @@
-// Strings: joined, split, matched, hashed, encoded, read as numbers; and tensors as text for
-// people.
+// Kernels for strings: joining, splitting, matching, hashing, encodings, parsing of numbers, and
+// printing of tensors.
 #include "treadle/runtime/Kernel.h"
 
-/// Numbers as strings, in printf's formats.
+/// AsString: numbers to strings, in printf's formats.
 TREADLE_FAMILY(asStringKernels)
-/// Assert: ends the run, and says with which values, where a condition doesn't hold.
+/// Assert: fails the run with the given values if the condition is false.
 TREADLE_FAMILY(assertKernels)
-/// Strings as bytes: tensors read from them, base 64, compressed data.
+/// Strings as bytes: serialized tensors, raw elements, base 64 and compression.
 TREADLE_FAMILY(bytesKernels)
-/// Print and PrintV2: text on a stream, through the run's own printer where it has one.
+/// Print and PrintV2: write to a stream, or to the session's print function if there is one.
 TREADLE_FAMILY(printKernels)
-/// Matching and replacing by regular expressions, in RE2's syntax.
+/// Regular expressions (RE2): matching and replacement.
 TREADLE_FAMILY(regexKernels)
-/// The hashes, and the ops that put strings into buckets by them.
+/// String hashes, and ops that assign strings to hash buckets.
 TREADLE_FAMILY(stringHashKernels)
-/// Numbers in strings: alone, or as fields of lines of comma-separated values.
+/// Numbers in strings: single ones, and fields of CSV records.
 TREADLE_FAMILY(stringNumberKernels)
-/// Strings taken apart: StringSplit and StringSplitV2, whose results are sparse tensors.
+/// StringSplit and StringSplitV2, whose results are sparse tensors.
 TREADLE_FAMILY(stringSplitKernels)
-/// Strings: their case, length and joining, and texts with values in them.
+/// Case, length, joining and formatting of strings.
 TREADLE_FAMILY(stringKernels)
-/// Parts of strings, runs of them, and those of one segment joined.
+/// Substrings, n-grams, and joining by segments.
 TREADLE_FAMILY(substringKernels)
-/// Texts as code points: decoding and encoding, from one encoding into another, and scripts.
+/// Unicode: decoding, encoding, transcoding and scripts.
 TREADLE_FAMILY(unicodeKernels)

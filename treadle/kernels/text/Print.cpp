@@ -1,4 +1,4 @@
-// Print and PrintV2: text on a stream, through the run's own printer where it has one.
+// Print and PrintV2: write to a stream, or to the session's print function if there is one.
 #include "treadle/kernels/FilesOfRun.h"
 #include "treadle/kernels/Handles.h"
 #include "treadle/kernels/text/TensorText.h"
@@ -20,7 +20,7 @@ void write(OpContext &ctx, std::string_view text, std::string_view stream) {
 
 // --- Print -------------------------------------------------------------------------------------
 
-/// How often a node has printed. It is its session's: plans come and go.
+/// The number of times that a node has printed. Kept in the session, since plans are rebuilt.
 class PrintCount : public Resource {
 public:
   static constexpr std::string_view kindName = "print count";
@@ -41,7 +41,7 @@ struct PrintState {
       return makeHandle(manager.lookupOrCreate<PrintCount>("", str(node, "/", message),
                                                            [] { return makeRef<PrintCount>(); }));
     });
-    Resource &own = *handle.data<ResourceHandle>()->resource; // the session's
+    Resource &own = *handle.data<ResourceHandle>()->resource; // the session's count
     return static_cast<PrintCount &>(own).printed.fetch_add(1) >= firstN;
   }
 };
@@ -81,7 +81,7 @@ void appendToFile(OpContext &ctx, const std::string &file, const std::string &te
   bool isWritten = out && std::fwrite(text.data(), 1, text.size(), out) == text.size();
   bool isClosed = out && std::fclose(out) == 0;
   if (!isWritten || !isClosed)
-    ctx.fail(unavailable("file '", file, "' can't be written to; does its folder exist"));
+    ctx.fail(unavailable("file '", file, "' can't be written; check that its folder exists"));
 }
 
 void printV2(OpContext &ctx) {

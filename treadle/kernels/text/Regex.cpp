@@ -1,4 +1,4 @@
-// Matching and replacing by regular expressions, in RE2's syntax.
+// Regular expressions (RE2): matching and replacement.
 #include "treadle/kernels/Element.h"
 
 #include <re2/re2.h>
@@ -10,15 +10,15 @@ using Regex = std::shared_ptr<const re2::RE2>;
 
 Expected<Regex> compile(const std::string &pattern) {
   re2::RE2::Options options;
-  options.set_log_errors(false); // errors are returned
+  options.set_log_errors(false); // errors are returned instead
   auto regex = std::make_shared<const re2::RE2>(pattern, options);
   if (!regex->ok())
     return Unexpected(
-        invalidArgument("'", pattern, "' is no regular expression: ", regex->error()));
+        invalidArgument("'", pattern, "' is not a valid regular expression: ", regex->error()));
   return regex;
 }
 
-// The expression in input `i`, compiled anew; null, having failed.
+// Compiles the expression in input `i`; returns null after failing the op.
 Regex regexInput(OpContext &ctx, int i) {
   if (!ctx.input(i).isScalar()) {
     ctx.fail(invalidArgument("input ", i, " must be a scalar, but it is ",
@@ -50,7 +50,7 @@ Expected<BoundKernel> bindStaticFullMatch(const BindContext &node) {
   });
 }
 
-// --- replacing ---------------------------------------------------------------------------------
+// --- replacement -------------------------------------------------------------------------------
 
 struct Replacement {
   Regex regex; // of the static op

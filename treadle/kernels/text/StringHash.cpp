@@ -1,4 +1,4 @@
-// The hashes, and the ops that put strings into buckets by them.
+// String hashes, and ops that assign strings to hash buckets.
 #include "treadle/kernels/text/StringHash.h"
 
 #include "treadle/kernels/Element.h"
@@ -105,7 +105,8 @@ Expected<BoundKernel> bindNumberBuckets(const BindContext &node) {
                  : numbers;
 }
 
-// The bytes of row `row`; of strings those of their fingerprints, or of the only one itself.
+// Returns the bytes of a row. For strings, the bytes of their fingerprints, or a single string
+// itself.
 std::string rowBytes(const Tensor &in, int64_t row, int64_t width) {
   if (in.dtype() != DType::String) {
     size_t bytes = static_cast<size_t>(width) * dtypeSize(in.dtype());

@@ -1,4 +1,4 @@
-// Hashes of bytes that stay the same everywhere and for ever: models are trained with them.
+// Hash functions whose values must never change: models are trained with them.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ uint64_t murmurHash64(std::string_view bytes, uint64_t seed);
 /// SipHash-2-4 with a key of 128 bits.
 uint64_t sipHash24(std::string_view bytes, uint64_t key0, uint64_t key1);
 
-/// TensorFlow's fingerprint of two fingerprints, mixed as Murmur's hash mixes words.
+/// TensorFlow's combination of two fingerprints, mixed as in Murmur's hash.
 inline uint64_t fingerprintOfTwo(uint64_t a, uint64_t b) {
   constexpr uint64_t multiplier = 0xc6a4a7935bd1e995;
   auto mix = [](uint64_t x) { return x ^ (x >> 47); };

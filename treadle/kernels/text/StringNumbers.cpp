@@ -1,4 +1,4 @@
-// Numbers in strings: alone, or as fields of lines of comma-separated values.
+// Numbers in strings: single ones, and fields of CSV records.
 #include "treadle/kernels/text/StringNumbers.h"
 
 #include "treadle/kernels/Element.h"
@@ -20,10 +20,11 @@ std::string_view withoutBlanks(std::string_view text) {
   return text.substr(first, text.find_last_not_of(blanks) - first + 1);
 }
 
-// Infinities, hexadecimal and numbers too large or small for `from_chars` are the C library's.
+// Parses infinities, hexadecimal numbers, and numbers out of the range of `from_chars` with the C
+// library.
 template <typename T> bool parseOddFloat(std::string_view text, T &value) {
   static locale_t locale = newlocale(LC_NUMERIC_MASK, "C", nullptr);
-  if (text.find('(') != std::string_view::npos) // nan(...)
+  if (text.find('(') != std::string_view::npos) // reject nan(...)
     return false;
   std::string copy(text);
   char *end = nullptr;
@@ -52,7 +53,7 @@ template <typename T> bool parseNumber(std::string_view text, T &value) {
     return false;
   if constexpr (std::is_floating_point_v<T>)
     return parseFloat(text, value);
-  if (text.size() > 1 && text[0] == '+' && text[1] != '-') // which from_chars doesn't read
+  if (text.size() > 1 && text[0] == '+' && text[1] != '-') // from_chars accepts no plus sign
     text.remove_prefix(1);
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc() && end == text.data() + text.size();
@@ -75,7 +76,7 @@ template <typename T> void toNumber(OpContext &ctx) {
   for (int64_t i = 0; out && i < in.count(); ++i) {
     const std::string &text = in.data<std::string>()[i];
     if (!parseNumber(text, out->data<T>()[i]))
-      return ctx.fail(invalidArgument("string ", i, " is '", text, "', expected a number that is ",
+      return ctx.fail(invalidArgument("string ", i, " is '", text, "', expected a number of type ",
                                       dtypeName(dtypeOf<T>)));
   }
 }
@@ -85,22 +86,22 @@ Expected<BoundKernel> bindToNumber(const BindContext &node) {
                                  []<typename T>() { return toNumber<T>; });
 }
 
-// --- comma-separated values --------------------------------------------------------------------
+// --- CSV ---------------------------------------------------------------------------------------
 
 struct CsvOptions {
   char delimiter;
   bool hasQuotes;
-  std::string missing; // a field with this text counts as missing
+  std::string missing; // text of a missing field
   std::vector<int64_t> columns;
   std::vector<DType> dtypes;
 };
 
-/// Reads one line's fields from left to right.
+/// Parses the fields of a record from left to right.
 class CsvLine {
 public:
   CsvLine(std::string_view line, const CsvOptions &options) : rest(line), options(options) {}
 
-  /// The fields that are asked for, or nothing with `problem` set.
+  /// Returns the selected fields; empty with `problem` set on an error.
   std::vector<std::string> fields() {
     std::vector<std::string> out;
     if (rest.empty())
@@ -139,14 +140,14 @@ private:
     return std::string(field);
   }
 
-  // Up to a quote before a delimiter or at the end; two quotes inside stand for one.
+  // Reads up to a quote before a delimiter or the end; a doubled quote is one quote.
   std::string quoted() {
     std::string field;
     size_t i = 1;
     for (; i + 1 < rest.size() && (rest[i] != '"' || rest[i + 1] != options.delimiter);
          i += rest[i] == '"' ? 2 : 1) {
       if (rest[i] == '"' && rest[i + 1] != '"') {
-        problem = "a quote inside a quoted field must be written twice";
+        problem = "a quote inside a quoted field must be doubled";
         return field;
       }
       field += rest[i];
@@ -161,7 +162,7 @@ private:
   const CsvOptions &options;
 };
 
-// Puts field `f` of record `r` into its output; false, having failed.
+// Stores field `f` of record `r` in its output; returns false after failing the op.
 bool putField(OpContext &ctx, const CsvOptions &options, int f, int64_t r, std::string &field) {
   const Tensor &fallback = ctx.input(f + 1);
   Tensor &out = ctx.output(f);

@@ -1,13 +1,13 @@
-// Numbers read from text, as TensorFlow reads them.
+// Parsing of numbers, with TensorFlow's syntax.
 #pragma once
 
 #include <string_view>
 
 namespace treadle {
 
-/// The number that all of `text`, blanks around it aside, stands for; false if it is none. Integers
-/// are decimal and must fit; floats may also be hexadecimal, `inf` or `nan`. T: float, double,
-/// int32_t, int64_t, uint32_t or uint64_t.
+/// Parses all of `text`, ignoring blanks around it; returns false if it isn't a valid number.
+/// Integers are decimal and must fit; floats may also be hexadecimal, `inf` or `nan`. T: float,
+/// double, int32_t, int64_t, uint32_t or uint64_t.
 template <typename T> bool parseNumber(std::string_view text, T &value);
 
 } // namespace treadle

@@ -1,4 +1,4 @@
-// Strings taken apart: StringSplit and StringSplitV2, whose results are sparse tensors.
+// StringSplit and StringSplitV2, whose results are sparse tensors.
 
 #include <algorithm>
 
@@ -13,7 +13,7 @@ std::string_view withoutLeadingBlanks(std::string_view text) {
   return text.substr(std::min(text.find_first_not_of(blanks), text.size()));
 }
 
-// As Python's str.split(None, limit), but that a limit that is reached leaves a rest, if empty.
+// Splits as Python's str.split(None, limit), except that a reached limit keeps an empty rest.
 Parts splitAtBlanks(std::string_view text, int64_t limit) {
   Parts parts;
   for (text = withoutLeadingBlanks(text); !text.empty();) {
@@ -38,7 +38,7 @@ Parts splitAt(std::string_view text, std::string_view separator, int64_t limit) 
   return parts;
 }
 
-// At each of the characters; without any, into characters.
+// Splits at any of the characters; into single characters if there are none.
 Parts splitAtAny(std::string_view text, std::string_view characters, bool skipsEmpty) {
   Parts parts;
   if (characters.empty()) {
@@ -56,7 +56,7 @@ Parts splitAtAny(std::string_view text, std::string_view characters, bool skipsE
   }
 }
 
-// The parts of each string as a sparse matrix: places, values, shape.
+// Outputs the parts of each string as a sparse matrix: indices, values, shape.
 void setSparse(OpContext &ctx, const std::vector<Parts> &rows) {
   int64_t count = 0, widest = 0;
   for (const Parts &parts : rows) {
@@ -79,7 +79,7 @@ void setSparse(OpContext &ctx, const std::vector<Parts> &rows) {
   ctx.setOutput(2, Tensor::vector<int64_t>(DType::Int64, shape));
 }
 
-// Splits each string of input 0 by `split(text, separator)`.
+// Splits each string of input 0 with `split(text, separator)`.
 template <typename Split> void splitStrings(OpContext &ctx, Split split) {
   const Tensor &in = ctx.input(0), &separator = ctx.input(1);
   if (in.rank() != 1)

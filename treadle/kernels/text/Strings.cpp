@@ -1,4 +1,4 @@
-// Strings: their case, length and joining, and texts with values in them.
+// Case, length, joining and formatting of strings.
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/ElementCopy.h"
 #include "treadle/kernels/text/TensorText.h"
@@ -13,7 +13,7 @@
 namespace treadle {
 namespace {
 
-// Each element of a string tensor through a function that changes it in place.
+// Applies a function that changes a string in place to each element.
 template <typename Change> void mapStrings(OpContext &ctx, Change change) {
   const Tensor &in = ctx.input(0);
   Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, DType::String, in.dims()));
@@ -31,8 +31,8 @@ char changeAscii(char c, bool toUpper) {
   return c >= first && c <= first + 25 ? static_cast<char>(c ^ 0x20) : c;
 }
 
-// As Unicode has it for no language in particular; what is no UTF-8 becomes U+FFFD. TensorFlow ends
-// at a zero byte; here the text goes on.
+// Converts with Unicode's locale-independent rules; invalid UTF-8 becomes U+FFFD. TensorFlow stops
+// at a zero byte; this doesn't.
 void changeUnicode(std::string &text, bool toUpper) {
   auto characters = icu::UnicodeString::fromUTF8(text);
   if (toUpper)
@@ -57,7 +57,7 @@ template <bool toUpper> Expected<BoundKernel> bindCase(const BindContext &node) 
   std::string encoding = node.attrs.getOr("encoding", std::string());
   if (!encoding.empty() && encoding != "utf-8")
     return Unexpected(
-        invalidArgument("encoding is '", encoding, "', expected 'utf-8' or nothing for bytes"));
+        invalidArgument("encoding is '", encoding, "', expected 'utf-8', or '' for bytes"));
   return boundWith(changeCase<toUpper>, encoding == "utf-8");
 }
 
@@ -71,7 +71,7 @@ void strip(OpContext &ctx) {
 
 // --- length ------------------------------------------------------------------------------------
 
-// Characters are counted as TensorFlow does, in what is no UTF-8 too: all bytes but trailing ones.
+// Counts characters as TensorFlow does, also in invalid UTF-8: all bytes except continuation bytes.
 void stringLength(OpContext &ctx) {
   const Tensor &in = ctx.input(0);
   bool countsCharacters = ctx.state<bool>();
@@ -123,7 +123,7 @@ struct ReduceJoinOptions {
   std::string separator;
 };
 
-// Dimensions that are joined, in the order that is asked for: the first varies fastest.
+// Returns the dimensions to join, in the requested order: the first varies fastest.
 Expected<DimVector> joinedAxes(const Tensor &asked, int rank) {
   DimVector axes, isJoined(static_cast<size_t>(rank));
   for (int64_t i = 0; i < asked.count(); ++i) {
@@ -138,8 +138,7 @@ Expected<DimVector> joinedAxes(const Tensor &asked, int rank) {
   return axes;
 }
 
-// The offset of number `i` of the elements that lie along `axes`, of which the first varies
-// fastest.
+// Returns the offset of element `i` along `axes`, of which the first varies fastest.
 int64_t offsetAlong(const DimVector &axes, Dims dims, const DimVector &strides, int64_t i) {
   int64_t offset = 0;
   for (int64_t axis : axes) {
@@ -183,7 +182,7 @@ Expected<BoundKernel> bindReduceJoin(const BindContext &node) {
                                                  node.attrs.getOr("separator", std::string())});
 }
 
-// --- texts with values in them -----------------------------------------------------------------
+// --- formatting --------------------------------------------------------------------------------
 
 struct Format {
   std::vector<std::string> between; // one more than there are inputs

@@ -26,7 +26,7 @@ TEST(StringsTest, Case) {
 TEST(StringsTest, CaseOfWhatIsNoUtf8) {
   AttrMap unicode = texts({{"encoding", "utf-8"}});
   Tensor in = vec<std::string>({"\xe0\x81\x81", "\xe2\x82"
-                                                "A"}); // overlong, cut off
+                                                "A"}); // overlong, truncated
   EXPECT_EQ(values<std::string>(run1("StringLower", {in}, DType::String, unicode)),
             (Strings{"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd", "\xef\xbf\xbd"
                                                              "a"}));

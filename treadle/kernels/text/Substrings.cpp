@@ -1,4 +1,4 @@
-// Parts of strings, runs of them, and those of one segment joined.
+// Substrings, n-grams, and joining by segments.
 #include "treadle/kernels/ElementCopy.h"
 
 #include <unicode/utf8.h>
@@ -10,8 +10,8 @@ namespace {
 
 // --- Substr ------------------------------------------------------------------------------------
 
-// Where each character starts, and the end. What is no UTF-8 is divided as TensorFlow does: before
-// all bytes but trailing ones.
+// Returns the start of each character, and the end. Invalid UTF-8 is split as in TensorFlow: before
+// all bytes except continuation bytes.
 std::vector<int64_t> characterStarts(std::string_view text) {
   std::vector<int64_t> starts;
   for (size_t i = 0; i < text.size(); ++i)
@@ -21,7 +21,7 @@ std::vector<int64_t> characterStarts(std::string_view text) {
   return starts;
 }
 
-// [position, position + length) of `size` units, cut off at the end; false where it starts outside.
+// Clamps [position, position + length) to `size` units; returns false if it starts outside.
 bool clampRange(int64_t size, int64_t &position, int64_t &length) {
   if (position < -size || position > size)
     return false;
@@ -30,8 +30,8 @@ bool clampRange(int64_t size, int64_t &position, int64_t &length) {
   return true;
 }
 
-// A negative length is all the rest in bytes; in characters it is nothing, or after a negative
-// position an error.
+// A negative length means the whole rest in bytes. In characters it means nothing, or after a
+// negative position an error.
 bool substring(std::string_view text, int64_t position, int64_t length, bool countsCharacters,
                std::string &out) {
   if (!countsCharacters) {
@@ -48,7 +48,7 @@ bool substring(std::string_view text, int64_t position, int64_t length, bool cou
   return true;
 }
 
-// The strides of `in` in a result of these dimensions: 0 along what it is broadcast along.
+// Returns the strides of `in` in the broadcast result: 0 along broadcast dimensions.
 DimVector broadcastStrides(Dims in, Dims out) {
   DimVector own = rowMajorStrides(in), strides(out.size());
   for (size_t d = 0; d < in.size(); ++d)
@@ -109,7 +109,7 @@ struct NGrams {
     return std::min(padWidth < 0 ? width - 1 : padWidth, width - 1);
   }
 
-  // The runs of `width` in a row that is padded on both sides.
+  // Appends the n-grams of `width` of a row that is padded on both sides.
   void add(std::span<const std::string> row, int64_t width, std::vector<std::string> &out) const {
     int64_t pad = padding(width), size = std::ssize(row) + 2 * pad;
     for (int64_t begin = 0; begin + width <= size; ++begin)
@@ -131,7 +131,7 @@ struct NGrams {
     std::vector<std::string> out;
     for (int64_t width : widths)
       add(row, width, out);
-    // A row too short for any width is one run itself, padded as far as asked for.
+    // A row too short for any width becomes a single n-gram, padded if requested.
     if (keepsShort && out.empty() && !row.empty()) {
       int64_t pad = std::max<int64_t>(padWidth, 0);
       out.push_back(joined(row, pad, 0, std::ssize(row) + 2 * pad));
@@ -152,9 +152,9 @@ void stringNGrams(OpContext &ctx) {
         (i + 1 == splits.count() && at != data.count()))
       return ctx.fail(invalidArgument("data_splits[", i, "] is ", at,
                                       ", expected splits from 0 to ", data.count(),
-                                      " that never fall"));
+                                      " that don't decrease"));
   }
-  if (data.count() == 0 || splits.count() == 0) { // no runs, however rows are padded
+  if (data.count() == 0 || splits.count() == 0) { // no n-grams, even with padding
     for (int i : {0, 1}) {
       Tensor *out = ctx.allocateOutput(i, ctx.input(i).dtype(), ctx.input(i).dims());
       if (out)
@@ -189,7 +189,7 @@ Expected<BoundKernel> bindNGrams(const BindContext &node) {
                 node.attrs.getOr("preserve_short_sequences", false)};
   for (int64_t width : ngrams.widths)
     if (width < 1)
-      return Unexpected(invalidArgument("ngram_widths has ", width, ", expected 1 at least"));
+      return Unexpected(invalidArgument("ngram_widths has ", width, ", expected at least 1"));
   return boundWith(stringNGrams, std::move(ngrams));
 }
 
@@ -214,7 +214,7 @@ void segmentJoin(OpContext &ctx) {
   for (int64_t i = 0; i < ids.count(); ++i) {
     int64_t segment = indexAt(ids, i);
     if (segment < 0 || segment >= segments)
-      return ctx.fail(invalidArgument("segment_ids[", i, "] is ", segment, ", expected it in [0, ",
+      return ctx.fail(invalidArgument("segment_ids[", i, "] is ", segment, ", expected one in [0, ",
                                       segments, ")"));
     for (int64_t k = 0; k < width; ++k) {
       std::string &text = out->data<std::string>()[segment * width + k];

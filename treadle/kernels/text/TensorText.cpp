@@ -1,4 +1,4 @@
-// Tensors as text: two layouts over the texts of single elements.
+// Formatting of tensors: two layouts of formatted elements.
 #include "treadle/kernels/text/TensorText.h"
 
 #include "treadle/kernels/Element.h"
@@ -11,7 +11,7 @@
 namespace treadle {
 namespace {
 
-// As many digits as most numbers need to be read back as they were, or as many as any does.
+// Formats with `digits` digits, or with `moreDigits` if the number wouldn't round-trip.
 template <typename T> std::string shortestOf(T value, int digits, int moreDigits) {
   if (std::isnan(value))
     return "nan";
@@ -23,14 +23,14 @@ template <typename T> std::string shortestOf(T value, int digits, int moreDigits
         .ptr;
   };
   char *end = write(digits);
-  T again = 0; // stays so where the text is out of T's range
+  T again = 0; // unchanged if the text is out of T's range
   std::from_chars(buffer, end, again);
   if (again != value)
     end = write(moreDigits);
   return {buffer, end};
 }
 
-// The integers that bytes of the quantized types are.
+// Returns the integer dtype of a quantized dtype's storage.
 DType storedAs(DType dtype) {
   switch (dtype) {
   case DType::QInt8:
@@ -53,7 +53,7 @@ DType storedAs(DType dtype) {
 using ElementText = std::string (*)(const void *data, int64_t i, bool quoted);
 
 template <typename T> std::string elementText(const void *data, int64_t i, bool quoted) {
-  // A bool that was read from a file may be neither 0 nor 1.
+  // A bool from a file may be neither 0 nor 1.
   using Stored = std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>;
   const Stored &value = static_cast<const Stored *>(data)[i];
   if constexpr (std::is_same_v<T, bool>)
@@ -68,7 +68,7 @@ template <typename T> std::string elementText(const void *data, int64_t i, bool 
     return numberText(static_cast<float>(value));
 }
 
-// Null for the types whose elements are not shown.
+// Returns null for dtypes whose elements aren't shown.
 ElementText elementTextOf(DType dtype) {
   using Shown = Join<RealTypes, TypeList<bool, std::string>>;
   ElementText text = nullptr;
@@ -97,7 +97,7 @@ public:
   }
 
 private:
-  // The part of `count` elements from `start` on that has dimensions `d` and later.
+  // Appends the dimensions from `d` on of the `count` elements from `start`.
   void append(int d, int64_t start, int64_t count) {
     if (d == t.rank()) {
       out += text(t.raw(), start, true);

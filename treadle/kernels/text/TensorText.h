@@ -1,4 +1,4 @@
-// Tensors as text, as TensorFlow's printing ops write them.
+// Formatting of tensors, as TensorFlow's printing ops do.
 #pragma once
 
 #include "treadle/tensor/Tensor.h"
@@ -8,19 +8,20 @@
 
 namespace treadle {
 
-/// The fewest of 6 or 9 (float) and 15 or 17 (double) digits that read back as the same number.
+/// Formats with the fewest of 6 or 9 (float), or 15 or 17 (double), digits that round-trip.
 std::string numberText(float value);
 std::string numberText(double value);
 
-/// The text with everything that is no printable ASCII escaped as in C.
+/// Escapes all but printable ASCII as in C.
 std::string escaped(std::string_view text);
 
-/// `[[1 2 ... 9]\n [3 4 ... 8]]`: nested, with `limit` elements at either end of each dimension,
-/// and strings in quotes. A negative limit means all. As PrintV2 and StringFormat write it.
+/// Formats nested brackets, one row a line, with strings in quotes: `[[1 2 ... 9]`, ` [3 4 ...
+/// 8]]`. Shows `limit` elements at either end of each dimension, or all if negative. Used by
+/// PrintV2 and StringFormat.
 std::string nestedText(const Tensor &tensor, int64_t limit);
 
-/// `[1 2 3][4...]...`: the first `limit` elements, without brackets around the whole. A negative
-/// limit means all. As Print and Assert write it.
+/// Formats the first `limit` elements, or all if negative, without outer brackets: `[1 2
+/// 3][4...]...`. Used by Print and Assert.
 std::string flatText(const Tensor &tensor, int64_t limit);
 
 } // namespace treadle

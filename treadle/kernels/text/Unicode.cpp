@@ -1,5 +1,4 @@
-// Texts as code points: decoding and encoding, from one encoding into another, and scripts. ICU
-// reads the encodings.
+// Unicode: decoding, encoding, transcoding and scripts. ICU decodes.
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/ElementCopy.h"
 
@@ -14,14 +13,14 @@
 namespace treadle {
 namespace {
 
-// --- what is no text -----------------------------------------------------------------------------
+// --- malformed text ------------------------------------------------------------------------------
 
 struct ErrorPolicy {
   enum { Replace, Ignore, Strict } kind = Replace;
   UChar32 replacement = 0xfffd;
   bool replacesControls = false;
 
-  /// True for what the policy is about.
+  /// Whether the policy applies to the character.
   bool concerns(UChar32 c, bool isMalformed) const {
     return isMalformed || (replacesControls && c <= 0x1f);
   }
@@ -40,19 +39,20 @@ Expected<ErrorPolicy> readPolicy(const BindContext &node) {
                                       "', expected 'strict', 'replace' or 'ignore'"));
   if (replacement < 0 || replacement > UCHAR_MAX_VALUE)
     return Unexpected(invalidArgument("attribute 'replacement_char' is ", replacement,
-                                      ", which is no code point"));
+                                      ", which is not a Unicode code point"));
   policy.replacement = static_cast<UChar32>(replacement);
   policy.replacesControls = node.attrs.getOr("replace_control_characters", false);
   return policy;
 }
 
 Error malformed() {
-  return invalidArgument("the text is malformed in its encoding, and errors is 'strict'");
+  return invalidArgument(
+      "the text is malformed in its encoding; set errors to 'replace' or 'ignore' to accept it");
 }
 
-// --- reading -------------------------------------------------------------------------------------
+// --- decoding ------------------------------------------------------------------------------------
 
-/// One reader of an encoding. It keeps what it learnt of a text's byte order for the next one, as
+/// A decoder of one encoding. Keeps the byte order that it detected in a text for later texts, as
 /// TensorFlow's does.
 class TextReader {
 public:
@@ -98,10 +98,10 @@ Expected<void> checkEncoding(const std::string &encoding) {
   if (TextReader(encoding))
     return {};
   return Unexpected(
-      invalidArgument("attribute 'input_encoding' is '", encoding, "', which isn't known"));
+      invalidArgument("attribute 'input_encoding' is '", encoding, "', which is unknown"));
 }
 
-// --- writing -------------------------------------------------------------------------------------
+// --- encoding ------------------------------------------------------------------------------------
 
 void appendBigEndian(std::string &text, uint32_t value, int bytes) {
   while (bytes--)
@@ -268,8 +268,9 @@ void encode(OpContext &ctx) {
       UChar32 c = points.data<int32_t>()[k];
       if (c < 0 || c > UCHAR_MAX_VALUE || U_IS_SURROGATE(c)) {
         if (how.policy.kind == ErrorPolicy::Strict)
-          return ctx.fail(invalidArgument("input_values[", k, "] is ", c,
-                                          ", which is no code point, and errors is 'strict'"));
+          return ctx.fail(
+              invalidArgument("input_values[", k, "] is ", c,
+                              ", which is not a Unicode code point, and errors is 'strict'"));
         if (how.policy.kind == ErrorPolicy::Ignore)
           continue;
         c = how.policy.replacement;
@@ -286,7 +287,7 @@ Expected<BoundKernel> bindEncode(const BindContext &node) {
 
 // --- scripts -------------------------------------------------------------------------------------
 
-// Characters younger than TensorFlow 2.21's Unicode have no script there.
+// Characters newer than the Unicode version of TensorFlow 2.21 have no script there.
 constexpr int knownUnicode = 13;
 
 int32_t scriptOf(int32_t c) {

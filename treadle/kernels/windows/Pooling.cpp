@@ -343,7 +343,8 @@ template <typename T> struct MaxPoolOfNaNWithPlacesKernel {
 bool checkSame(OpContext &ctx, const char *what, const Tensor &t, const ImageDims &expected) {
   if (std::ranges::equal(t.dims(), expected.tensorDims()))
     return true;
-  ctx.fail(invalidArgument(what, " has shape ", dimsText(t.dims()), ", but the pooling gives ",
+  ctx.fail(invalidArgument(what, " has shape ", dimsText(t.dims()),
+                           ", but the result of the pooling has ",
                            dimsText(expected.tensorDims())));
   return false;
 }
