@@ -1,4 +1,4 @@
-// The programs, as functions of libtreadle.
+// Entry points of the programs, exported by libtreadle.
 #pragma once
 
 extern "C" [[gnu::visibility("default")]] int treadle_main(int argc, char **argv);
