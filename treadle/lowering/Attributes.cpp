@@ -71,7 +71,7 @@ Expected<AttrValue> convertList(mlir::ArrayAttr array, std::vector<T> list = {})
     AttrValue value = TREADLE_TRY(convertAttribute(element));
     T *typed = std::get_if<T>(&value);
     if (!typed)
-      return Unexpected(invalidArgument("a list holds values of several kinds"));
+      return Unexpected(invalidArgument("a list has values of several kinds"));
     list.push_back(std::move(*typed));
   }
   return AttrValue(std::move(list));
@@ -79,13 +79,13 @@ Expected<AttrValue> convertList(mlir::ArrayAttr array, std::vector<T> list = {})
 
 Expected<AttrValue> convertArray(mlir::ArrayAttr array) {
   if (array.empty())
-    return AttrValue(std::vector<int64_t>()); // serves as any list
+    return AttrValue(std::vector<int64_t>()); // serves as a list of any type
   AttrValue first = TREADLE_TRY(convertAttribute(array[0]));
   return std::visit(
       [&](const auto &value) -> Expected<AttrValue> {
         using T = std::decay_t<decltype(value)>;
         if constexpr (std::is_same_v<T, std::monostate> || detail::IsVector<T>::value)
-          return Unexpected(invalidArgument("a list holds values of no known kind"));
+          return Unexpected(invalidArgument("a list has values of an unknown kind"));
         else
           return convertList<T>(array);
       },
@@ -160,7 +160,7 @@ Expected<AttrValue> convertAttribute(mlir::Attribute attr) {
   if (auto a = dyn_cast<tf_type::TensorProtoAttr>(attr)) {
     pb::TensorProto proto;
     if (!proto.ParseFromString(a.getValue().str()))
-      return Unexpected(invalidArgument("a tensor_proto attribute holds no TensorProto message"));
+      return Unexpected(invalidArgument("a tensor_proto attribute doesn't parse as a TensorProto"));
     return asValue(tensorFromProto(proto));
   }
   if (auto a = dyn_cast<tf_type::ShapeAttr>(attr))
@@ -171,7 +171,7 @@ Expected<AttrValue> convertAttribute(mlir::Attribute attr) {
     return convertArray(a);
   if (auto a = dyn_cast<tf_type::MessageAttr>(attr))
     return convertMessage(a);
-  return AttrValue(); // a unit, a placeholder: nothing that a kernel could use
+  return AttrValue(); // a unit or placeholder, which kernels don't use
 }
 
 Expected<AttrMap> convertAttributes(mlir::DictionaryAttr attrs) {

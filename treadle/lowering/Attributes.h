@@ -1,4 +1,4 @@
-// Attributes of the IR as the runtime sees them.
+// Converts attributes of the IR to those of the runtime.
 #pragma once
 
 #include "treadle/dialect/TfType.h"
@@ -8,16 +8,16 @@
 
 namespace treadle {
 
-/// The dtype of a value or element type; Invalid where it has none that the runtime knows.
+/// Returns the dtype of a value or element type; Invalid if the runtime has no such dtype.
 ValueType valueTypeOf(mlir::Type type);
 
-/// An attribute of a node. Tensors are copied.
+/// Converts an attribute of a node. Tensors are copied.
 Expected<AttrValue> convertAttribute(mlir::Attribute attr);
 
-/// The attributes of an instantiation.
+/// Converts the attributes of an instantiation.
 Expected<AttrMap> convertAttributes(mlir::DictionaryAttr attrs);
 
-/// A tensor in any of the encodings of its message. InvalidArgument where values and shape
+/// Converts a tensor in any encoding of its message. Returns InvalidArgument if values and shape
 /// disagree.
 Expected<Tensor> tensorFromProto(const pb::TensorProto &proto);
 

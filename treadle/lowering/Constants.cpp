@@ -19,7 +19,7 @@ RankedTensorType typeOf(const Tensor &tensor, MLIRContext *context) {
                                elementTypeOf(tensor.dtype(), context));
 }
 
-/// Whether a dense attribute holds the elements of this type as they stand in a tensor.
+/// Whether dense attributes of this type have the same memory layout as tensors.
 static bool hasDenseForm(Type type) {
   if (auto complex = dyn_cast<ComplexType>(type))
     type = complex.getElementType();
@@ -33,7 +33,7 @@ static bool areAllEqual(const Tensor &tensor) {
   return std::memcmp(bytes, bytes + size, tensor.bytes() - size) == 0;
 }
 
-/// Everything that has no dense form, or none that would be exported as it stands.
+/// Encodes a tensor that has no dense form, or whose dense form wouldn't be exported unchanged.
 static Attribute encodedAttribute(const Tensor &tensor, RankedTensorType type) {
   pb::TensorProto proto;
   proto.set_dtype(static_cast<pb::DataType>(tensor.dtype()));
@@ -145,7 +145,7 @@ Node buildConst(OpBuilder &builder, StringRef name, const Tensor &value, Node pl
       .build();
 }
 
-/// A node may state another dtype than the attribute that its value comes from.
+/// A node may state a dtype that differs from that of its value.
 static Expected<void> checkDTypes(Node node, ValueRange values, const std::vector<Tensor> &given) {
   for (auto [value, tensor] : llvm::zip(values, given))
     if (DType stated = valueTypeOf(value.getType()).dtype; tensor && tensor.dtype() != stated)
@@ -161,7 +161,7 @@ Expected<std::vector<Tensor>> evaluate(Node node, std::vector<Tensor> inputs) {
     if (std::holds_alternative<FunctionRef>(value) ||
         std::holds_alternative<std::vector<FunctionRef>>(value))
       return Unexpected(unimplemented("node '", std::string_view(node.name()),
-                                      "' calls functions, which needs a session"));
+                                      "' calls functions, which requires a session"));
   TREADLE_TRY(checkSignature(node, attrs));
   TREADLE_TRY(checkDTypes(node, node.data(), inputs));
   std::vector<DType> types;

@@ -1,4 +1,4 @@
-// Attributes that a graph left to the definition of the op.
+// Default attributes from op definitions.
 #include "treadle/lowering/Lowering.h"
 #include "treadle/ops/OpTable.h"
 
@@ -39,7 +39,7 @@ AttrValue defaultOf(const AttrDef &attr) {
     return oneOrMany<FunctionRef>(
         attr, [](auto v) { return FunctionRef{std::string(v.asFunc()), nullptr}; });
   case AttrKind::Tensor:
-    break; // no op that runs here has one
+    break; // no supported op has such a default
   }
   return {};
 }

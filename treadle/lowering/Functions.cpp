@@ -9,7 +9,7 @@
 
 namespace treadle {
 
-/// Whether the function, or one that it calls, has an op that passes the test.
+/// Whether the function, or one that it calls, contains an op that passes the test.
 template <typename Test>
 bool ModuleFunctions::reaches(tfg::FuncOp function, Known &known, Test test) {
   if (!function || function->getRegion(0).empty())
@@ -130,7 +130,7 @@ Expected<const Plan *> ModuleFunctions::plan(const FunctionRef &function, ArgMod
         return neededPart(index, op);
       }));
   std::lock_guard lock(mutex);
-  // Another thread may have been faster; then its plan serves.
+  // If another thread has inserted a plan meanwhile, that one is used.
   return plans.try_emplace(std::move(key), std::move(built)).first->second.get();
 }
 

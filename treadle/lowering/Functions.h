@@ -1,4 +1,4 @@
-// The functions of a module as plans, built when they are first called.
+// Plans of a module's functions, built at first use.
 #pragma once
 
 #include "treadle/lowering/Gradients.h"
@@ -12,20 +12,21 @@
 
 namespace treadle {
 
-/// Builds and keeps plans of functions. Thread-safe; plans live as long as it does.
+/// Builds and keeps plans of functions. Thread-safe; plans live as long as this object.
 class ModuleFunctions final : public FunctionLibrary {
 public:
-  /// `rewrite`: what happens to a body before it becomes a plan; null: nothing.
+  /// `rewrite`: applied to a body before its plan is built; null: none.
   ModuleFunctions(const ModuleIndex &index, const KernelRegistry &kernels, Rewrite rewrite,
                   LoopOverlap loopOverlap = LoopOverlap::Auto,
                   const OpTraitsTable *traits = nullptr)
       : index(index), kernels(kernels), rewrite(std::move(rewrite)), loopOverlap(loopOverlap),
         traits(traits) {}
 
-  /// Before the first plan: where the kernels of clusters come from, if `rewrite` makes some.
+  /// Sets the library of cluster kernels, if `rewrite` outlines clusters. Must be called before the
+  /// first plan is built.
   void setClusters(ClusterLibrary *library) { clusters = library; }
-  /// A plan of a function that isn't the module's, but calls functions of it; it stays the
-  /// caller's.
+  /// Builds the plan of a function outside the module that calls functions of it. The caller owns
+  /// the plan.
   Expected<std::unique_ptr<Plan>> planOf(tfg::FuncOp function, const Rewrite &rewriteOwn);
 
   Expected<const Plan *> plan(const FunctionRef &function, ArgMode mode) override;
@@ -37,11 +38,11 @@ public:
   Expected<SortOrder> sortOrder(const std::string &comparator) override;
 
 private:
-  using Known = std::unordered_map<std::string, bool>; // (false) being looked into, or known
+  using Known = std::unordered_map<std::string, bool>; // false while a function is being visited
   template <typename Test> bool reaches(tfg::FuncOp function, Known &known, Test test);
-  /// One of the module or, if there is none, of the gradients; null if there is none either.
+  /// Returns a function of the module or of the gradients; null if there is none.
   tfg::FuncOp find(llvm::StringRef function);
-  /// The same as a callable.
+  /// Returns `find` as a callable.
   auto finder() {
     return [this](llvm::StringRef function) { return find(function); };
   }
@@ -58,11 +59,11 @@ private:
   const KernelRegistry &kernels;
   const Rewrite rewrite;
   const LoopOverlap loopOverlap;
-  const OpTraitsTable *const traits;  // may be null
-  ClusterLibrary *clusters = nullptr; // may be null
-  std::mutex gradientsMutex;          // guards the gradients; locked before the other, if at all
-  std::optional<ModuleGradients> gradients; // made when the first is asked for
-  std::mutex mutex;                         // guards what follows
+  const OpTraitsTable *const traits;        // may be null
+  ClusterLibrary *clusters = nullptr;       // may be null
+  std::mutex gradientsMutex;                // guards the gradients; locked before `mutex`
+  std::optional<ModuleGradients> gradients; // created at first use
+  std::mutex mutex;                         // guards the following members
   std::map<std::pair<std::string, ArgMode>, std::unique_ptr<Plan>> plans;
   Known blocking, waiting;
 };

@@ -1,4 +1,4 @@
-// Gradient functions, made when they are first called.
+// Gradient functions, built at first use.
 #pragma once
 
 #include "treadle/gradients/SymbolicGradients.h"
@@ -8,16 +8,16 @@
 
 namespace treadle {
 
-/// The gradient functions of a module, in a module of their own: others may read the graph's at the
-/// same time. Not thread-safe.
+/// The gradient functions of a module. They are in a separate module, since others may read that of
+/// the graph concurrently. Not thread-safe.
 class ModuleGradients {
 public:
   explicit ModuleGradients(const ModuleIndex &module);
 
-  /// The function that computes the gradients of `function`: one that was made, or a copy of one of
-  /// the module, by the same name.
+  /// Returns the function that computes the gradients of `function`: one built before, or a copy of
+  /// the module's function with that name.
   Expected<tfg::FuncOp> of(llvm::StringRef function) { return gradients.of(function); }
-  /// The functions of the module and those that were made.
+  /// The functions of the module, and the built ones.
   const ModuleIndex &index() const { return functions; }
 
 private:
@@ -26,7 +26,7 @@ private:
 
   ModuleIndex functions;
   mlir::OwningOpRef<mlir::ModuleOp> target;
-  tfg::FunctionMap known; // functions of the target
+  tfg::FunctionMap known; // functions of the target module
   tfg::SymbolicGradients gradients;
 };
 

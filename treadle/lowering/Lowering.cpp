@@ -37,7 +37,7 @@ std::string ModuleIndex::suggestions(llvm::StringRef name) const {
 
 namespace {
 
-// Writes down the nodes of a part in the order of its body, its arguments first.
+// Converts the nodes of a subgraph in the order of its body, arguments first.
 class Lowering {
 public:
   Lowering(const ModuleIndex &index, const NeededPart &part) : index(index), part(part) {}
@@ -89,7 +89,7 @@ Endpoint Lowering::endpoint(mlir::Value value) const {
   return {numbers.lookup(result.getOwner()), static_cast<int32_t>(result.getResultNumber())};
 }
 
-// Of an op whose definition stands in the file the outputs are all there, in their order.
+// If the op's definition is in the file, all outputs exist, in their order.
 static void addOutputNames(tfg::Node node, NodeSpec &out) {
   auto list = node.attr<mlir::ArrayAttr>(graphdef::outputsKey);
   if (!list || node->hasAttr(graphdef::allOutputsKey))
@@ -99,7 +99,7 @@ static void addOutputNames(tfg::Node node, NodeSpec &out) {
       out.outputNames.push_back(text.str());
 }
 
-// What isn't a list of names is no wish; `treadle check` says so.
+// Attributes that aren't lists of names are ignored; `treadle check` reports them.
 static void addSoftInputs(tfg::Node node, NodeSpec &out) {
   if (!node.attr<mlir::ArrayAttr>(tfg::softInputsKey))
     return;
@@ -109,7 +109,7 @@ static void addSoftInputs(tfg::Node node, NodeSpec &out) {
   out.soft = std::move(soft);
 }
 
-// What the node says of itself, beside the attributes of its op.
+// Adds properties of the node that aren't attributes of its op.
 static void addNotes(tfg::Node node, NodeSpec &out) {
   out.isSwitch = tfg::takesPredicate(node);
   if (tfg::ProblemAttr problem = tfg::programProblem(node))
@@ -138,7 +138,7 @@ Expected<void> Lowering::addAttributes(tfg::Node node, NodeSpec &out) {
   return {};
 }
 
-// All that stands in a region, as a graph of its own.
+// Converts a region to a graph of its own.
 Expected<GraphSpec> Lowering::convertRegion(tfg::Node loop, unsigned number,
                                             mlir::ValueRange results) {
   mlir::Region &region = loop->getRegion(number);
@@ -173,10 +173,10 @@ Expected<NodeSpec> Lowering::convertNode(tfg::Node node) {
   out.op = tfg::isLoopCondition(node) ? "LoopCond" : node.opType().str();
   out.device = node.device().str();
   out.isFunctionCall = static_cast<bool>(index.function(out.op));
-  // Those of `replace` are values of the caller; nobody has one for a node of the file.
+  // Values of `replace` are provided by the caller; no one provides a value for a node of the file.
   if (out.op == "_Arg")
-    return Unexpected(invalidArgument("nobody gives this argument a value; use a Placeholder")
-                          .atNode(out.name, out.op));
+    return Unexpected(
+        invalidArgument("this argument has no value; use a Placeholder").atNode(out.name, out.op));
   for (mlir::Value value : node->getOperands()) {
     if (tfg::isControl(value)) {
       if (mlir::Operation *op = value.getDefiningOp(); op && numbers.contains(op))
@@ -186,7 +186,7 @@ Expected<NodeSpec> Lowering::convertNode(tfg::Node node) {
     out.inputs.push_back(endpoint(value));
     out.inputTypes.push_back(typeOf(value.getType()));
   }
-  // A node that waits for another twice waits for it once.
+  // Duplicate control inputs are removed.
   std::sort(out.controls.begin(), out.controls.end());
   out.controls.erase(std::unique(out.controls.begin(), out.controls.end()), out.controls.end());
   for (mlir::Value result : node.results())
@@ -200,7 +200,7 @@ Expected<NodeSpec> Lowering::convertNode(tfg::Node node) {
   TREADLE_TRY(checkSignature(out));
   if (out.cluster = part.clusterOf(node.getOperation()); out.cluster)
     out.op = clusterOp;
-  // Its first input says on which machine to run: here there is one.
+  // The first input names the target machine; there is only one.
   if (out.op == "RemoteCall" && !out.inputs.empty()) {
     out.inputs.erase(out.inputs.begin());
     out.inputTypes.erase(out.inputTypes.begin());
@@ -231,7 +231,7 @@ void Lowering::addResults() {
     spec.results.push_back({endpoint(value), result.name, result.iterations});
 }
 
-// What takes a reference is handed all of its inputs as they are.
+// Ops that take a reference get all inputs unchanged.
 void Lowering::readReferencesForValues() {
   for (size_t i = 0, n = spec.nodes.size(); i < n; ++i)
     for (size_t k : referencesForValues(spec.nodes[i])) {
@@ -245,7 +245,7 @@ void Lowering::readReferencesForValues() {
       node.inputTypes[k].isRef = false;
       read.outputTypes = {node.inputTypes[k]};
       node.inputs[k] = {static_cast<int32_t>(spec.nodes.size()), 0};
-      spec.nodes.push_back(std::move(read)); // `node` is gone
+      spec.nodes.push_back(std::move(read)); // invalidates `node`
     }
 }
 

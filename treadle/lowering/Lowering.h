@@ -1,4 +1,4 @@
-// From the IR to what the runtime is given: the needed part of a graph, or a function's body.
+// Lowers the IR to the runtime's graph representation: a pruned graph, or a function body.
 #pragma once
 
 #include "treadle/dialect/FunctionNames.h"
@@ -9,23 +9,23 @@
 
 namespace treadle {
 
-/// A module's graph and functions by name. The module must not change.
+/// Indexes a module's graph and functions by name. The module must not change.
 class ModuleIndex {
 public:
   explicit ModuleIndex(mlir::ModuleOp module);
-  /// An index of functions alone.
+  /// An index of functions without a graph.
   ModuleIndex(mlir::MLIRContext *context, tfg::FunctionMap functions)
       : ownContext(context), functions(std::move(functions)) {}
 
-  /// Null if the module has none.
+  /// Returns null if the module has none.
   tfg::GraphOp graph() const { return graphOp; }
   tfg::Node node(llvm::StringRef name) const { return nodes.lookup(name); }
   tfg::FuncOp function(llvm::StringRef name) const { return functions.lookup(name); }
   const tfg::FunctionMap &allFunctions() const { return functions; }
-  /// A function that was made since. Nobody may read the index meanwhile.
+  /// Adds a function. The index must not be read concurrently.
   void add(tfg::FuncOp function) { functions[function.getName()] = function; }
   mlir::MLIRContext *context() const { return ownContext; }
-  /// The nodes that may have been meant: ` (did you mean 'a' or 'b'?)`, or nothing.
+  /// Suggests similar node names: ` (did you mean 'a' or 'b'?)`, or an empty string.
   std::string suggestions(llvm::StringRef name) const;
 
 private:
@@ -35,20 +35,20 @@ private:
   tfg::FunctionMap functions;
 };
 
-/// What a run asks of a graph.
+/// The fetches, feeds and targets of a run.
 struct Request {
   std::vector<std::string> feeds, fetches, targets;
 };
 
-/// Adds what the op's definition gives to attributes that are missing.
+/// Adds defaults of the op definition for missing attributes.
 void addDefaults(std::string_view op, AttrMap &attrs);
 
-/// That a node of a known op has as many inputs and outputs as its op, of the dtypes that its
-/// attributes give them. Kernels rely on it. InvalidArgument otherwise.
+/// Checks that a node of a known op has the inputs and outputs of its op, with the dtypes that its
+/// attributes determine. Kernels rely on this. Returns InvalidArgument otherwise.
 Expected<void> checkSignature(const NodeSpec &node);
 
-/// The inputs of an op on references to variables that are references too, where the op wants a
-/// value: `Assign` takes one reference. Whoever runs the node reads these first.
+/// Returns the inputs of an op that takes references to variables which are references although the
+/// op expects values: `Assign` takes one reference. These must be read before the node runs.
 std::vector<size_t> referencesForValues(const NodeSpec &node);
 
 } // namespace treadle

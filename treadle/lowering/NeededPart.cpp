@@ -12,7 +12,7 @@
 
 namespace treadle {
 
-// --- what it consists of -------------------------------------------------------------------------
+// --- needed nodes --------------------------------------------------------------------------------
 
 void NeededPart::addArgument(mlir::Value value, std::string name) {
   args.emplace_back(value, std::move(name));
@@ -25,7 +25,7 @@ void NeededPart::addResult(mlir::Value value, Result result) {
   allResults.push_back(std::move(result));
 }
 
-// A fed placeholder has nothing else to do: who waits for it waits for nothing.
+// A fed placeholder has no effect, so control edges from it are dropped.
 bool NeededPart::isFedPlaceholder(mlir::Operation *op) const {
   return op->getNumResults() == 2 && given.contains(op->getResult(0)) && tfg::isPlaceholder(op);
 }
@@ -38,7 +38,7 @@ void NeededPart::need(mlir::Value value) {
 }
 
 void NeededPart::needEverythingBehind() {
-  for (size_t i = 0; i < needed.size(); ++i) // it grows
+  for (size_t i = 0; i < needed.size(); ++i) // grows meanwhile
     for (mlir::Value operand : needed[i]->getOperands())
       need(operand);
 }
@@ -47,10 +47,10 @@ mlir::ValueRange NeededPart::resultValues() const {
   return own ? mlir::ValueRange(own->back().getOperands()) : mlir::ValueRange(values);
 }
 
-// --- a copy of its own ---------------------------------------------------------------------------
+// --- copying the body ----------------------------------------------------------------------------
 
-// An operand may stand after its user. The copy never uses values of the module: that alone would
-// change them. Tokens of what isn't needed go. Regions use nothing from outside.
+// Operands may be defined after their users. The copy never refers to values of the module, which
+// would modify their use lists. Tokens of pruned nodes are dropped. Regions use no outside values.
 mlir::Block &NeededPart::makeOwn() {
   if (own)
     return *own;
@@ -110,16 +110,17 @@ namespace {
 
 Error missingOutput(tfg::Node node, const ValueName &name, std::string_view what) {
   std::string op = node.opType().str();
-  // An op that is in no table is given the outputs that the graph uses.
+  // An op that isn't in the op table gets the outputs that the graph uses.
   if (!lookupOp(op) && node.numResults() == 0)
     return unimplemented(what, " '", name.node, ":", name.output, "': node '", name.node, "' (", op,
-                         "): op '", op, "' is not known here, nor what outputs it has");
+                         "): op '", op, "' is unknown, and so are its outputs");
   return invalidArgument(what, " '", name.node, ":", name.output, "': '", name.node, "' (", op,
                          ") has ", node.numResults(),
                          node.numResults() == 1 ? " output" : " outputs");
 }
 
-/// What to do for a node of functions, such as a loop's body; empty if none has one of this name.
+/// Suggests how to fetch a node of a function, such as a loop body; empty if no function has a node
+/// with this name.
 std::string placeInFunction(const ModuleIndex &index, llvm::StringRef name) {
   auto isIt = [&](mlir::Operation &op) {
     return tfg::Node::isNode(&op) && tfg::Node(&op).name() == name;
@@ -157,13 +158,13 @@ Expected<mlir::Value> findValue(const ModuleIndex &index, const ValueName &name,
 
 Expected<NeededPart> neededPart(const ModuleIndex &index, const Request &request) {
   if (!index.graph())
-    return Unexpected(invalidArgument("there is no graph, only functions"));
+    return Unexpected(invalidArgument("the module has no graph, only functions"));
   NeededPart part(index.graph()->getRegion(0).front());
   for (const std::string &feed : request.feeds) {
     ValueName name = TREADLE_TRY(parseValueName(feed));
     if (!name.iterations.empty())
       return Unexpected(invalidArgument(
-          "feed '", feed, "': a feed has one value, whatever the iteration; leave out '@...'"));
+          "feed '", feed, "': a feed has one value for all iterations; leave out '@...'"));
     mlir::Value value = TREADLE_TRY(findValue(index, name, "feed"));
     part.addArgument(value, name.node);
   }
@@ -188,7 +189,7 @@ Expected<NeededPart> neededPart(const ModuleIndex &index, const Request &request
 
 namespace {
 
-// Whether leaving the node out of a function could be noticed.
+// Whether dropping the node from a function would be observable.
 bool hasEffects(tfg::Node node, const ModuleIndex &index) {
   llvm::StringRef op = node.opType();
   for (mlir::Region &region : node->getRegions())
@@ -219,9 +220,9 @@ NeededPart withArguments(tfg::FuncOp function) {
 Expected<NeededPart> neededPart(const ModuleIndex &index, tfg::FuncOp function) {
   std::string name = function.getName().str();
   if (function.getGeneric())
-    return Unexpected(unimplemented("function '", name,
-                                    "' is generic (its types are attributes), and the call doesn't "
-                                    "state what they are"));
+    return Unexpected(
+        unimplemented("function '", name,
+                      "' is generic (its types are attributes), and the call doesn't set them"));
   NeededPart part = withArguments(function);
   mlir::Block &body = function.getEntry();
   for (mlir::Value operand : body.getTerminator()->getOperands()) {

@@ -17,7 +17,7 @@ Node gatherFrom(Value table, Node node, NameScope &names) {
   if (def->findAttr("batch_dims")) {
     auto batchDims = node.attr<IntegerAttr>("batch_dims");
     int64_t axis = batchDims ? batchDims.getInt() : 0;
-    // In the frame of the indices.
+    // Created in the frame of the indices.
     Node constant = buildConst(builder, names.unique((node.name() + "/axis").str()),
                                Tensor::scalar(DType::Int32, static_cast<int32_t>(axis)), node,
                                controlTokenOf(node->getOperand(1)));

@@ -1,12 +1,12 @@
-// Ops that read variables, as ops on the tensors that these hold.
+// Rewrites ops that read variables to ops on the variables' values.
 #pragma once
 
 #include "treadle/rewriting/Rewriting.h"
 
 namespace treadle::tfg {
 
-/// Builds, before a node that gathers from a variable, the node of its name that gathers from
-/// `table` (see OpDef::onTensor). Nodes it needs besides have names of `names`.
+/// Builds, before a node that gathers from a variable, a node that gathers from `table` and has the
+/// same name (see OpDef::onTensor). Additional nodes get names from `names`.
 Node gatherFrom(mlir::Value table, Node node, NameScope &names);
 
 } // namespace treadle::tfg

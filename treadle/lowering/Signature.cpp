@@ -1,4 +1,4 @@
-// What kernels rely on without looking: that nodes have the inputs and outputs of their ops.
+// Checks that nodes have the inputs and outputs of their ops, which kernels rely on.
 #include "treadle/lowering/Lowering.h"
 #include "treadle/ops/OpTable.h"
 
@@ -8,13 +8,13 @@
 namespace treadle {
 namespace {
 
-/// The number and the dtype of the tensors of one argument; Invalid stands for any dtype.
+/// The number and dtype of the tensors of one argument; Invalid matches any dtype.
 struct Run {
   size_t count = 0;
   DType dtype = DType::Invalid;
 };
 
-/// None where an attribute that decides is missing.
+/// Returns nullopt if a required attribute is missing.
 std::optional<Run> runOf(const ArgDef &arg, const AttrMap &attrs) {
   Run run{1, arg.type()};
   if (!arg.numberAttr().empty()) {
@@ -28,7 +28,7 @@ std::optional<Run> runOf(const ArgDef &arg, const AttrMap &attrs) {
   return run;
 }
 
-/// The walk over one side of a node, argument by argument.
+/// Checks the inputs or the outputs of a node, argument by argument.
 class Side {
 public:
   Side(std::string_view what, std::span<const ArgDef> args, const std::vector<ValueType> &found,
@@ -66,7 +66,7 @@ public:
   }
 
 private:
-  /// Kernels are chosen by the dtypes that attributes state.
+  /// Kernels are selected by the dtypes that attributes state.
   static Expected<void> checkStated(std::string_view attr, DType dtype) {
     return dtype == DType::Invalid
                ? Unexpected(invalidArgument("attribute '", attr, "' is ", dtypeName(dtype),
@@ -77,7 +77,7 @@ private:
   Expected<void> take(const ArgDef &arg, DType expected) {
     size_t i = next++;
     if (i >= found.size())
-      return {}; // told at the end, with the number
+      return {}; // reported at the end, with the total number
     const ValueType &type = found[i];
     if (expected != DType::Invalid && type.dtype != DType::Invalid && type.dtype != expected)
       return Unexpected(invalidArgument(what, " ", i, " ('", arg.name(), "') is ",
@@ -93,7 +93,7 @@ private:
                                       found.size() == 1 ? "" : "s", ", expected ", expected));
   }
 
-  /// More than any node has, and few enough to be added up.
+  /// More than any node has, and small enough that sums don't overflow.
   static constexpr size_t maxCount = size_t{1} << 32;
 
   std::string_view what;

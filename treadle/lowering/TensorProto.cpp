@@ -1,4 +1,4 @@
-// Tensors from their messages: raw content, or typed values of which the last one repeats.
+// Converts tensor messages: raw content, or typed values of which the last one repeats.
 #include "treadle/lowering/Attributes.h"
 
 #include <complex>
@@ -86,7 +86,8 @@ bool fillTyped(Tensor &tensor, const pb::TensorProto &p) {
 Expected<Tensor> tensorFromProto(const pb::TensorProto &proto) {
   int number = proto.dtype();
   if (number <= 0 || number >= numDTypes)
-    return Unexpected(invalidArgument("a tensor has the dtype number ", number, ", which is none"));
+    return Unexpected(
+        invalidArgument("a tensor has the dtype number ", number, ", which doesn't exist"));
   DType dtype = static_cast<DType>(number);
   std::vector<int64_t> dims;
   for (const auto &dim : proto.tensor_shape().dim())
