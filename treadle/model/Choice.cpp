@@ -1,4 +1,4 @@
-// Model::choose: which variant of a function takes given arguments.
+// Model::choose: selects the variant of a function for given arguments.
 #include "treadle/graph/ObjectFunctions.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ template <typename T> bool isNumber(const std::string &text, T value) {
          static_cast<T>(stated) == value;
 }
 
-/// Whether a tensor is the value that Python writes like this.
+/// Whether a tensor equals the value that Python prints as this text.
 bool isValue(const Tensor &tensor, const std::string &text) {
   if (!tensor)
     return text == "None";
@@ -84,8 +84,8 @@ std::string givenText(const Values &values) {
 
 } // namespace
 
-/// TensorFlow takes the first variant that fits. One that can't be called counts only if no other
-/// fits, or if there is no other: its arguments may be what can't be given.
+/// Like TensorFlow, selects the first variant that matches. A variant that can't be called is
+/// considered only if no other matches: its arguments may be values that can't be passed.
 Expected<const Choice *> Model::choose(const ModelFunction &function, const Values &inputs) {
   const Choice *found = nullptr;
   for (const Choice &variant : function.variants) {

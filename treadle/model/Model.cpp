@@ -1,8 +1,8 @@
 // Models: SavedModels that are ready to be called.
 //
-// Loading goes as in TensorFlow: the saver's restore op runs with the checkpoint's name and the
-// assets' paths fed, then the init op. Keras 3 writes models whose op restores copies of variables:
-// there the model's objects tell which handles stand for one variable.
+// Loading follows TensorFlow: runs the restore op of the saver with the checkpoint's name and the
+// paths of assets fed, then the init op. Keras 3 writes models whose op restores copies of
+// variables; their object graph tells which handles refer to the same variable.
 #include "treadle/checkpoint/Index.h"
 #include "treadle/graph/GraphImpl.h"
 #include "treadle/graph/ObjectValues.h"
@@ -31,7 +31,7 @@ struct Model::Impl {
   std::vector<Graph::Signature> signatures;
   Session session;
 
-  /// With what their calls need, which is made when they are first asked for.
+  /// The functions, with everything that calls need; created at first use.
   const ObjectFunctions &allFunctions();
   Expected<Session> functionSession();
 
@@ -40,7 +40,7 @@ struct Model::Impl {
   Expected<void> initialize();
   Expected<void> saveTo(const std::string &prefix);
   Session::Feeds assetFeeds() const;
-  /// The value of an input that isn't given; an empty one if the signature has none for it.
+  /// Returns the default of an input that isn't given; an empty tensor if the signature has none.
   Expected<Tensor> defaultOf(const Graph::Signature &signature, const std::string &key) const;
 
 private:
@@ -60,18 +60,18 @@ Session::Feeds onlyNew(Session::Feeds feeds) {
   return feeds;
 }
 
-/// `message` as part of what was being done.
+/// Adds the failed action to an error message.
 Error during(const std::string &what, Error error) {
   error.message = str(what, ": ", error.message);
   return error;
 }
 
-/// The graph whose module is the one meta graph that is chosen, and that meta graph's files.
+/// Selects a meta graph; returns it as a graph, with its files.
 Expected<std::pair<Graph, SavedModelFiles>> chooseMetaGraph(Graph graph,
                                                             const std::vector<std::string> &tags) {
   size_t count = metaGraphs(*graph.impl->module).size();
   if (!graph.isSavedModel())
-    return Unexpected(invalidArgument("the graph comes from no SavedModel: it has no signatures to "
+    return Unexpected(invalidArgument("the graph isn't from a SavedModel: it has no signatures to "
                                       "call; run it with a Session"));
   if (count == 1)
     return SavedModelFiles::of(graph.impl->module, tags).map([&](SavedModelFiles files) {
@@ -164,7 +164,7 @@ Expected<void> Model::Impl::restore() {
   return session.run({}, onlyNew(std::move(feeds)), {saver.restore_op_name()}).map([](auto &&) {});
 }
 
-/// The restore op takes whatever shape the checkpoint has.
+/// The restore op accepts any shape that the checkpoint has.
 Expected<void> Model::Impl::checkVariables() const {
   std::unordered_map<std::string, Graph::Value> wanted;
   for (Graph::Value &variable : summarize(graph).variables)
@@ -196,7 +196,7 @@ Expected<void> Model::Impl::saveTo(const std::string &prefix) {
   Session::Feeds feeds = assetFeeds();
   feeds.emplace_back(withOutput(saver.filename_tensor_name()), Tensor::scalarString(prefix));
   FileAccess files = filesOf(session);
-  files.grantPrefix(prefix); // by the caller, whatever the model may do
+  files.grantPrefix(prefix); // granted to the caller's prefix, regardless of the model
   return runWithFiles(session, files, {saver.save_tensor_name()}, onlyNew(std::move(feeds)), {})
       .map([](auto &&) {});
 }
