@@ -1,5 +1,5 @@
-// Reading and writing of .npy files. Sizes that a header claims are checked against the bytes that
-// are there before anything is allocated.
+// Reads and writes .npy files. Sizes in a header are checked against the number of bytes before
+// anything is allocated.
 #include "treadle/npy/Npy.h"
 
 #include "treadle/npy/Pickle.h"
@@ -25,7 +25,7 @@ constexpr std::string_view magic = "\x93NUMPY";
 
 struct Header {
   char order = '|', kind = 0;
-  int64_t size = 0; // of an element; characters for `U`
+  int64_t size = 0; // of an element in bytes; for `U` in characters
   bool isFortran = false;
   std::vector<int64_t> dims;
   size_t dataStart = 0;
@@ -33,7 +33,7 @@ struct Header {
 
 Error malformed(std::string_view what) { return invalidArgument("npy file: ", what); }
 
-/// What follows `'key':` in the header's dictionary.
+/// Returns the text after `'key':` in the header's dictionary.
 std::optional<std::string_view> valueOf(std::string_view text, std::string_view key) {
   size_t at = text.find(str("'", key, "'"));
   if (at == text.npos)
@@ -57,12 +57,12 @@ Expected<std::vector<int64_t>> parseShape(std::string_view text) {
     int64_t dim = 0;
     auto [next, failure] = std::from_chars(at, end, dim);
     if (failure != std::errc() || dim < 0 || dims.size() == 32)
-      return Unexpected(malformed("its header's shape is no list of up to 32 sizes"));
+      return Unexpected(malformed("its header's shape is not a list of up to 32 sizes"));
     dims.push_back(dim);
     at = next == end || *next != 'L' ? next : next + 1; // Python 2 wrote 3L
   }
   if (at == end)
-    return Unexpected(malformed("its header's shape does not end"));
+    return Unexpected(malformed("its header's shape is not closed"));
   return dims;
 }
 
@@ -75,7 +75,7 @@ Expected<void> parseDescr(std::string_view text, Header &header) {
     text.remove_prefix(1);
   }
   if (text.empty())
-    return Unexpected(malformed("its header names no element type"));
+    return Unexpected(malformed("its header has no element type"));
   header.kind = text[0];
   text.remove_prefix(1);
   auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), header.size);
@@ -87,18 +87,18 @@ Expected<void> parseDescr(std::string_view text, Header &header) {
 
 Expected<Header> parseHeader(std::string_view bytes) {
   if (!bytes.starts_with(magic) || bytes.size() < 10)
-    return Unexpected(malformed("it does not start as one"));
+    return Unexpected(malformed("it does not start like one"));
   auto byte = [&](size_t i) { return size_t(static_cast<unsigned char>(bytes[i])); };
   size_t version = byte(6), length = byte(8) | byte(9) << 8, start = 10;
   if (version < 1 || version > 3)
     return Unexpected(unimplemented("npy file: version ", version, ", expected 1, 2 or 3"));
   if (version > 1) {
     if (bytes.size() < 12)
-      return Unexpected(malformed("its header is cut off"));
+      return Unexpected(malformed("its header is truncated"));
     length |= byte(10) << 16 | byte(11) << 24, start = 12;
   }
   if (length > bytes.size() - start)
-    return Unexpected(malformed("its header is cut off"));
+    return Unexpected(malformed("its header is truncated"));
   std::string_view text = bytes.substr(start, length);
   auto descr = valueOf(text, "descr"), order = valueOf(text, "fortran_order"),
        shape = valueOf(text, "shape");
@@ -120,7 +120,7 @@ struct DTypeRow {
   int64_t size;
   DType dtype;
 };
-// What numpy has a name for; it stores other dtypes under the first name of their size and kind, or
+// Dtypes with numpy names. Other dtypes are stored under the first name of their size and kind, or
 // as plain bytes (`V`).
 constexpr DTypeRow dtypeRows[] = {
     {'b', 1, DType::Bool},      {'i', 1, DType::Int8},        {'i', 2, DType::Int16},
@@ -140,10 +140,10 @@ Expected<DType> dtypeOf(const Header &header, DType expected) {
     return expected;
   std::string name = str(header.kind, header.size);
   return Unexpected(unimplemented("npy file: elements of type '", name, "'",
-                                  header.kind == 'V' ? ", whose dtype nothing tells" : ""));
+                                  header.kind == 'V' ? ", whose dtype isn't stored" : ""));
 }
 
-/// Where the elements of a Fortran-ordered array stand, in C order; a plain count otherwise.
+/// Maps indices in C order to positions in a Fortran-ordered array; the identity for other arrays.
 class SourceIndex {
 public:
   SourceIndex(const Header &header) : dims(header.dims), isFortran(header.isFortran) {}
@@ -179,7 +179,7 @@ Expected<Tensor> readPlain(const Header &header, std::string_view data, DType dt
     else
       for (int64_t i = 0; i < tensor.count(); ++i)
         std::memcpy(out + i * size, data.data() + source(i) * size, size);
-    if (dtype == DType::Bool) // any other byte would be no bool
+    if (dtype == DType::Bool) // other bytes aren't valid bools
       std::transform(out, out + tensor.count(), out, [](char byte) { return byte != 0; });
     int parts = isComplex(dtype) ? 2 : 1;
     if (header.order == '>')
@@ -188,7 +188,7 @@ Expected<Tensor> readPlain(const Header &header, std::string_view data, DType dt
   });
 }
 
-/// One element of `S` or `U`: without the zeros it is padded with.
+/// Returns one element of `S` or `U` without its zero padding.
 Expected<std::string> paddedText(const Header &header, std::string_view element) {
   std::string out;
   if (header.kind == 'S')
@@ -206,7 +206,8 @@ Expected<std::string> paddedText(const Header &header, std::string_view element)
     UBool isWrong = false;
     U8_APPEND(bytes, size, U8_MAX_LENGTH, point, isWrong);
     if (isWrong)
-      return Unexpected(malformed(str("a string holds ", point, ", which is no code point")));
+      return Unexpected(
+          malformed(str("a string holds ", point, ", which is not a Unicode code point")));
     out.append(bytes, static_cast<size_t>(size));
   }
   return out;
@@ -216,7 +217,7 @@ Expected<Tensor> readObjects(const Header &header, std::string_view data, int64_
   std::vector<std::string> texts = TREADLE_TRY(readPickledStrings(data));
   if (texts.size() != static_cast<size_t>(count))
     return Unexpected(
-        malformed(str("its shape wants ", count, " elements, but it holds ", texts.size())));
+        malformed(str("its shape needs ", count, " elements, but the file has ", texts.size())));
   return Tensor::make(DType::String, header.dims).map([&](Tensor tensor) {
     SourceIndex source(header);
     for (int64_t i = 0; i < count; ++i)
@@ -239,14 +240,14 @@ Expected<Tensor> readNpy(std::string_view bytes, DType expected) {
   if (__builtin_mul_overflow(size, header.size, &size) ||
       __builtin_mul_overflow(size, *count, &total) || static_cast<uint64_t>(total) > data.size())
     return Unexpected(malformed(str("its shape ", dimsText(header.dims),
-                                    " wants more bytes than the ", data.size(), " it has")));
+                                    " needs more bytes than the ", data.size(), " in the file")));
   if (header.kind != 'S' && header.kind != 'U')
     return dtypeOf(header, expected).and_then([&](DType dtype) {
       return readPlain(header, data, dtype);
     });
-  // Strings of no characters take no bytes, yet cost memory here.
+  // Empty strings take no bytes in the file, but memory here.
   if (size == 0 && *count > int64_t(1) << 20)
-    return Unexpected(malformed("it holds implausibly many empty strings"));
+    return Unexpected(malformed("it has implausibly many empty strings"));
   Expected<Tensor> tensor = Tensor::make(DType::String, header.dims);
   SourceIndex source(header);
   for (int64_t i = 0; tensor && i < *count; ++i) {
@@ -260,8 +261,8 @@ static Expected<size_t> widestString(const Tensor &tensor) {
   size_t width = 1;
   for (const std::string &text : tensor.values<std::string>()) {
     if (text.ends_with('\0'))
-      return Unexpected(invalidArgument("a string ends in a zero byte, which a .npy file of bytes "
-                                        "cannot keep"));
+      return Unexpected(invalidArgument(
+          "a string ends in a zero byte, which a .npy file of bytes cannot represent"));
     width = std::max(width, text.size());
   }
   return width;
@@ -319,7 +320,7 @@ Expected<std::string> readFileBytes(const std::string &path) {
   std::string bytes;
   struct stat status = {};
   if (fstat(fileno(file.get()), &status) == 0) {
-    // Some give bytes without end.
+    // Reading a device may never end.
     if (S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode))
       return Unexpected(invalidArgument("'", path, "' is a device, expected a file or a pipe"));
     if (S_ISREG(status.st_mode))
@@ -333,7 +334,7 @@ Expected<std::string> readFileBytes(const std::string &path) {
   return bytes;
 }
 
-// Leaves the reason in errno.
+// Sets errno on failure.
 static bool writeAll(const std::string &path, std::string_view bytes) {
   FILE *file = std::fopen(path.c_str(), "wb");
   if (!file)
@@ -342,7 +343,7 @@ static bool writeAll(const std::string &path, std::string_view bytes) {
   return std::fclose(file) == 0 && isWritten;
 }
 
-// What a rename would take the place of, and must not: a device, a pipe, a folder.
+// Whether `path` is a device, pipe or folder, which a rename must not replace.
 static bool isIrreplaceable(const std::string &path) {
   struct stat status = {};
   return stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode);

@@ -8,22 +8,22 @@
 
 namespace treadle {
 
-/// The array in the bytes of a .npy file (versions 1 to 3, either byte order, C or Fortran layout).
-/// Text (`S`, `U`) and object arrays of bytes or str become strings; `expected` names the dtype of
-/// elements that numpy has no name for (it stores bfloat16 as plain bytes). InvalidArgument if the
-/// bytes are malformed, Unimplemented for element types that tensors lack.
+/// Parses a .npy file (versions 1 to 3, either byte order, C or Fortran layout). Text (`S`, `U`)
+/// and object arrays of bytes or str become strings. `expected` is the dtype for elements without a
+/// numpy name (bfloat16, for example, is stored as plain bytes). InvalidArgument if the bytes are
+/// malformed; Unimplemented for element types that tensors don't have.
 Expected<Tensor> readNpy(std::string_view bytes, DType expected = DType::Invalid);
 
-/// The same from a file; NotFound if there is none.
+/// Reads a .npy file. NotFound if it doesn't exist.
 Expected<Tensor> readNpyFile(const std::string &path, DType expected = DType::Invalid);
 
-/// The bytes of a .npy file with this array. Strings are stored as `S`, which cannot tell trailing
-/// zero bytes from padding: InvalidArgument where a string ends in one.
+/// Serializes a tensor as a .npy file. Strings are stored as `S`, which can't distinguish trailing
+/// zero bytes from padding: InvalidArgument if a string ends in one.
 Expected<std::string> writeNpy(const Tensor &tensor);
 
-/// The bytes of a file; NotFound if there is none, PermissionDenied if it can't be read.
+/// Reads a whole file. NotFound if it doesn't exist, PermissionDenied if it can't be read.
 Expected<std::string> readFileBytes(const std::string &path);
-/// Replaces a file as a whole or not at all; what is no file, such as a pipe, is written to.
+/// Replaces a file atomically; writes to existing pipes and devices in place.
 Expected<void> writeFileBytes(const std::string &path, std::string_view bytes);
 
 } // namespace treadle

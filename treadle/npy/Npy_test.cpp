@@ -1,4 +1,4 @@
-// Arrays as numpy writes them, and bytes that only look like it.
+// Arrays as numpy writes them, and malformed files.
 #include "treadle/npy/Npy.h"
 #include "treadle/npy/Pickle.h"
 
@@ -28,7 +28,7 @@ std::string header(std::string_view descr, std::string_view shape, bool isFortra
 }
 
 std::string_view bytes(const char *text, size_t size) { return {text, size}; }
-// Literals with zeros in them.
+// Literals with embedded zeros.
 template <size_t N> std::string_view bytes(const char (&literal)[N]) { return {literal, N - 1}; }
 
 template <typename T> std::vector<T> values(const Tensor &tensor) {
@@ -39,7 +39,7 @@ std::string errorOf(const Expected<Tensor> &result) {
   return result ? "no error" : result.error().message;
 }
 
-// What np.save wrote of np.array([b"a\0", "\u00e9"], object), protocol 3.
+// np.save's output for np.array([b"a\0", "\u00e9"], object), protocol 3.
 constexpr char pickledArray[] = "\x80\x03"
                                 "cnumpy.core.multiarray\n_reconstruct\nq\0"
                                 "cnumpy\nndarray\nq\1"
@@ -77,7 +77,7 @@ TEST(Npy, readsEitherByteOrder) {
   Expected<Tensor> integer = readNpy(npy(header(">i2", "()"), bytes("\1\2")));
   ASSERT_TRUE(integer) << errorOf(integer);
   EXPECT_EQ(integer->scalarValue<int16_t>(), 0x102);
-  // Of a complex number, each part is turned by itself: 1 + 2i.
+  // The parts of a complex number are byte-swapped separately: 1 + 2i.
   Expected<Tensor> complex = readNpy(npy(header(">c8", "()"), bytes("\x3f\x80\0\0\x40\0\0\0")));
   ASSERT_TRUE(complex) << errorOf(complex);
   EXPECT_EQ(complex->data<float>()[0], 1);
@@ -145,19 +145,19 @@ TEST(Npy, writesWhatItReads) {
 
 TEST(Npy, malformedFilesAreErrors) {
   const std::pair<std::string, std::string_view> cases[] = {
-      {"", "does not start as one"},
-      {"PK\3\4 and so on", "does not start as one"},
-      {std::string(bytes("\x93NUMPY\1\0\xff\xff{")), "header is cut off"},
-      {std::string(bytes("\x93NUMPY\2\0\xff\xff")), "header is cut off"},
+      {"", "does not start like one"},
+      {"PK\3\4 and so on", "does not start like one"},
+      {std::string(bytes("\x93NUMPY\1\0\xff\xff{")), "header is truncated"},
+      {std::string(bytes("\x93NUMPY\2\0\xff\xff")), "header is truncated"},
       {npy("{}", ""), "lacks descr, fortran_order or shape"},
       {npy(header("<i4", "3"), ""), "no shape"},
-      {npy(header("<i4", "(-1,)"), ""), "no list of up to 32 sizes"},
+      {npy(header("<i4", "(-1,)"), ""), "not a list of up to 32 sizes"},
       {npy(header("<i4", "(4294967296, 4294967296)"), ""), "overflows"},
-      {npy(header("<i4", "(4611686018427387904,)"), ""), "wants more bytes"},
-      {npy(header("<i4", "(2,)"), "1234567"), "wants more bytes than the 7 it has"},
-      {npy(header("<U9223372036854775807", "(1,)"), ""), "wants more bytes"},
+      {npy(header("<i4", "(4611686018427387904,)"), ""), "needs more bytes"},
+      {npy(header("<i4", "(2,)"), "1234567"), "needs more bytes than the 7 in the file"},
+      {npy(header("<U9223372036854775807", "(1,)"), ""), "needs more bytes"},
       {npy(header("|S0", "(99999999999,)"), ""), "implausibly many"},
-      {npy(header("<", "()"), ""), "names no element type"},
+      {npy(header("<", "()"), ""), "has no element type"},
       {npy(header("|O", "(1,)"), "\x80\x03"), "pickle is damaged"},
   };
   for (const auto &[file, message] : cases) {
@@ -208,11 +208,11 @@ TEST(Pickle, depthIsSurvived) {
 }
 
 TEST(Pickle, nothingIsCalled) {
-  // os.system("true"): read as a call of something, which is no array.
+  // os.system("true"): parsed as an opaque call, which isn't an array.
   Expected<std::vector<std::string>> texts =
       readPickledStrings("\x80\x03"
                          "cos\nsystem\nX\4" +
                          std::string(3, '\0') + "true\x85R.");
   ASSERT_FALSE(texts);
-  EXPECT_NE(texts.error().message.find("holds no array"), std::string::npos);
+  EXPECT_NE(texts.error().message.find("contains no array"), std::string::npos);
 }

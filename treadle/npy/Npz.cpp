@@ -1,5 +1,5 @@
-// Zip archives: the central directory is the truth; every offset and size in it is checked against
-// the file before it is used.
+// Zip archives. Only the central directory is trusted; every offset and size in it is checked
+// against the file before it is used.
 #include "treadle/npy/Npz.h"
 
 #include <algorithm>
@@ -34,7 +34,7 @@ bool fits(std::string_view bytes, uint64_t at, uint64_t count) {
 
 Error damaged(const char *what) { return invalidArgument("npz archive is damaged: ", what); }
 
-/// Where a size or offset says "too large", its 64-bit value stands in an extra field, in order.
+/// The extra field has the 64-bit values of those sizes and offsets that are saturated, in order.
 void readExtra64(std::string_view extra, std::initializer_list<uint64_t *> numbers) {
   while (extra.size() >= 4) {
     size_t id = get(extra, 0, 2), size = get(extra, 2, 2);
@@ -61,15 +61,15 @@ uint32_t checksum(std::string_view bytes) {
 }
 
 Expected<std::string> inflateBytes(std::string_view packed, uint64_t size) {
-  // Deflate packs at most about 1032 to 1: a larger claim is a lie, and no reason to allocate.
+  // Deflate compresses at most about 1032 to 1: don't allocate for larger sizes.
   if (size / 1032 > packed.size() + 1)
-    return Unexpected(damaged("an array claims more bytes than its packed form can hold"));
+    return Unexpected(damaged("an array declares more bytes than its compressed data can hold"));
   if (packed.size() > UINT32_MAX || size > UINT32_MAX)
     return Unexpected(unimplemented("npz archive: a compressed array of more than 4 GiB"));
   std::string out(size, '\0');
   z_stream stream = {};
   if (inflateInit2(&stream, -MAX_WBITS) != Z_OK)
-    return Unexpected(resourceExhausted("npz archive: no memory to unpack an array"));
+    return Unexpected(resourceExhausted("npz archive: not enough memory to decompress an array"));
   stream.next_in = reinterpret_cast<Bytef *>(const_cast<char *>(packed.data()));
   stream.avail_in = static_cast<uInt>(packed.size());
   stream.next_out = reinterpret_cast<Bytef *>(out.data());
@@ -77,7 +77,7 @@ Expected<std::string> inflateBytes(std::string_view packed, uint64_t size) {
   int status = inflate(&stream, Z_FINISH);
   inflateEnd(&stream);
   if (status != Z_STREAM_END || stream.total_out != size)
-    return Unexpected(damaged("an array does not unpack to its size"));
+    return Unexpected(damaged("an array does not decompress to its declared size"));
   return out;
 }
 
@@ -109,7 +109,7 @@ Expected<void> NpzFile::readDirectory() {
   if ((count == 0xffff || at == 0xffffffff) && end >= end64LocatorSize) {
     uint64_t end64 = get(bytes, end - end64LocatorSize + 8, 8);
     if (!fits(bytes, end64, end64Size) || get(bytes, end64, 4) != end64Signature)
-      return Unexpected(damaged("its 64-bit directory is not where it should be"));
+      return Unexpected(damaged("its 64-bit directory is not at the stated offset"));
     count = get(bytes, end64 + 32, 8), at = get(bytes, end64 + 48, 8);
   }
   for (uint64_t i = 0; i < count; ++i) {
@@ -121,11 +121,11 @@ Expected<void> NpzFile::readDirectory() {
 
 Expected<NpzFile::Entry> NpzFile::readEntry(size_t &at) const {
   if (!fits(bytes, at, centralSize) || get(bytes, at, 4) != centralSignature)
-    return Unexpected(damaged("its directory is cut off"));
+    return Unexpected(damaged("its directory is truncated"));
   size_t nameSize = get(bytes, at + 28, 2), extraSize = get(bytes, at + 30, 2),
          commentSize = get(bytes, at + 32, 2);
   if (!fits(bytes, at + centralSize, nameSize + extraSize + commentSize))
-    return Unexpected(damaged("its directory is cut off"));
+    return Unexpected(damaged("its directory is truncated"));
   if (get(bytes, at + 8, 2) & 1)
     return Unexpected(unimplemented("npz archive: encrypted"));
   Entry entry;
@@ -144,17 +144,17 @@ Expected<NpzFile::Entry> NpzFile::readEntry(size_t &at) const {
 
 Expected<std::string> NpzFile::unpack(const Entry &entry) const {
   if (!fits(bytes, entry.offset, localSize) || get(bytes, entry.offset, 4) != localSignature)
-    return Unexpected(damaged("an array is not where the directory says"));
+    return Unexpected(damaged("an array is not at the offset in the directory"));
   uint64_t start = entry.offset + localSize + get(bytes, entry.offset + 26, 2) +
                    get(bytes, entry.offset + 28, 2);
   if (!fits(bytes, start, entry.packedSize))
-    return Unexpected(damaged("an array is cut off"));
+    return Unexpected(damaged("an array is truncated"));
   std::string_view packed = std::string_view(bytes).substr(start, entry.packedSize);
   if (entry.method != Stored && entry.method != Deflated)
     return Unexpected(unimplemented("npz archive: compression method ", entry.method,
                                     ", expected stored or deflate"));
   if (entry.method == Stored && entry.size != entry.packedSize)
-    return Unexpected(damaged("an uncompressed array has two sizes"));
+    return Unexpected(damaged("the two sizes of an uncompressed array differ"));
   Expected<std::string> content =
       entry.method == Deflated ? inflateBytes(packed, entry.size) : std::string(packed);
   if (content && checksum(*content) != entry.crc)
@@ -188,13 +188,14 @@ Expected<Tensor> NpzFile::read(std::string_view name, DType expected) const {
   return Unexpected(notFound("array '", name, "' is not in the npz archive"));
 }
 
-/// What the local header and the directory say alike, from the version needed to the extra's size.
+/// The fields that local header and directory share, from the version needed to the extra field's
+/// size.
 static std::string commonHeader(const std::string &name, const std::string &content) {
   std::string out;
   put(out, 20, 2);    // version needed
   put(out, 0x800, 2); // names are UTF-8
   put(out, Stored, 2);
-  put(out, 0, 2);    // time: none, so that equal arrays give equal files
+  put(out, 0, 2);    // no time: equal arrays give equal files
   put(out, 0x21, 2); // 1980-01-01
   put(out, checksum(content), 4);
   put(out, content.size(), 4);

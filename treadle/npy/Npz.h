@@ -8,17 +8,17 @@
 
 namespace treadle {
 
-/// An archive that was read into memory; arrays are unpacked when asked for.
+/// An archive in memory; arrays are decompressed on request.
 class NpzFile {
 public:
-  /// InvalidArgument if the bytes are no zip archive, or a damaged one.
+  /// Reads an archive. InvalidArgument if it isn't a zip archive, or is damaged.
   static Expected<NpzFile> open(const std::string &path);
   static Expected<NpzFile> fromBytes(std::string bytes);
 
-  /// The arrays' names, without `.npy`, in the order of the archive.
+  /// Returns the arrays' names, without `.npy`, in archive order.
   std::vector<std::string> names() const;
   bool has(std::string_view name) const;
-  /// NotFound if there is no array of that name; else as readNpy.
+  /// Returns an array. NotFound if there is none of that name; other errors as of readNpy.
   Expected<Tensor> read(std::string_view name, DType expected = DType::Invalid) const;
 
 private:
@@ -38,7 +38,7 @@ private:
 
 using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 
-/// An archive of these arrays, uncompressed, as numpy.savez writes it.
+/// Serializes an uncompressed archive, as numpy.savez writes it.
 Expected<std::string> writeNpz(const NamedTensors &arrays);
 
 } // namespace treadle

@@ -1,4 +1,4 @@
-// Archives as numpy writes them, and archives that somebody damaged.
+// Archives as numpy writes them, and damaged archives.
 #include "treadle/npy/Npz.h"
 
 #include <gtest/gtest.h>
@@ -38,13 +38,13 @@ std::string deflated(const std::string &content) {
 struct Packed {
   std::string content;
   uint16_t method = 8;
-  uint64_t size = 0;   // as the directory claims; 0: the truth
-  bool isHuge = false; // sizes stand in a 64-bit extra field
+  uint64_t size = 0;   // size in the directory; 0: the true size
+  bool isHuge = false; // sizes are in a 64-bit extra field
   uint32_t crcChange = 0;
   uint16_t flags = 0;
 };
 
-// An archive of one array called `a`.
+// Returns an archive of one array called `a`.
 std::string archive(const Packed &packed) {
   std::string data = packed.method == 8 ? deflated(packed.content) : packed.content;
   uint64_t size = packed.size ? packed.size : packed.content.size();
@@ -110,8 +110,8 @@ TEST(Npz, readsEveryPacking) {
 TEST(Npz, damageIsNamed) {
   EXPECT_NE(readError({anArray(), 8, 0, false, 1}).message.find("checksum"), std::string::npos);
   EXPECT_NE(readError({anArray(), 0, 9}).message.find("two sizes"), std::string::npos);
-  EXPECT_NE(readError({anArray(), 8, 9}).message.find("does not unpack"), std::string::npos);
-  EXPECT_NE(readError({anArray(), 8, 1ull << 50, true}).message.find("claims more"),
+  EXPECT_NE(readError({anArray(), 8, 9}).message.find("does not decompress"), std::string::npos);
+  EXPECT_NE(readError({anArray(), 8, 1ull << 50, true}).message.find("declares more"),
             std::string::npos);
   EXPECT_NE(readError({"no array"}).message.find("array 'a': npy file"), std::string::npos);
   EXPECT_EQ(readError({anArray(), 12}).code, Code::Unimplemented);

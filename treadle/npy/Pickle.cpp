@@ -1,5 +1,5 @@
-// A stack machine for the opcodes that numpy's object arrays are written with (protocols 3 to 5).
-// Calls become opaque values; the strings are those of the list that the last BUILD is given.
+// A stack machine for the opcodes in pickles of numpy's object arrays (protocols 3 to 5). Calls
+// become opaque values; the result is the list of strings that the last BUILD sets.
 #include "treadle/npy/Pickle.h"
 
 #include <cstdint>
@@ -22,7 +22,7 @@ public:
 
 private:
   Expected<std::vector<std::string>> copyTexts() const;
-  /// One opcode; false at the end, be it good or bad.
+  /// Executes one opcode. Returns false at the end or on an error.
   bool step();
   bool stepContainer(char op);
   bool stepMemo(char op);
@@ -116,8 +116,7 @@ bool Machine::collectTuple(size_t count) {
     return failDamaged();
   auto tuple = std::make_shared<Value>(Value{Value::Tuple, {}, {}});
   tuple->items.assign(stack.end() - static_cast<ptrdiff_t>(count), stack.end());
-  // Nothing of interest stands in a tuple in a tuple, and depth without end would overflow the
-  // stack.
+  // Nested tuples hold no elements, and deep nesting would overflow the stack.
   for (Ref &item : tuple->items)
     if (item->kind == Value::Tuple)
       item = std::make_shared<Value>();
@@ -129,11 +128,12 @@ bool Machine::collectTuple(size_t count) {
 bool Machine::append(std::vector<Ref> items) {
   if (stack.empty() || stack.back()->kind != Value::List)
     return failDamaged();
-  // A list that holds a container (perhaps itself) is no list of strings, and could be a cycle.
+  // A list that contains a container (perhaps itself) isn't a list of strings, and could be a
+  // cycle.
   for (Ref &item : items) {
     if (item->kind != Value::Text)
-      return fail(unimplemented("object array: holds something other than bytes or str; only text "
-                                "can be read"));
+      return fail(unimplemented(
+          "object array: has elements other than bytes or str; only strings can be read"));
     stack.back()->items.push_back(std::move(item));
   }
   return true;
@@ -144,7 +144,7 @@ bool Machine::build() {
     return failDamaged();
   Ref state = std::move(stack.back());
   stack.pop_back();
-  // An array's state is (version, shape, dtype, is in Fortran order, elements).
+  // An array's state is (version, shape, dtype, whether in Fortran order, elements).
   if (state->kind == Value::Tuple && state->items.size() == 5 &&
       state->items[4]->kind == Value::List)
     elements = state->items[4];
@@ -266,11 +266,11 @@ Expected<std::vector<std::string>> Machine::run() {
   if (!isDone)
     return Unexpected(std::move(error));
   if (!elements)
-    return Unexpected(invalidArgument("object array: its pickle holds no array"));
+    return Unexpected(invalidArgument("object array: its pickle contains no array"));
   return copyTexts();
 }
 
-/// A text that stands many times in an array may stand once in its pickle.
+/// The pickle may store a string once that occurs many times in the array.
 Expected<std::vector<std::string>> Machine::copyTexts() const {
   constexpr size_t alwaysAllowed = 64 << 20, mostTimes = 256;
   size_t left = alwaysAllowed + mostTimes * bytes.size();
@@ -278,7 +278,7 @@ Expected<std::vector<std::string>> Machine::copyTexts() const {
   for (const Ref &item : elements->items) {
     if (item->text.size() > left)
       return Unexpected(invalidArgument("object array: its pickle of ", bytes.size(),
-                                        " bytes holds implausibly much text"));
+                                        " bytes has implausibly much text"));
     left -= item->text.size();
     texts.push_back(item->text);
   }

@@ -1,4 +1,4 @@
-// Just enough of Python's pickles to read numpy's object arrays of bytes and str.
+// A restricted reader of Python pickles, for numpy's object arrays of bytes and str.
 #pragma once
 
 #include "treadle/tensor/Error.h"
@@ -9,9 +9,9 @@
 
 namespace treadle {
 
-/// The elements of a pickled object array, in the order they are stored. Nothing in a pickle is
-/// ever called or imported: InvalidArgument for a damaged pickle, Unimplemented for elements other
-/// than bytes and str.
+/// Returns the elements of a pickled object array, in storage order. Never calls or imports
+/// anything that the pickle names. InvalidArgument for a damaged pickle; Unimplemented for elements
+/// other than bytes and str.
 Expected<std::vector<std::string>> readPickledStrings(std::string_view pickle);
 
 } // namespace treadle
