@@ -1,4 +1,4 @@
-// compileToObject: functions of a graph, and code for the classes of shapes that they may get.
+// compileToObject: compiles functions of a graph, specialized for classes of shapes.
 #include "treadle/Compile.h"
 #include "treadle/graph/GraphImpl.h"
 #include "treadle/graph/Needed.h"
@@ -30,7 +30,7 @@ namespace {
 
 using Values = std::vector<std::pair<std::string, Graph::Value>>;
 
-/// One function to be: its inputs and outputs by what users call them.
+/// A function to compile, with the user's names of its inputs and outputs.
 struct Wanted {
   std::string symbol, title;
   Values inputs, outputs;
@@ -46,9 +46,10 @@ struct Wanted {
 };
 
 constexpr const char *functionName = "compiled_function";
-/// Compiling a model may take longer than compiling a loop: it is done once.
+/// Higher than for the JIT, since ahead-of-time compilation runs once.
 constexpr int64_t maxUnrolled = 25'000;
-/// More unknown dimensions than these, and they are taken to be 1 all together or not at all.
+/// Up to this many unknown dimensions get specializations for each subset being 1; with more, for
+/// all or none.
 constexpr size_t maxSubsets = 2;
 
 // --- names -------------------------------------------------------------------------------------
@@ -58,7 +59,7 @@ bool isIdentifier(StringRef name) {
          llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_'; });
 }
 
-/// A C identifier like `name` that isn't taken yet.
+/// Returns a C identifier derived from `name` that isn't taken yet.
 std::string identifier(StringRef name, llvm::StringSet<> &taken) {
   static const llvm::StringSet<> keywords = {
       "asm",     "auto",     "bool",     "break",   "case",      "catch",  "char",     "class",
@@ -84,7 +85,7 @@ std::string withoutPort(const std::string &name) {
   return StringRef(name).ends_with(":0") ? name.substr(0, name.size() - 2) : name;
 }
 
-// --- what is asked for -------------------------------------------------------------------------
+// --- options -----------------------------------------------------------------------------------
 
 PartialShape shapeOfType(Type type) {
   PartialShape shape;
@@ -96,7 +97,7 @@ PartialShape shapeOfType(Type type) {
   return shape;
 }
 
-/// What the graph says of a shape, and for the rest what came out of compiling.
+/// Returns the graph's shape, with unknown dimensions as inferred by compilation.
 PartialShape withKnown(PartialShape stated, const PartialShape &compiled) {
   if (!stated.hasRank || !compiled.hasRank || stated.dims.size() != compiled.dims.size())
     return compiled.hasRank ? compiled : stated;
@@ -105,15 +106,16 @@ PartialShape withKnown(PartialShape stated, const PartialShape &compiled) {
   return stated;
 }
 
-/// A tensor of the graph, `x:0` or `x`.
+/// Looks up a tensor of the graph, `x:0` or `x`.
 Expected<std::pair<std::string, Graph::Value>> valueNamed(const ModuleIndex &index,
                                                           const std::string &text) {
   ValueName name = TREADLE_TRY(parseValueName(text));
   if (!name.iterations.empty())
-    return Unexpected(unimplemented("'", text, "' looks into a loop, which compiled code doesn't"));
+    return Unexpected(unimplemented(
+        "'", text, "' refers to an iteration of a loop, which compiled code can't return"));
   tfg::Node node = index.node(name.node);
   if (!node)
-    return Unexpected(invalidArgument("'", text, "' asks for node '", name.node,
+    return Unexpected(invalidArgument("'", text, "' refers to node '", name.node,
                                       "', which isn't in the graph", index.suggestions(name.node)));
   if (name.output >= static_cast<int>(node.numResults()))
     return Unexpected(invalidArgument("'", text, "': node '", name.node, "' has ",
@@ -136,7 +138,7 @@ Expected<Values> valuesNamed(const ModuleIndex &index, const std::vector<std::st
   return values;
 }
 
-/// The placeholders that the fetches need.
+/// Returns the placeholders that the fetches need.
 Expected<std::vector<std::string>> placeholdersFor(const Graph &graph,
                                                    const std::vector<std::string> &fetches) {
   const ModuleIndex &index = graph.impl->index();
@@ -157,7 +159,7 @@ Expected<Wanted> wantedOfGraph(const Graph &graph, const ObjectOptions &options)
       fetches.push_back(output.name);
   if (fetches.empty())
     return Unexpected(
-        invalidArgument("the graph has no output that could be compiled; choose with --fetch"));
+        invalidArgument("the graph has no output that can be compiled; choose one with --fetch"));
   Wanted wanted{options.name + "_run", options.name, {}, {}};
   Values outputs = TREADLE_TRY(valuesNamed(graph.impl->index(), fetches));
   wanted.outputs = std::move(outputs);
@@ -196,12 +198,12 @@ Expected<void> checkValues(const Wanted &wanted, const Values &values, const cha
                    value.dtype != DType::Variant && dtypeSize(value.dtype) != 0;
     if (!isPlain)
       return Unexpected(unimplemented(what, " '", key, "' of '", wanted.title, "' is ",
-                                      dtypeName(value.dtype), ", which C functions don't take"));
+                                      dtypeName(value.dtype), ", which C functions don't support"));
   }
   return {};
 }
 
-/// The node that a node's effects are of: itself, or one in a function that it calls.
+/// Returns the node with the actual effects: the node itself, or one in a function that it calls.
 tfg::Node writerIn(tfg::Node node, const tfg::EffectAnalysis &effects, const ModuleIndex &index,
                    int depth = 0) {
   auto writes = [&](tfg::Node inner) {
@@ -230,7 +232,8 @@ Error unknownOp(tfg::Node node) {
       .atNode(node.name().str(), op);
 }
 
-/// Compiled functions compute from their inputs, and do nothing else.
+/// Returns an error for nodes with side effects: compiled functions only compute outputs from
+/// inputs.
 Expected<void> checkNodes(ModuleOp module, tfg::FuncOp function, const ModuleIndex &index) {
   tfg::EffectAnalysis effects(module);
   SmallVector<Operation *> work = {function.getEntry().getTerminator()};
@@ -244,15 +247,15 @@ Expected<void> checkNodes(ModuleOp module, tfg::FuncOp function, const ModuleInd
       continue;
     tfg::Node node(op);
     if (tfg::isPlaceholder(node) && node.numData() == 0)
-      return Unexpected(invalidArgument("it is no input of the function; add it to --feed")
+      return Unexpected(invalidArgument("it is not an input of the function; add it to --feed")
                             .atNode(node.name().str(), node.opType().str()));
     if (llvm::any_of(effects.of(node), [](tfg::Effect effect) { return effect.writes; })) {
       tfg::Node writer = writerIn(node, effects, index);
       if (!lookupOp(writer.opType()) && !index.function(writer.opType()))
         return Unexpected(unknownOp(writer));
       return Unexpected(
-          unimplemented("it has effects, which compiled functions have none of; 'treadle run' "
-                        "runs it")
+          unimplemented(
+              "it has side effects, which compiled functions can't have; use 'treadle run'")
               .atNode(writer.name().str(), writer.opType().str()));
     }
   }
@@ -263,8 +266,8 @@ Expected<void> checkNodes(ModuleOp module, tfg::FuncOp function, const ModuleInd
 
 using Dimension = std::pair<uint32_t, uint32_t>; // of an input
 
-/// For each variant the unknown dimensions that are 1 in it; the last one is good for all shapes
-/// but for broadcasting what turns out to be 1.
+/// Returns the set of unknown dimensions that are 1 in each variant. The last variant handles all
+/// shapes, except broadcasting of dimensions that turn out to be 1.
 std::vector<std::vector<Dimension>> variantsFor(const Wanted &wanted) {
   std::vector<Dimension> unknown;
   for (const auto &[i, input] : llvm::enumerate(wanted.inputs))
@@ -309,7 +312,7 @@ std::vector<codegen::ObjectValue> objectValues(const Values &values) {
 
 // --- compilation -------------------------------------------------------------------------------
 
-/// The value of the variable that a VarHandleOp makes a handle of.
+/// Returns the value of the variable that a VarHandleOp refers to.
 Tensor variableOf(tfg::Node node, const std::vector<std::pair<std::string, Tensor>> &variables) {
   std::string name = variableName(node);
   auto it = std::ranges::find(variables, name, [](const auto &variable) { return variable.first; });
@@ -337,13 +340,13 @@ private:
   const Session &session;
   const bool fastMath;
   const std::vector<std::pair<std::string, Tensor>> variables = session.variables();
-  // That the programs are of.
+  // Contexts of the modules.
   std::vector<std::unique_ptr<MLIRContext>> contexts;
   std::vector<OwningOpRef<ModuleOp>> modules;
   std::unique_ptr<ModuleIndex> index;
 };
 
-/// The function of what is wanted, in a copy of the graph.
+/// Extracts a function with these inputs and outputs from a copy of the graph.
 Expected<tfg::FuncOp> Compilation::lift(const Wanted &wanted) {
   modules.push_back(session.graph().impl->copy());
   SmallVector<ModuleOp> models = metaGraphs(*modules.back());
@@ -367,7 +370,7 @@ Expected<tfg::FuncOp> Compilation::lift(const Wanted &wanted) {
   index = std::make_unique<ModuleIndex>(module);
   tfg::FuncOp function = index->function(functionName);
   if (!function)
-    return Unexpected(internal("the graph can't be prepared: no function came of it"));
+    return Unexpected(internal("the graph can't be prepared: it produced no function"));
   return checkNodes(module, function, *index).map([&] { return function; });
 }
 
@@ -396,7 +399,7 @@ Expected<codegen::ObjectFunction> Compilation::compile(const Wanted &wanted) {
   for (const std::vector<Dimension> &ones : variantsFor(wanted)) {
     Expected<codegen::TensorProgram> program = translate(lifted, wanted, ones);
     if (!program && !ones.empty())
-      continue; // the general one tells why, or does better
+      continue; // the general variant reports the error or succeeds
     if (!program)
       return Unexpected(std::move(program.error()));
     if (ones.empty()) {
@@ -425,8 +428,9 @@ Expected<codegen::ObjectTarget> targetOf(const ObjectOptions &options) {
 
 Expected<ObjectCode> compileToObject(const Graph &graph, const ObjectOptions &options) {
   if (!isIdentifier(options.name))
-    return Unexpected(invalidArgument("name '", options.name,
-                                      "' can't begin a C name; expected letters, digits and _"));
+    return Unexpected(
+        invalidArgument("name '", options.name,
+                        "' is not a valid prefix of C names; expected letters, digits and _"));
   codegen::ObjectTarget target = TREADLE_TRY(targetOf(options));
   SessionOptions plain;
   plain.threads = 1;
@@ -445,8 +449,8 @@ Expected<ObjectCode> compileToObject(const Graph &graph, const ObjectOptions &op
     Session made = TREADLE_TRY(Session::create(graph, plain));
     session = std::move(made);
     if (!options.signatures.empty())
-      return Unexpected(invalidArgument("the graph is of no SavedModel, so it has no signatures; "
-                                        "use --fetch"));
+      return Unexpected(invalidArgument(
+          "the graph is not from a SavedModel, so it has no signatures; use --fetch"));
   }
   if (all.empty()) {
     Wanted wanted = TREADLE_TRY(wantedOfGraph(session->graph(), options));

@@ -1,12 +1,12 @@
-// Internal to the session folder: ops that look at variables in other ways than reading them.
+// Internal to treadle/object_files: ops that access variables without reading them.
 #pragma once
 
 #include "mlir/IR/BuiltinOps.h"
 
 namespace treadle {
 
-/// Makes a read, and an op on what was read, of each op that takes a part or the shape of a
-/// variable: where variables are constants, a read costs nothing.
+/// Splits each op that takes a slice or the shape of a variable into a read and an op on the value,
+/// since reads of variables that are constants are free.
 void separateVariableReads(mlir::ModuleOp module);
 
 } // namespace treadle
