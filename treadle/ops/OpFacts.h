@@ -1,6 +1,6 @@
-// What is known of an op beyond its signature: what it does, what it can't do, and what it is to
-// passes, compiled code and the runtime. OpFacts.txt says it, a row an op or a group of ops;
-// nothing else in treadle lists ops by such facts.
+// Properties of an op beyond its signature: its effects, what can fail, and how passes, compiled
+// code and the runtime treat it. OpFacts.txt defines them, with a row for each op or group of ops;
+// there are no other lists of ops by such properties in treadle.
 #pragma once
 
 #include <bit>
@@ -9,61 +9,62 @@
 namespace treadle {
 
 namespace ops {
-/// A piece of the table's text.
+/// A substring of the table's text.
 struct Text {
   uint32_t offset : 22 = 0;
   uint32_t size : 10 = 0;
 };
 } // namespace ops
 
-/// What an op is to control flow and calls.
+/// The role of an op in control flow and calls.
 enum class OpKind : uint8_t {
-  Plain, // nothing of the following
+  Plain, // none of the others
   Argument,
   Placeholder, // a value that is fed
   NoOp,
-  // Control flow of version 1.
+  // v1 control flow.
   Switch,
   Merge,
   Enter,
   Exit,
   NextIteration,
-  OtherV1, // LoopCond, and what comes from other compilers
-  // Nodes that run the functions which their attributes name, on their own inputs.
+  OtherV1, // LoopCond, and ops of other compilers
+  // Nodes that run the functions named by their attributes on their own inputs.
   Call,
   If,
   Case,
   While,
   For,
-  OtherCall,   // calls a function, but not simply with its inputs: RemoteCall, SymbolicGradient
-  HigherOrder, // calls functions of elements or rows, over and over, as other kernels compute
+  OtherCall,   // calls a function with other arguments: RemoteCall, SymbolicGradient
+  HigherOrder, // maps functions over elements or rows, as kernels do
 };
 
 constexpr bool isV1ControlFlow(OpKind kind) {
   return kind >= OpKind::Switch && kind <= OpKind::OtherV1;
 }
 constexpr bool isConditional(OpKind kind) { return kind == OpKind::If || kind == OpKind::Case; }
-/// Gives to the next iteration what it is given.
+/// Whether the op passes its input to the next iteration.
 constexpr bool leadsBack(OpKind kind) { return kind == OpKind::NextIteration; }
-/// Whether an edge leads from one iteration to the next.
+/// Whether an edge is a back edge: from one iteration to the next.
 constexpr bool isBackEdge(OpKind from, OpKind to) { return leadsBack(from) && to == OpKind::Merge; }
-/// Gives what it is given, in another place of a loop or a conditional.
+/// Whether the op forwards its input into, within or out of a v1 loop or conditional.
 constexpr bool handsOn(OpKind kind) {
   return kind >= OpKind::Switch && kind <= OpKind::NextIteration;
 }
-/// The first input is true or false, and says which of two branches runs; else it is a number.
+/// Whether the first input is a bool that selects one of two branches, rather than an index.
 constexpr bool choosesByTruth(OpKind kind) { return kind == OpKind::If; }
-/// Functions that run again and again.
+/// Whether the op runs its functions repeatedly.
 constexpr bool isLoop(OpKind kind) { return kind == OpKind::While || kind == OpKind::For; }
-/// A loop whose iterations give the arguments of the next: it gives its own where none runs.
+/// Whether an iteration's results are the next one's arguments; the loop returns its inputs if none
+/// runs.
 constexpr bool carriesArguments(OpKind kind) { return kind == OpKind::While; }
-/// Runs functions, in whatever way.
+/// Whether the op runs functions in any way.
 constexpr bool runsFunctions(OpKind kind) { return kind >= OpKind::Call; }
-/// Call, If, Case and While: the functions take the node's inputs and give its results.
+/// Call, If, Case and While: the functions take the node's inputs and return its results.
 constexpr bool isFunctional(OpKind kind) { return kind >= OpKind::Call && kind <= OpKind::While; }
 
-/// Which end of a resource an access concerns. Putting something into a first-in-first-out queue
-/// and taking something out of it give the same in either order, so they don't meet.
+/// The end of a resource that an access concerns. Enqueueing to a FIFO queue and dequeueing from it
+/// commute, so they don't conflict.
 enum class Part : uint8_t { In = 1, Out = 2, Whole = In | Out };
 
 struct Access {
@@ -71,45 +72,44 @@ struct Access {
   Part part = Part::Whole;
 };
 
-/// What an op does besides giving its results.
+/// Side effects of an op.
 struct OpEffects {
-  /// To each resource that one of its inputs is a handle or a reference to.
+  /// The access to each resource of which an input is a handle or reference.
   Access handles;
-  /// What it accesses without being given a handle.
+  /// State that the op accesses without a handle.
   enum class Reach : uint8_t {
     Nothing,
-    World,   // printing, Python, files, whatever is unknown
-    Own,     // a state that only this node has: the generator of a random op
-    Named,   // a staging area, by its attributes container and shared_name
+    World,   // output, Python, files; anything if the op is unknown
+    Own,     // state of this node: the generator of a random op
+    Named,   // a staging area, by attributes container and shared_name
     Channel, // between a Send and its Recv, by their attributes
   } reach = Reach::Nothing;
   Access reached;
-  /// Gives a description of work that is done later, by whoever gets it (a dataset): it holds the
-  /// handles that it is given, and whatever its functions access.
+  /// Whether the op returns a description of deferred work (a dataset). The description keeps the
+  /// op's input handles and whatever its functions access.
   bool isDeferred = false;
 };
 
-/// When the op, where it has no effects, can't fail.
+/// When an op without side effects can't fail.
 enum class Totality : uint8_t {
   MayFail,
   Always,
-  Numbers,   // where all of its inputs are numbers or booleans
-  Broadcast, // where these have shapes that fit together
-  Product,   // where these are matrices whose inner dimensions are equal
+  Numbers,   // if all inputs are numbers or bools
+  Broadcast, // if moreover their shapes are broadcastable
+  Product,   // if moreover they are matrices with equal inner dimensions
 };
 
-/// How machine code stands to an op.
+/// How machine code executes an op.
 enum class NativeForm : uint8_t {
-  None,     // it calls the op's kernel
-  Passes,   // hands elements on, or computes shapes: next to nothing, compiled or not
-  Computes, // computes elements, in one pass with what comes before and after
+  None,     // calls the op's kernel
+  Passes,   // forwards elements or computes shapes at almost no cost
+  Computes, // computes elements, fused with producers and consumers
 };
 
-/// What an op is to kernels that compute several at once: a contraction, then steps, and in the end
-/// an activation.
+/// The role of an op in fused kernels: a contraction, then elementwise steps, then an activation.
 enum class FusionRole : uint8_t { None, Contraction, Step, Activation };
 
-/// What the time that an op takes is made of, where it isn't that of a kernel at work.
+/// The dominant cost of an op, if it isn't the kernel's computation.
 enum class OpCost : uint8_t {
   Compute,
   Free,
@@ -118,26 +118,25 @@ enum class OpCost : uint8_t {
   AllGather,
   AllToAll,
   Broadcast,
-  Transfer, // from one to another
+  Transfer, // point to point
 };
 
-/// Where an exchange says who takes part in it, and which exchange it is.
+/// The source of the group and instance keys of a collective op.
 enum class ExchangeKeys : uint8_t {
-  None,       // it is no collective exchange
+  None,       // not a collective op
   Attributes, // group_size, group_key and instance_key
   Inputs,     // the first inputs: size, group and instance
-  AfterValue, // these, behind the value
+  AfterValue, // these inputs, after the value
   Communicator,
-  World, // everybody takes part
+  World, // all ranks
 };
 
-/// Images among the inputs and results of an op, with their channels where the attribute
-/// data_format says.
+/// Images among the inputs and results of an op, in the layout of the attribute data_format.
 struct ImageFacts {
-  uint8_t inputs = 0;       // a bit for each
-  int8_t sizes = -1;        // the input that lists the dimensions of an image
-  bool givesImage = false;  // as its first result
-  bool isOfAnyRank = false; // whatever data_format says
+  uint8_t inputs = 0;       // bit mask of inputs
+  int8_t sizes = -1;        // index of the input that lists an image's dimensions
+  bool givesImage = false;  // whether the first result is an image
+  bool isOfAnyRank = false; // whether the rank doesn't follow from data_format
 
   constexpr bool takesImage(unsigned input) const { return inputs >> input & 1; }
   constexpr unsigned firstInput() const { return std::countr_zero(inputs); }
@@ -145,61 +144,63 @@ struct ImageFacts {
   constexpr explicit operator bool() const { return inputs != 0; }
 };
 
-/// What an op asks for beside its values.
+/// A permission that an op needs.
 struct OpWant {
   enum Kind : uint8_t { Nothing, Read, Write, Clock } kind = Nothing;
-  /// The input that names the file; -1: none does.
+  /// Index of the input that names the file; -1: none.
   int8_t input = -1;
-  /// The attribute that names it; empty: none does.
+  /// The attribute that names the file; empty: none.
   ops::Text attr;
 };
 
 struct OpFacts {
   OpKind kind = OpKind::Plain;
-  /// Of an op that runs functions on its own inputs: which of the inputs is the first argument of
-  /// each; -1: inputs and arguments don't correspond one to one.
+  /// For an op that runs functions on its own inputs: index of the input that is the first argument
+  /// of each; -1 if inputs and arguments don't correspond one to one.
   int8_t firstArgument = -1;
   OpEffects effects;
   Totality totality = Totality::MayFail;
   NativeForm native = NativeForm::None;
   FusionRole fusion = FusionRole::None;
   OpCost cost = OpCost::Compute;
-  /// Has a counterpart with regions in the dialect tfg: its name with `Region` behind it.
+  /// Whether the tfg dialect has a counterpart with regions: the op's name with the suffix
+  /// `Region`.
   bool hasRegionForm = false;
-  /// May wait for another op or run.
+  /// Whether the op may wait for another op or run.
   bool blocks = false;
-  /// May take long without keeping the machine busy, in code that isn't ours.
+  /// Whether the op runs Python code, which may take long without using a processor.
   bool runsPython = false;
-  /// Keeps nothing that it is given beyond the run; said of stateful ops only.
+  /// Whether the op keeps no reference to its inputs after the run; defined for stateful ops only.
   bool forgets = false;
-  /// Reads variables and does nothing else: compiled code calls its kernel.
+  /// Whether reading variables is its only effect; compiled code calls its kernel.
   bool readsVariables = false;
-  /// Reads and writes variables that it is given handles to, and does nothing else.
+  /// Whether reading and writing variables of its handles is its only effect.
   bool updatesVariables = false;
-  /// Fails unless its first input is true, and does nothing else.
+  /// Whether failing if the first input is false is its only effect.
   bool checks = false;
-  /// Its results are elements of its inputs, put elsewhere.
+  /// Whether results are rearranged elements of the inputs.
   bool movesElements = false;
-  /// Its results don't change with its inputs, or in steps: it hands no gradient on.
+  /// Whether results don't depend on the inputs, or are piecewise constant in them, so that
+  /// gradients are zero.
   bool hasNoGradient = false;
-  /// Computes each element of its result from one of each input, in no form that OpDef::elementwise
-  /// names.
+  /// Whether each element of the result is computed from one of each input, by no form that
+  /// OpDef::elementwise names.
   bool isPointwise = false;
-  /// Its machine code is for scalars only.
+  /// Whether machine code exists for scalars only.
   bool isNativeForScalars = false;
   /// See OpDef::makes, OpDef::elementwise, OpDef::statelessTwin, OpDef::shapes.
   ops::Text makes, elementwise, statelessTwin, shapes;
-  /// Gives its first input, rounded to what a few bits can hold.
+  /// Whether the result is the first input rounded to few bits.
   bool rounds = false;
-  /// Says whether a variable holds something.
+  /// Whether the op tests if a variable is initialized.
   bool asksWhetherInitialized = false;
-  /// Makes its second input an iterator over its first, a dataset.
+  /// Whether the op makes its second input an iterator over its first, a dataset.
   bool startsIterator = false;
-  /// Gives the resources in which gradients are collected for those that it is given.
+  /// Whether the op returns the gradient accumulators of its input resources.
   bool givesGradients = false;
-  /// Gives what another task sends.
+  /// Whether the op returns what another task sends.
   bool receives = false;
-  /// Its condition may be a vector, with an element for each row of the other inputs.
+  /// Whether the condition may be a vector with one element for each row of the other inputs.
   bool takesConditionOfRows = false;
   ExchangeKeys keys = ExchangeKeys::None;
   ImageFacts images;

@@ -1,4 +1,4 @@
-// Lookup in the generated table, and the views of its rows.
+// Lookup in the generated table, and views of its rows.
 #include "treadle/ops/OpTable.h"
 
 #include "treadle/ops/SameOp.h"
@@ -14,7 +14,7 @@ namespace {
 
 std::string_view view(ops::Text text) { return {ops::texts + text.offset, text.size}; }
 
-// FNV-1a; hash_of in generate.py is its twin.
+// FNV-1a; must match hash_of in generate.py.
 uint32_t hashName(std::string_view name) {
   uint32_t hash = 2166136261u;
   for (unsigned char c : name)
@@ -26,7 +26,7 @@ constexpr uint8_t unknownRank = 255;
 
 } // namespace
 
-// The layout of the words is that of generate.py's `constant`.
+// The encoding of words must match `constant` in generate.py.
 std::string_view AttrConstant::asString() const {
   return {ops::texts + static_cast<uint32_t>(word), static_cast<size_t>(word >> 32)};
 }

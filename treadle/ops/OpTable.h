@@ -1,8 +1,8 @@
-// The record of every op, TensorFlow's and our own: what it takes, gives and is (names, types,
-// attributes, defaults, flags), and what is known of it (OpFacts).
+// The record of every op, TensorFlow's and Treadle's: its signature (names, types, attributes,
+// defaults, flags) and its further properties (OpFacts).
 //
-// The table is read-only data without pointers: a program that links it pays nothing at start-up.
-// Everything returned here lives as long as the program; all functions are thread-safe.
+// The table is read-only data without pointers, so it costs nothing at start-up. Returned pointers
+// and views live as long as the program; all functions are thread-safe.
 #pragma once
 
 #include "treadle/ops/OpFacts.h"
@@ -15,24 +15,24 @@
 
 namespace treadle {
 
-/// What an attribute holds; `AttrDef::isList` tells whether a list of them.
+/// The type of an attribute; `AttrDef::isList` tells whether it is a list of these.
 enum class AttrKind : uint8_t { String, Int, Float, Bool, Type, Shape, Tensor, Func };
 
-/// A shape in the table; a dimension of -1 is unknown.
+/// A shape constant; -1 is an unknown dimension.
 struct ShapeConstant {
   bool hasRank;
   std::span<const int64_t> dims;
 };
 
-/// A tensor in the table: of integers, in row-major order.
+/// An integer tensor constant, in row-major order.
 struct TensorConstant {
   DType dtype;
   std::span<const int64_t> dims;
   std::span<const int64_t> values;
 };
 
-/// One value of a default or of a set of allowed values. Which accessor fits is said by the
-/// attribute's kind; the others give nonsense.
+/// A default or an allowed value of an attribute. Only the accessor of the attribute's type is
+/// valid.
 class AttrConstant {
 public:
   constexpr explicit AttrConstant(uint64_t word) : word(word) {}
@@ -63,18 +63,19 @@ public:
   std::string_view name() const;
   AttrKind kind() const { return attrKind; }
   bool isList() const { return list; }
-  /// The kind as a GraphDef spells it: `type`, `list(int)`, ...
+  /// Returns the type as a GraphDef spells it: `type`, `list(int)`, ...
   std::string_view kindName() const;
 
   bool hasDefault() const { return withDefault; }
-  /// One value, or for a list its elements. Empty without a default, and for an empty list.
+  /// Returns the default: one value, or a list's elements. Empty without a default, and for an
+  /// empty list.
   std::span<const AttrConstant> defaultValues() const;
 
-  /// The least value of an int, or the least length of a list.
+  /// Returns the smallest value of an int, or the smallest length of a list.
   std::optional<int64_t> minimum() const {
     return withMinimum ? std::optional<int64_t>(smallest) : std::nullopt;
   }
-  /// The values that are allowed, of a list for each element; empty: all are.
+  /// Returns the allowed values, for lists those of each element; empty if all are allowed.
   std::span<const AttrConstant> allowedValues() const;
 
 private:
@@ -85,11 +86,11 @@ private:
   uint16_t firstDefault, numDefaults, firstAllowed, numAllowed;
 };
 
-/// An input or output of an op: one tensor, or several.
-///   typeListAttr set              as many as the list attribute has types, of those types
-///   numberAttr set                as many as the int attribute says, all of one type
-///   neither                       one
-/// and the one type is `type()`, or where that is Invalid the value of the attribute `typeAttr`.
+/// An input or output of an op: one tensor or several.
+///   typeListAttr set   one for each type in the list attribute, of that type
+///   numberAttr set     as many as the int attribute says, all of one type
+///   neither            one
+/// The type is `type()`, or if that is Invalid the value of the attribute `typeAttr`.
 class ArgDef {
 public:
   constexpr ArgDef(ops::Text nameText, ops::Text typeText, ops::Text numberText,
@@ -102,7 +103,7 @@ public:
   std::string_view typeAttr() const;
   std::string_view numberAttr() const;
   std::string_view typeListAttr() const;
-  /// A reference to a v1 variable.
+  /// Whether it is a reference to a v1 variable.
   bool isRef() const { return ref; }
 
 private:
@@ -125,48 +126,49 @@ public:
   std::span<const ArgDef> inputs() const;
   std::span<const ArgDef> outputs() const;
   std::span<const AttrDef> attrs() const;
-  /// Null if the op has no attribute of this name.
+  /// Returns the attribute of this name, or null if there is none.
   const AttrDef *findAttr(std::string_view name) const;
 
-  /// Does or sees more than its inputs say: two of them are not one, and it isn't folded away.
+  /// Whether the op has effects or hidden inputs: it isn't folded, and two of them aren't merged.
   bool isStateful() const { return flags & 1; }
   bool isCommutative() const { return flags & 2; }
-  /// Associative as well, over any number of inputs.
+  /// Whether the op is commutative and associative, over any number of inputs.
   bool isAggregate() const { return flags & 4; }
-  /// Its reference inputs may be uninitialized variables.
+  /// Whether reference inputs may be uninitialized variables.
   bool allowsUninitializedInput() const { return flags & 8; }
-  /// Talks to other tasks, so that all of them have to run it.
+  /// Whether the op communicates with other tasks, so that all of them must run it.
   bool isDistributedCommunication() const { return flags & 16; }
-  /// The graph version since which it shouldn't be used; 0: it may be.
+  /// The graph version from which the op is deprecated; 0 if it isn't.
   int deprecatedSince() const { return deprecated; }
 
   const OpFacts &facts() const;
   OpKind kind() const { return facts().kind; }
-  /// The family of resources that the op makes (`variable`, `table`, `queue`, ...): handles that
-  /// equal names of one family stand for one resource. Empty if it makes none.
+  /// The family of resources that the op makes (`variable`, `table`, `queue`, ...); empty if it
+  /// makes none. Handles of one family with equal names refer to one resource.
   std::string_view makes() const;
-  /// Nothing, or next to nothing, runs for it.
+  /// Whether the op runs at no or almost no cost.
   bool isFormal() const { return facts().cost == OpCost::Free && !facts().blocks; }
-  /// What an elementwise op computes (`add`): ops of one form compute the same. Empty for others.
+  /// The elementwise form of the op (`add`), or empty. Ops of one form compute the same.
   std::string_view elementwise() const;
-  /// The op that differs from this one only in that its functions have no effects: StatelessIf for
-  /// If. Empty if there is none.
+  /// The op with the same behavior whose functions have no side effects: StatelessIf for If. Empty
+  /// if there is none.
   std::string_view statelessTwin() const;
-  /// How the shapes of its results follow from those of its inputs, as shapes/Signature.h reads it.
-  /// Empty where a shape function tells, or nothing.
+  /// The shapes of its results as a signature (shapes/Signature.h). Empty if a shape function or
+  /// nothing defines them.
   std::string_view shapes() const;
-  /// What a reduction makes of the elements along the axes that its second input names (`sum`).
-  /// Empty for other ops.
+  /// The reduction over the axes that the second input lists (`sum`). Empty for other ops.
   std::string_view reduction() const;
-  /// The comparison that is true where this one is false, but for NaN. Empty for other ops.
+  /// The comparison with the opposite result, except for NaN. Empty for other ops.
   std::string_view negation() const;
-  /// The op whose first input this one gives, if it is given the result. Empty if there is none.
+  /// The op that this one inverts: applied to that op's result it returns that op's first input.
+  /// Empty if there is none.
   std::string_view undoes() const;
-  /// The op that does to a tensor what this one does to a variable. Empty if there is none.
+  /// The op that computes on a tensor what this one does to a variable. Empty if there is none.
   std::string_view onTensor() const;
-  /// What the op does to the outside world, for people (`prints`). Empty if nothing is said.
+  /// The side effect as a verb for people (`prints`). Empty if there is none.
   std::string_view does() const;
-  /// The attribute that names what the op wants (see OpWant::attr); empty if there is none.
+  /// The attribute that names the file that the op accesses (see OpWant::attr); empty if there is
+  /// none.
   std::string_view wantedAttr() const;
 
 private:
@@ -177,39 +179,38 @@ private:
   uint8_t deprecated;
 };
 
-/// The op of this name, null if there is none. Takes about as long as hashing the name.
+/// Returns the op of this name, or null if there is none. Takes about as long as hashing the name.
 const OpDef *lookupOp(std::string_view name);
 
-/// All ops, sorted by name.
+/// Returns all ops, sorted by name.
 std::span<const OpDef> allOps();
 
-/// The facts about the op of this name; of one that nobody knows, those of a row that says nothing.
+/// Returns the properties of the op of this name; the defaults if there is no such op.
 const OpFacts &opFacts(std::string_view name);
 
-/// The kind of the op of this name; Plain if there is no such op.
+/// Returns the kind of the op of this name; Plain if there is no such op.
 OpKind opKind(std::string_view name);
-/// None where the op is unknown.
+/// Returns None if there is no such op.
 FusionRole fusionRole(std::string_view name);
 
-/// The op that calls functions in this way (Call, If, Case or While), with effects or without.
+/// Returns the op of this kind (Call, If, Case or While), with or without side effects.
 std::string_view functionalOp(OpKind kind, bool isStateful);
 
-/// The op that an operator of C++ or Python stands for: `+`, `-` with one operand or with two,
-/// `//`,
-/// `==`, `+=` of a variable.
+/// Returns the op for an operator of C++ or Python: `+`, `-` with one operand or two, `//`, `==`,
+/// `+=` on a variable.
 std::string_view operatorOp(std::string_view symbol, size_t operands);
 
-/// What an op of this name does. Of one that nobody knows: anything.
+/// Returns the side effects of the op of this name; for an unknown op, the most general ones.
 OpEffects lookupEffects(std::string_view name);
 
-/// Whether a node of the op may state what it does: one that nobody knows, or that runs Python.
+/// Whether nodes of the op may declare their effects: true for unknown ops and ops that run Python.
 bool statesEffects(std::string_view name);
 
-/// OpDef::makes of the op of this name; empty if there is none.
+/// Returns OpDef::makes of the op of this name; empty if there is no such op.
 std::string_view resourceFamily(std::string_view name);
 
-/// Whether an op of this name may wait for another op or run (as TensorFlow defines its ops;
-/// kernels of users say so themselves).
+/// Whether an op of this name may wait for another op or run, as TensorFlow defines it; custom
+/// kernels have traits instead.
 bool isBlockingOp(std::string_view name);
 
 } // namespace treadle

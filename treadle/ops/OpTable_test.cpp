@@ -1,4 +1,4 @@
-// The op table: single ops as TensorFlow defines them, and what holds for all of them.
+// The op table: some ops compared with TensorFlow's definitions, and invariants of all ops.
 #include "treadle/ops/SameOp.h"
 
 #include <gtest/gtest.h>
@@ -136,12 +136,12 @@ TEST(OpTable, DefaultsThatAreLists) {
   EXPECT_EQ(dilations.kindName(), "list(int)");
   ASSERT_EQ(dilations.defaultValues().size(), 4u);
   EXPECT_EQ(dilations.defaultValues()[3].asInt(), 1);
-  // An empty list is a default, no default isn't an empty list.
+  // An empty list is a default, unlike no default.
   EXPECT_TRUE(attr("Conv2D", "explicit_paddings").hasDefault());
   EXPECT_TRUE(attr("Conv2D", "explicit_paddings").defaultValues().empty());
   EXPECT_FALSE(attr("Conv2D", "strides").hasDefault());
 
-  // An op that TensorFlow has for its own tests: a default of every kind.
+  // A test op of TensorFlow with a default of every type.
   EXPECT_EQ(attr("DefaultAttrs", "string_list_val").defaultValues()[0].asString(), "abc");
   EXPECT_EQ(attr("DefaultAttrs", "string_list_val").defaultValues()[1].asString(), "");
   EXPECT_FALSE(attr("DefaultAttrs", "bool_list_val").defaultValues()[1].asBool());
@@ -275,7 +275,7 @@ TEST(OpFacts, FunctionalOpsHaveTwins) {
   }
 }
 
-// The functions of a functional op are its attributes of this kind.
+// A functional op's functions are its attributes of type func.
 TEST(OpFacts, FunctionalOpsNameFunctions) {
   for (const OpDef &one : allOps())
     if (isFunctional(one.kind()) || one.kind() == OpKind::For) {
@@ -393,7 +393,7 @@ TEST(OpFacts, RelationsBetweenOps) {
   EXPECT_EQ(op("ResourceGather").onTensor(), "GatherV2");
   EXPECT_EQ(op("AssignAddVariableOp").onTensor(), "AddV2");
   EXPECT_EQ(op("Prod").reduction(), "product");
-  // Both ways.
+  // Negation is an involution.
   for (const OpDef &one : allOps())
     if (!one.negation().empty()) {
       EXPECT_EQ(op(one.negation()).negation(), one.name());
@@ -420,7 +420,7 @@ TEST(OpFacts, OwnOpsHaveRecords) {
   EXPECT_EQ(op("StatefulWhile").kind(), OpKind::While);
 }
 
-// Kinds whose values can be compared by one number.
+// The values of some attribute types can be compared by one number.
 int64_t key(AttrKind kind, AttrConstant c) {
   return kind == AttrKind::Type ? static_cast<int64_t>(c.asType()) : c.asInt();
 }
@@ -449,8 +449,8 @@ TEST(OpTable, DefaultsAreAllowedAndLongEnough) {
     }
 }
 
-// Several inputs have the same names in the same order. Those that are left say how the shared ones
-// lie in memory, in bytes.
+// Shared inputs have the same names in the same order. The further inputs describe the memory
+// layout of the shared ones, as bytes.
 TEST(OpTable, OpsThatAreTheSameTakeTheSame) {
   size_t count = 0;
   for (const OpDef &op : allOps()) {

@@ -1,4 +1,4 @@
-// Internal to treadle/ops: the arrays that generate.py writes.
+// Internal to treadle/ops: declarations of the arrays that generate.py writes.
 #pragma once
 
 #include "treadle/ops/OpTable.h"
@@ -14,15 +14,15 @@ extern const OpFacts facts[];
 extern const OpDef ops[]; // sorted by name
 extern const size_t numOps;
 
-/// An op and the one that it is the same as: numbers in `ops`, by the first.
+/// An alias and its op, as indices into `ops`, sorted by alias.
 struct SamePair {
   uint16_t op, same;
 };
 extern const SamePair samePairs[];
 extern const size_t numSamePairs;
 
-/// An open hash table with linear probing: a number in `ops` plus one, 0 where free. The size is a
-/// power of two.
+/// An open hash table with linear probing: an index into `ops` plus one, or 0 if free. The size is
+/// a power of two.
 extern const uint16_t slots[];
 extern const size_t numSlots;
 

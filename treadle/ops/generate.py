@@ -2,8 +2,8 @@
 
     python3 generate.py OpTable.txt OwnOps.txt OpFacts.txt OUT.cpp
 
-The tables hold offsets, no pointers, so that they are read-only data that needs no relocation and
-no code at start-up. Equal runs of rows are stored once.
+The tables hold offsets instead of pointers: read-only data without relocations and without code at
+start-up. Equal runs of rows are stored once.
 """
 
 import pathlib
@@ -13,15 +13,15 @@ import sys
 import op_facts
 import table_format as form
 
-SLOTS = 4096  # of the hash table; a power of two, at least twice the ops
+SLOTS = 4096  # size of the hash table; a power of two, at least twice the ops
 UNKNOWN_RANK = 255
 
 
 class Pool:
-    """Rows in one flat table; a run that is there already is used again."""
+    """Rows in one flat table; equal runs of rows are stored once."""
 
     def __init__(self, limit):
-        self.limit = limit  # what the place of a row has to fit in
+        self.limit = limit  # upper bound of a row's offset
         self.rows = []
         self.runs = {}
 
@@ -67,7 +67,7 @@ class Tables:
         self.constants = Pool(1 << 16)
         self.args = Pool(1 << 16)
         self.attrs = Pool(1 << 16)
-        self.facts = {}  # numbers of the rows
+        self.facts = {}  # row numbers
         self.ops = []
 
     def text(self, text):
@@ -75,11 +75,11 @@ class Tables:
         return f"{{{offset}, {size}}}"
 
     def shape(self, shape):
-        """Offset of the dimensions (32 bits), then the rank (8 bits)."""
+        """Encodes the offset of the dimensions (32 bits) and the rank (8 bits)."""
         return UNKNOWN_RANK << 32 if shape is None else len(shape) << 32 | self.ints.add(shape)
 
     def tensor(self, tensor):
-        """As a shape, then the number of values that follow the dimensions and the dtype."""
+        """Encodes a shape, then the number of values after the dimensions, and the dtype."""
         dtype, shape, values = tensor
         assert len(values) < 256 and dtype < 256
         offset = self.ints.add(shape + values)
@@ -194,7 +194,7 @@ class Tables:
 
 
 def hash_of(name):
-    """FNV-1a; hashName in OpTable.cpp is its twin."""
+    """FNV-1a; must match hashName in OpTable.cpp."""
     value = 2166136261
     for byte in name.encode():
         value = (value ^ byte) * 16777619 & 0xFFFFFFFF
@@ -213,7 +213,7 @@ def slots_of(names):
 
 
 def same_pairs(names, facts):
-    """The numbers of each op that is the same as another, and of that other."""
+    """Returns pairs of op numbers: an alias, and the op that it is an alias of."""
     numbers = {name: number for number, name in enumerate(names)}
     return [
         braced(number, numbers[facts[name]["same_as"]])
@@ -233,14 +233,14 @@ def array(kind, name, items, per_line=1):
 def check_order(path, ops):
     names = [op.name for op in ops]
     if names != sorted(set(names)):
-        raise SystemExit(f"{path.name}: the ops are not sorted, or one stands twice")
+        raise SystemExit(f"{path.name}: the ops are not sorted, or one is listed twice")
 
 
 def cpp(ops, facts):
     names = [op.name for op in ops]
     for name, next_name in zip(names, names[1:], strict=False):
         if name == next_name:
-            raise SystemExit(f"OwnOps.txt: op '{name}' stands in OpTable.txt, too")
+            raise SystemExit(f"OwnOps.txt: op '{name}' is also in OpTable.txt")
     tables = Tables()
     for op in ops:
         tables.op(op, facts.get(op.name, {}))

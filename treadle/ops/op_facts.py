@@ -1,66 +1,66 @@
-"""The facts about ops, OpFacts.txt: reading a row, and what follows from a signature.
+"""Properties of ops beyond their signatures: parses OpFacts.txt and applies defaults.
 
     FACT... : OP...
 
-Each op stands in one row at most; the row goes on in lines that begin with a blank.
+Each op is in at most one row. Lines that begin with a blank continue a row.
 
-kind=KIND           what it is to control flow and calls: argument, placeholder, noop, switch,
-                    merge, enter, exit, next, other_v1, call, if, case, while, for, other_call,
+kind=KIND           role in control flow and calls: argument, placeholder, noop, switch, merge,
+                    enter, exit, next, other_v1, call, if, case, while, for, other_call,
                     higher_order
-arguments=N         input N is the first argument of the functions that it runs; for call, if, case
-                    and while that is clear without
+arguments=N         input N is the first argument of the functions that the op runs; implied by
+                    call, if, case and while
 region              has a counterpart with regions
-stateless=OP        the op that differs from it only in that its functions have no effects
-same_as=OP          the op that computes the same from the same first inputs, those before the first
-                    of bytes; what else it takes and gives says how tensors lie in memory
-effects=EFFECTS     none, deferred, ACCESS (to what its inputs are handles to), own (a state of the
-                    node) or REACH.ACCESS; several with commas. REACH is world, named or channel;
+stateless=OP        the op with the same behavior whose functions have no side effects
+same_as=OP          alias: OP computes the same from the same first inputs, up to the first one of
+                    bytes; the alias's other inputs and outputs describe memory layouts
+effects=EFFECTS     none, deferred, ACCESS (to the resources of its handles), own (state of the
+                    node) or REACH.ACCESS; comma-separated. REACH is world, named or channel;
                     ACCESS is read, write, put or take
-makes=FAMILY        the resources whose handles it gives; `_` stands for a blank
+makes=FAMILY        the family of resources that it returns handles of; `_` represents a blank
 blocks              may wait for another op or run
 python              runs Python
-forgets             stateful, but keeps nothing that it is given beyond the run
-reads_variables     reads variables, and does nothing else
-updates_variables   reads and writes variables that it is given handles to, and does nothing else
-checks              fails unless its first input is true, and does nothing else
-shape="SIGNATURE"   the shapes of its results, as shapes/Signature.h reads them; most ops have
-                    theirs in the tables beside the shape functions
-pointwise           computes each element of its result from one of each input; where a form is
-                    said, this needn't be
-no_gradient         its results don't change with its inputs, or in steps
-total=WHEN          can't fail: always; numbers, broadcast, product: where all inputs are numbers
-                    (and their shapes fit together; or are matrices that can be multiplied)
-elementwise=FORM    what it computes of each element
-native=HOW          how machine code computes it: computes, scalars (and no larger tensors), passes
-                    (hands its input on), none. With elementwise: computes, unless this is said
-moves               gives elements of its inputs, put elsewhere
-fusion=ROLE         in kernels that compute several ops at once, contraction (they begin with it),
-                    step or activation (they end with it)
-keys=WHERE          where a collective exchange says who takes part: attributes; inputs (the first
-                    ones), after_value (behind the first); communicator; world (everybody does)
-receives            gives what another task sends
-images="IN... -> OUT" which of its inputs, and whether its first result, have channels where the
-                    attribute data_format says: image, any (an image of any rank), sizes (lists the
-                    dimensions of an image), *
-reduces=HOW         what it makes of the elements along the axes that its second input names
-negation=OP         the comparison that is true where this one is false, but for NaN
-undoes=OP           gives what OP was given, if it is given what OP gave
-rounds              gives its first input, rounded to what a few bits can hold
-operator=SYMBOL     what stands for it in C++ or Python, together with its number of inputs
-on_tensor=OP        the op that does to a tensor what this one does to a variable
-asks_initialized    says whether a variable holds something
+forgets             is stateful, but keeps no reference to its inputs after the run
+reads_variables     only effect: reads variables
+updates_variables   only effect: reads and writes variables of its handles
+checks              only effect: fails if its first input is false
+shape="SIGNATURE"   the shapes of its results (shapes/Signature.h); most ops have theirs in the
+                    tables of treadle/shapes
+pointwise           computes each element of the result from one of each input; implied by
+                    elementwise
+no_gradient         results don't depend on the inputs, or are piecewise constant in them
+total=WHEN          can't fail: always; numbers, broadcast, product: if all inputs are numbers
+                    (with broadcastable shapes; or matrices with equal inner dimensions)
+elementwise=FORM    the function that it computes for each element
+native=HOW          how machine code executes it: computes, scalars (no larger tensors), passes
+                    (forwards its input), none. Default with elementwise: computes
+moves               results are rearranged elements of the inputs
+fusion=ROLE         role in fused kernels: contraction (the first op), step, or activation (the
+                    last op)
+keys=WHERE          where a collective op gets group and instance keys from: attributes; inputs
+                    (the first ones), after_value (after the first); communicator; world (all ranks)
+receives            returns what another task sends
+images="IN... -> OUT" which inputs, and whether the first result, are in the layout of the attribute
+                    data_format: image, any (an image of any rank), sizes (lists the dimensions of
+                    an image), *
+reduces=HOW         the reduction over the axes that the second input lists
+negation=OP         the comparison with the opposite result, except for NaN
+undoes=OP           inverse: applied to OP's result, it returns OP's first input
+rounds              rounds its first input to few bits
+operator=SYMBOL     its operator in C++ or Python, selected together with the number of inputs
+on_tensor=OP        the op that computes on a tensor what this one does to a variable
+asks_initialized    tests if a variable is initialized
 starts_iterator     makes its second input an iterator over its first, a dataset
-gives_gradients     gives the resources in which gradients are collected for those it is given
-condition_of_rows   its condition may be a vector, with an element for each row of the other inputs
-wants=KIND:NAME     what it asks for beside its values: read or write, and the input (its number) or
+gives_gradients     returns the gradient accumulators of its input resources
+condition_of_rows   the condition may be a vector with one element for each row of the other inputs
+wants=KIND:NAME     the permission that it needs: read or write, and the input (its index) or
                     attribute that names the file; clock
-does="..."          what it does to the outside world, for people
-cost=COST           free, or how an exchange goes: all_reduce, reduce_scatter, all_gather,
+does="..."          its side effect as a verb, for people
+cost=COST           free, or the pattern of communication: all_reduce, reduce_scatter, all_gather,
                     all_to_all, broadcast, transfer
 
-What a row doesn't say of effects follows from the signature: an op that isn't stateful has none; a
-stateful one makes a resource if it gives a handle and takes none, writes to what it takes handles
-to, or else to the world.
+Effects that a row doesn't give follow from the signature: an op that isn't stateful has none. A
+stateful op makes a resource if it returns a handle and takes none; else it writes the resources
+of its handles; and if it has no handles, it writes to the world.
 """
 
 import dataclasses
@@ -85,7 +85,7 @@ LATER_FLAGS = """rounds asks_initialized starts_iterator gives_gradients receive
 OPS = "stateless same_as negation undoes on_tensor".split()  # words that name another op
 WORDS = """kind arguments effects makes shape total elementwise native fusion cost keys images
     reduces operator wants does stateless same_as negation undoes on_tensor""".split()
-# As OpFacts has them.
+# As in OpFacts.
 TEXTS = "elementwise stateless shape".split()
 LATER_TEXTS = "reduces negation undoes on_tensor operator does".split()
 
@@ -107,7 +107,7 @@ def parse_effects(text):
         elif word == "own":
             parts |= {"reach": REACHES.index("own"), "reached": ACCESSES["write"]}
         elif access not in ACCESSES or (reach and reach not in REACHES):
-            raise ValueError(f"there are no effects '{word}'")
+            raise ValueError(f"unknown effects '{word}'")
         elif reach:
             parts |= {"reach": REACHES.index(reach), "reached": ACCESSES[access]}
         else:
@@ -116,26 +116,26 @@ def parse_effects(text):
 
 
 def parse_images(text):
-    """As ImageFacts."""
+    """Returns the fields of ImageFacts."""
     takes, arrow, gives = text.partition(" -> ")
     inputs = takes.split(", ")
     if not arrow or not {*inputs, gives} <= {"image", "any", "sizes", "*"}:
-        raise ValueError(f"'{text}' tells nothing about images")
+        raise ValueError(f"'{text}' is not a fact about images")
     images = [n for n, word in enumerate(inputs) if word in ("image", "any")]
     sizes = inputs.index("sizes") if "sizes" in inputs else -1
     return sum(1 << n for n in images), sizes, gives in ("image", "any"), "any" in inputs
 
 
 def parse_want(text):
-    """The kind, the input and the attribute."""
+    """Returns the kind, the input and the attribute of an OpWant."""
     kind, _, what = text.partition(":")
     if kind not in WANTS:
-        raise ValueError(f"there is no want '{kind}'")
+        raise ValueError(f"unknown want '{kind}'")
     return (kind, int(what), "") if what.isdigit() else (kind, -1, what)
 
 
 def rows(text):
-    """The number of the first line of each row, and the row."""
+    """Yields the number of the first line of each row, and the row."""
     row, first = "", 0
     for number, line in enumerate(text.splitlines(), 1):
         if line.startswith(" "):
@@ -156,9 +156,9 @@ def parse_row(row):
     for word in shlex.split(said):
         key, equals, value = word.partition("=")
         if key not in (WORDS if equals else FLAGS + LATER_FLAGS):
-            raise ValueError(f"there is no fact '{word}'")
+            raise ValueError(f"unknown fact '{word}'")
         if key in facts:
-            raise ValueError(f"'{key}' is said twice")
+            raise ValueError(f"'{key}' is stated twice")
         facts[key] = value if equals else True
     for key, known in (
         ("kind", KINDS),
@@ -169,9 +169,9 @@ def parse_row(row):
         ("keys", KEYS),
     ):
         if key in facts and facts[key] not in known:
-            raise ValueError(f"there is no {key} '{facts[key]}'")
+            raise ValueError(f"unknown {key} '{facts[key]}'")
     if not facts.get("arguments", "0").isdigit():
-        raise ValueError(f"'{facts['arguments']}' is no number of an input")
+        raise ValueError(f"'{facts['arguments']}' is not the index of an input")
     for key, parse in (("effects", parse_effects), ("images", parse_images), ("wants", parse_want)):
         if key in facts:
             facts[key] = parse(facts[key])
@@ -179,17 +179,17 @@ def parse_row(row):
 
 
 def parse_facts(text, names):
-    """What OpFacts.txt says of each op, by name; `names` are those of all ops."""
+    """Parses OpFacts.txt to a dict by op; `names` are those of all ops."""
     known = {}
     for number, row in rows(text):
         try:
             facts, ops = parse_row(row)
             for op in [*ops, *(facts[key] for key in OPS if key in facts)]:
                 if op not in names:
-                    raise ValueError(f"there is no op '{op}'")
+                    raise ValueError(f"unknown op '{op}'")
             for op in ops:
                 if op in known:
-                    raise ValueError(f"op '{op}' has a row already")
+                    raise ValueError(f"op '{op}' already has a row")
                 known[op] = facts
         except ValueError as error:
             raise SystemExit(f"OpFacts.txt:{number}: {error}") from error
@@ -201,7 +201,7 @@ def has_handle(args, resource):
 
 
 def with_defaults(facts, op, resource):
-    """The facts with those that follow from the signature; `resource` is that dtype's number."""
+    """Adds facts that follow from the signature; `resource` is that dtype's number."""
     facts = dict(facts)
     takes, gives = has_handle(op.inputs, resource), has_handle(op.outputs, resource)
     stateful = "stateful" in op.flags

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Writes OpTable.txt: what each op takes, gives and is, from an installed tensorflow.
+"""Writes OpTable.txt: the signatures of all ops of an installed tensorflow.
 
     python3 treadle/ops/op_table.py            write the table
-    python3 treadle/ops/op_table.py --check    only say whether it is what would be written
+    python3 treadle/ops/op_table.py --check    only check that the table is up to date
 
 Needs tensorflow (`pip install tensorflow-cpu`); run it by hand when tensorflow's version changes.
-Only facts are taken: names, types, attributes, defaults, flags; no descriptions. The form of the
-file is described in table_format.py. What is written is read back and compared with the source.
+The table has names, types, attributes, defaults and flags, but no descriptions. table_format.py
+describes the format. The table is read back and compared with the source.
 """
 
 import argparse
@@ -68,11 +68,11 @@ def dims(shape):
 
 def tensor_value(tensor):
     if tensor.tensor_content or len(tensor.int_val) == 0:
-        raise SystemExit(f"a default of this kind of tensor is new: {tensor}")
+        raise SystemExit(f"unsupported default value for a tensor: {tensor}")
     return tensor.dtype, dims(tensor.tensor_shape), tuple(tensor.int_val)
 
 
-# From a message to the values that table_format reads.
+# Converters from protobuf messages to the values that table_format reads.
 VALUE = {"shape": dims, "tensor": tensor_value, "func": lambda f: f.name}
 
 
@@ -182,7 +182,7 @@ def check_arg(read, arg):
 
 
 def check_op(read, op):
-    """Reading the line back gives the op it was made from."""
+    """Checks that parsing the written lines returns the same ops."""
     assert read.name == op.name and read.deprecated == op.deprecation.version
     assert read.flags == {flag for flag, field in FLAG_OF.items() if getattr(op, field)}
     assert not op.control_output
@@ -210,7 +210,7 @@ def main():
             raise SystemExit(f"op '{op.name}': reading '{op_text(op)}' gives {read}") from error
     if args.check:
         if TABLE.read_text() != text:
-            raise SystemExit(f"{TABLE} is not what tensorflow {tensorflow_version} gives")
+            raise SystemExit(f"{TABLE} doesn't match the ops of tensorflow {tensorflow_version}")
     else:
         TABLE.write_text(text)
     print(f"{len(ops)} ops of tensorflow {tensorflow_version}, {len(text)} bytes")

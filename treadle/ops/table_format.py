@@ -1,23 +1,22 @@
-"""The text form of the op tables, OpTable.txt and OwnOps.txt: reading a line.
+"""Parser for the op tables, OpTable.txt and OwnOps.txt.
 
-One op a line, in words separated by single blanks, sorted by name:
+Each line is one op, as words separated by single blanks; lines are sorted by name:
 
     NAME INPUT... -> OUTPUT... | ATTR... | FLAG...
 
 INPUT, OUTPUT   name:TYPE, where TYPE is a dtype (`f32`), a type attribute (`$T`), one of
-                them repeated (`$N*f32`, `$N*$T`), or a list of types (`[Tin]`); `&` before
-                it: reference
-ATTR            name:KIND, then `=DEFAULT`, `>=MINIMUM` and `{ALLOWED,...}` where it has them;
+                these repeated (`$N*f32`, `$N*$T`), or a list of types (`[Tin]`); a prefix `&`
+                marks references
+ATTR            name:KIND, then `=DEFAULT`, `>=MINIMUM` and `{ALLOWED,...}` if it has them;
                 KIND as in a GraphDef: `int`, `list(type)`, ...; ALLOWED may be the name of a
                 set of dtypes
 values          strings in quotes (JSON; anything unusual as \\uXXXX), shapes `<2x-1>`, `<>`
                 (scalar), `<*>` (unknown rank), tensors `ui8<2>(1,2)`, lists `[a,b]`, the
                 rest as in C
-FLAG            stateful, commutative, aggregate, uninitialized (inputs may be), distributed,
-                deprecated=VERSION (of the graph producer, since when)
+FLAG            stateful, commutative, aggregate, uninitialized (inputs may be uninitialized),
+                distributed, deprecated=VERSION (first graph producer version)
 
-The last parts are left out where they are empty. Before the ops stand the sets of dtypes:
-`types NAME = DTYPE...`.
+Empty last parts are left out. Sets of dtypes precede the ops: `types NAME = DTYPE...`.
 """
 
 import dataclasses
@@ -44,7 +43,7 @@ TENSOR = re.compile(r"(\w+)(<.*>)\((.*)\)")
 @dataclasses.dataclass(frozen=True)
 class Arg:
     name: str
-    dtype: int  # 0: from an attribute
+    dtype: int  # 0: given by an attribute
     type_attr: str = ""
     number_attr: str = ""
     type_list_attr: str = ""
@@ -56,7 +55,7 @@ class Attr:
     name: str
     kind: str
     is_list: bool
-    default: tuple | None  # the values: one, or those of a list
+    default: tuple | None  # values: one, or a list's
     minimum: int | None
     allowed: tuple
 
@@ -72,7 +71,7 @@ class Op:
 
 
 def parse_shape(text):
-    """None where the rank is unknown."""
+    """Parses a shape; returns None if the rank is unknown."""
     dims = SHAPE.fullmatch(text)[1]
     return None if dims == "*" else tuple(int(d) for d in dims.split("x") if d)
 
@@ -95,7 +94,7 @@ PARSERS = {
 
 
 def split_list(text):
-    """Splits at the commas that stand outside of parentheses."""
+    """Splits at commas outside of parentheses."""
     return [w for w in re.split(r",(?![^(]*\))", text) if w]
 
 
