@@ -60,7 +60,7 @@ void setEvent(PJRT_Event_Set_Args &args) {
 
 void initialize(PJRT_Plugin_Initialize_Args &) {}
 
-/// A version as PJRT's attributes have it.
+/// A version, in the format of PJRT's attributes.
 struct Version {
   explicit Version(llvm::StringRef text) {
     llvm::VersionTuple version;
@@ -104,7 +104,7 @@ void attributes(PJRT_Plugin_Attributes_Args &args) {
   args.num_attributes = std::size(values);
 }
 
-// --- what isn't there --------------------------------------------------------------------------
+// --- unimplemented functions -------------------------------------------------------------------
 
 #define TREADLE_PJRT_DEFINE(name)                                                                  \
   PJRT_Error *missing_##name(void *) { return given(unimplemented(#name)); }

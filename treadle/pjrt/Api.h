@@ -1,10 +1,10 @@
-// The table of PJRT's C interface, through which JAX uses this library.
+// The function table of PJRT's C interface, through which JAX uses this library.
 #pragma once
 
 struct PJRT_Api; // NOLINT(readability-identifier-naming)
 
 namespace treadle::pjrt {
-/// Lives as long as the process does.
+/// Returns the table. It lives as long as the process.
 const PJRT_Api *api();
 } // namespace treadle::pjrt
 

@@ -48,7 +48,8 @@ Expected<DType> pjrt::dtypeOf(PJRT_Buffer_Type type) {
   for (const auto &row : types)
     if (row.type == type)
       return row.dtype;
-  return Unexpected(unimplemented("arrays of PJRT's element type ", static_cast<int>(type)));
+  return Unexpected(
+      unimplemented("arrays of PJRT's element type ", static_cast<int>(type), " aren't supported"));
 }
 
 PJRT_Buffer_Type pjrt::bufferType(DType dtype) {
@@ -109,7 +110,7 @@ namespace {
 
 // --- layouts -----------------------------------------------------------------------------------
 
-/// Bytes from one element to the next of each dimension, in C's order.
+/// Returns the strides, in bytes, of a dense row-major array.
 std::vector<int64_t> denseStrides(Dims dims, DType dtype) {
   DimVector elements = rowMajorStrides(dims);
   std::vector<int64_t> strides(elements.begin(), elements.end());
@@ -118,7 +119,7 @@ std::vector<int64_t> denseStrides(Dims dims, DType dtype) {
   return strides;
 }
 
-/// Copies elements whose strides are in bytes, and needn't be multiples of an element's size.
+/// Copies elements; strides are in bytes, and needn't be multiples of the element size.
 void copyBytes(Dims dims, DType dtype, void *to, std::vector<int64_t> toStrides, const void *from,
                std::vector<int64_t> fromStrides) {
   std::vector<int64_t> inner(dims.begin(), dims.end());
@@ -128,7 +129,7 @@ void copyBytes(Dims dims, DType dtype, void *to, std::vector<int64_t> toStrides,
   copyStrided(DType::UInt8, inner, to, toStrides, from, fromStrides);
 }
 
-/// Strides matter where a dimension has two elements or more.
+/// Strides only matter in dimensions with two or more elements.
 bool isDense(Dims dims, const std::vector<int64_t> &strides, DType dtype) {
   if (countElements(dims) == 0)
     return true;
@@ -139,7 +140,7 @@ bool isDense(Dims dims, const std::vector<int64_t> &strides, DType dtype) {
   return true;
 }
 
-/// The strides that a layout means. Unimplemented for tiles.
+/// Returns the strides of a layout. Returns Unimplemented for tiles.
 Expected<std::vector<int64_t>> stridesOf(const PJRT_Buffer_MemoryLayout *layout, Dims dims,
                                          DType dtype) {
   if (!layout)
@@ -154,16 +155,16 @@ Expected<std::vector<int64_t>> stridesOf(const PJRT_Buffer_MemoryLayout *layout,
   }
   const auto &tiled = layout->tiled;
   if (tiled.num_tiles)
-    return Unexpected(unimplemented("layouts with tiles"));
+    return Unexpected(unimplemented("layouts with tiles aren't supported"));
   if (tiled.minor_to_major_size != dims.size())
-    return Unexpected(invalidArgument("the layout is of ", tiled.minor_to_major_size,
+    return Unexpected(invalidArgument("the layout has ", tiled.minor_to_major_size,
                                       " dimensions, expected ", dims.size()));
   std::vector<int64_t> strides(dims.size(), 0);
   int64_t stride = static_cast<int64_t>(dtypeSize(dtype));
   for (size_t i = 0; i < dims.size(); ++i) {
     int64_t dim = tiled.minor_to_major[i];
     if (dim < 0 || dim >= static_cast<int64_t>(dims.size()) || strides[dim])
-      return Unexpected(invalidArgument("the layout is no order of the dimensions"));
+      return Unexpected(invalidArgument("the layout isn't a permutation of the dimensions"));
     strides[dim] = stride;
     stride *= std::max<int64_t>(dims[dim], 1);
   }
@@ -177,11 +178,11 @@ Expected<PJRT_Memory *> memoryOf(PJRT_Memory *memory, PJRT_Device *device) {
     return memory;
   if (device)
     return device->memories.front();
-  return Unexpected(invalidArgument("neither a device nor a memory is given"));
+  return Unexpected(invalidArgument("neither a device nor a memory is set"));
 }
 
-/// A copy of the caller's array. It may ask for its own memory to be used, promising not to change
-/// it; but JAX promises that for arrays of numpy which programs go on to change.
+/// Copies the caller's array. The caller may request that its memory be used directly, and promise
+/// not to change it; but JAX also makes that promise for numpy arrays that programs change later.
 Expected<Tensor> fromHost(const PJRT_Client_BufferFromHostBuffer_Args &args, DType dtype,
                           Dims dims) {
   std::vector<int64_t> strides(args.byte_strides, args.byte_strides + args.num_byte_strides);
@@ -217,7 +218,7 @@ Expected<void> makeView(PJRT_Client_CreateViewOfDeviceBuffer_Args &args) {
   PJRT_Memory *memory = TREADLE_TRY(memoryOf(stated, args.device));
   std::vector<int64_t> dims(args.dims, args.dims + args.num_dims);
   if (!isDense(dims, TREADLE_TRY(stridesOf(args.layout, dims, dtype)), dtype))
-    return Unexpected(unimplemented("views of memory in another order than C's"));
+    return Unexpected(unimplemented("views of memory that isn't row-major aren't supported"));
   auto release = [call = args.on_delete_callback, data = args.device_buffer_ptr,
                   context = args.on_delete_callback_arg] {
     if (call)
@@ -255,11 +256,11 @@ Expected<void> makeFailed(PJRT_Client_CreateErrorBuffer_Args &args) {
 
 // --- to the host -------------------------------------------------------------------------------
 
-/// Calls `copy` with the elements when they are there, and then completes the event that it gives.
+/// Calls `copy` with the elements once they are available, then completes the returned event.
 PJRT_Event *whenThere(const std::shared_ptr<Content> &content,
                       std::function<void(const Tensor &)> copy) {
   auto state = std::make_shared<Completion>();
-  // The content lives until it is done: it is what calls.
+  // The content outlives the callback, since it makes the call.
   content->whenDone([content = content.get(), state, copy = std::move(copy)](const Error *error) {
     if (error)
       return state->fail(*error);
@@ -279,7 +280,7 @@ Expected<void> copyToHost(PJRT_Buffer_ToHostBuffer_Args &args) {
   }
   if (args.dst_size < bytes)
     return Unexpected(
-        invalidArgument("there is room for ", args.dst_size, " bytes, expected ", bytes));
+        invalidArgument("the buffer holds ", args.dst_size, " bytes, expected ", bytes));
   std::vector<int64_t> strides =
       TREADLE_TRY(stridesOf(args.host_layout, buffer.dims, buffer.dtype));
   auto content = TREADLE_TRY(buffer.use());
@@ -312,9 +313,9 @@ Expected<void> copyRaw(PJRT_Buffer_CopyRawToHost_Args &args) {
   return {};
 }
 
-// --- from one place to another -----------------------------------------------------------------
+// --- copies between memories -------------------------------------------------------------------
 
-/// All memories are the host's: the copy shares the elements.
+/// All memories are host memory, so the copy shares the elements.
 Expected<PJRT_Buffer *> copyTo(const PJRT_Buffer &buffer, PJRT_Memory *memory) {
   auto content = TREADLE_TRY(buffer.use());
   return new PJRT_Buffer(memory, buffer.dtype, buffer.dims, std::move(content));
@@ -330,7 +331,7 @@ Expected<void> copyToMemory(PJRT_Buffer_CopyToMemory_Args &args) {
   return {};
 }
 
-// --- what buffers are --------------------------------------------------------------------------
+// --- properties --------------------------------------------------------------------------------
 
 void destroy(PJRT_Buffer_Destroy_Args &args) { delete args.buffer; }
 
@@ -351,7 +352,8 @@ void dynamicDimensions(PJRT_Buffer_DynamicDimensionIndices_Args &args) {
   args.num_dynamic_dims = 0;
 }
 
-/// The dimensions of C's order, the last first, end at the array's end.
+/// Returns the dimensions from minor to major; for row-major order these are the last entries of a
+/// static array.
 std::span<const int64_t> minorToMajor(size_t rank) {
   constexpr size_t mostDims = 256;
   static const auto all = [] {

@@ -1,4 +1,4 @@
-// Arrays that programs take and give.
+// Buffers: the arguments and results of programs.
 #pragma once
 
 #include "treadle/pjrt/Client.h"
@@ -17,15 +17,15 @@ struct PJRT_Buffer {
   PJRT_Device *device() const { return memory->device; }
   size_t bytes() const;
 
-  /// The elements. InvalidArgument if the buffer was deleted or donated.
+  /// Returns the elements. Returns InvalidArgument if the buffer was deleted or donated.
   treadle::Expected<std::shared_ptr<treadle::pjrt::Content>> use() const;
-  /// The elements, for a program that may overwrite them unless others use them too; the buffer is
-  /// gone then.
+  /// Donates the elements to a program, which may overwrite them unless they have other users. The
+  /// buffer is deleted.
   treadle::Expected<std::shared_ptr<treadle::pjrt::Content>> donate();
   void release();
   bool isReleased() const;
 
-  /// While somebody has a pointer to the elements, they stay what and where they are.
+  /// Pins the elements: while external pointers to them exist, they are neither changed nor moved.
   void pin();
   void unpin();
 
@@ -33,13 +33,13 @@ private:
   treadle::Error gone() const;
 
   mutable std::mutex mutex;
-  std::shared_ptr<treadle::pjrt::Content> content; // null: released
+  std::shared_ptr<treadle::pjrt::Content> content; // null after the buffer is deleted
   std::vector<treadle::Tensor> pins;
 };
 
 namespace treadle::pjrt {
 
-/// Unimplemented for a type that no tensor here has.
+/// Returns Unimplemented for types that tensors can't have.
 Expected<DType> dtypeOf(PJRT_Buffer_Type type);
 PJRT_Buffer_Type bufferType(DType dtype);
 

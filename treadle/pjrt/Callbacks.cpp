@@ -15,18 +15,18 @@ static std::atomic<Callback *> callback{nullptr};
 
 namespace {
 
-/// The numbers that kernels have.
+/// The callback indices that bound kernels use.
 struct Uses {
   std::mutex mutex;
   std::multiset<int64_t> indices;
 };
 
 Uses &uses() {
-  static auto *all = new Uses; // kernels may live longer than statics do
+  static auto *all = new Uses; // never destroyed: kernels may outlive static objects
   return *all;
 }
 
-/// A kernel's use of a number.
+/// Registers a kernel's use of a callback index during its lifetime.
 class Use {
 public:
   explicit Use(int64_t index) : index(index) {
@@ -58,7 +58,7 @@ void callBack(OpContext &ctx) {
   const auto &state = ctx.state<CallbackState>();
   Callback *function = callback.load();
   if (!function)
-    return ctx.fail(failedPrecondition("nobody is there to be called back"));
+    return ctx.fail(failedPrecondition("no callback is registered in this process"));
   std::vector<CallbackArray> inputs, outputs;
   for (int i = 0; i < ctx.numInputs(); ++i)
     inputs.push_back(arrayOf(ctx.input(i)));
@@ -76,7 +76,7 @@ void callBack(OpContext &ctx) {
     ctx.fail(internal(problem.c_str()));
 }
 
-/// `treadle_callback;index=7;` in the attribute that says which function is meant.
+/// The attribute with the backend_config, `treadle_callback;index=7;`, selects the function.
 Expected<BoundKernel> bindCallback(const BindContext &node) {
   CallbackState state{.use = nullptr,
                       .types = {node.outputTypes.begin(), node.outputTypes.end()},
@@ -84,13 +84,13 @@ Expected<BoundKernel> bindCallback(const BindContext &node) {
   auto token = node.attrs.getOr<std::string>("token", "");
   std::string prefix = str(callbackTarget, ";index=");
   if (!token.starts_with(prefix))
-    return Unexpected(unimplemented("the Python function of token '", token, "'"));
+    return Unexpected(unimplemented("the Python function of token '", token, "' isn't available"));
   int64_t index = 0;
   auto [end, problem] =
       std::from_chars(token.data() + prefix.size(), token.data() + token.size(), index);
   if (problem != std::errc() || state.shapes.size() != state.types.size() ||
       !std::ranges::all_of(state.shapes, &PartialShape::isFullyKnown))
-    return Unexpected(invalidArgument("a callback needs an index and static shapes of results"));
+    return Unexpected(invalidArgument("a callback requires an index and static result shapes"));
   state.use = std::make_shared<const Use>(index);
   return expensive(boundWith(callBack, std::move(state)));
 }

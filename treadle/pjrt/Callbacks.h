@@ -1,5 +1,4 @@
-// Programs that call functions of the process which runs them: in Python, jax.pure_callback and its
-// kin.
+// Calls from programs back into the host process: jax.pure_callback and similar functions.
 #pragma once
 
 #include "treadle/runtime/Kernel.h"
@@ -8,32 +7,32 @@
 
 namespace treadle::pjrt {
 
-/// The target of the custom calls that call back. Their backend_config, `index=7;`, says what.
+/// The target of custom calls that call back. Their backend_config, `index=7;`, selects the
+/// function.
 inline constexpr std::string_view callbackTarget = "treadle_callback";
 
-/// An array for a callback. The elements are in C's order.
+/// An array passed to a callback, in row-major order.
 struct CallbackArray {
   void *data;
   const int64_t *dims;
   int64_t rank;
-  int32_t type; // the number of the DType
+  int32_t type; // number of the DType
 };
 
-/// What is called: it reads `inputs`, fills `outputs`, and says whether it could. If it couldn't,
-/// it writes why as UTF-8 into the `size` bytes at `problem`, with a zero behind.
+/// A callback: reads `inputs`, fills `outputs`, and returns whether it succeeded. On failure it
+/// writes a zero-terminated UTF-8 message into the `size` bytes at `problem`.
 using Callback = bool(int64_t index, const CallbackArray *inputs, int64_t numInputs,
                       const CallbackArray *outputs, int64_t numOutputs, char *problem,
                       int64_t size);
 
-/// Kernels of the ops that mean something else here than elsewhere.
+/// Returns the kernels of ops that behave differently here.
 const KernelRegistry &kernels();
 
 } // namespace treadle::pjrt
 
 extern "C" {
-/// Sets what programs of this process call back; null: nothing, which is an error for those that
-/// do.
+/// Sets the callback of this process; null: programs that call back fail.
 void treadle_pjrt_set_callback(treadle::pjrt::Callback *callback);
-/// Whether a program that is compiled may call back the function of this number.
+/// Whether a compiled program may call the function with this index.
 bool treadle_pjrt_uses_callback(int64_t index);
 }

@@ -57,7 +57,7 @@ void PJRT_Client::add(const std::shared_ptr<treadle::pjrt::CompiledProgram> &pro
 
 treadle::Expected<PJRT_Device *> PJRT_Client::device(int64_t id) {
   if (id < 0 || id >= options.devices)
-    return treadle::Unexpected(treadle::invalidArgument("there is no device ", id, ", but ",
+    return treadle::Unexpected(treadle::invalidArgument("there is no device ", id, "; there are ",
                                                         options.devices, " from 0 on"));
   return deviceList[static_cast<size_t>(id)];
 }
@@ -76,7 +76,7 @@ namespace {
 Expected<int> number(const PJRT_NamedValue &option, std::string_view name, int64_t least,
                      int64_t most) {
   if (option.type != PJRT_NamedValue_kInt64)
-    return Unexpected(invalidArgument("the option '", name, "' is no integer"));
+    return Unexpected(invalidArgument("the option '", name, "' isn't an integer"));
   if (option.int64_value < least || option.int64_value > most)
     return Unexpected(invalidArgument("the option '", name, "' is ", option.int64_value,
                                       ", expected ", least, " to ", most));
@@ -85,7 +85,7 @@ Expected<int> number(const PJRT_NamedValue &option, std::string_view name, int64
 
 Expected<Tier> tierOf(const PJRT_NamedValue &option) {
   if (option.type != PJRT_NamedValue_kString)
-    return Unexpected(invalidArgument("the option 'tier' is no text"));
+    return Unexpected(invalidArgument("the option 'tier' isn't a string"));
   return parseTier({option.string_value, option.value_size});
 }
 
@@ -99,8 +99,8 @@ Expected<void> read(PJRT_Client::Options &options, const PJRT_NamedValue &option
   else if (name == "tier")
     options.tier = TREADLE_TRY(tierOf(option));
   else
-    return Unexpected(invalidArgument("there is no option '", name,
-                                      "'; there are num_devices, threads and tier"));
+    return Unexpected(
+        invalidArgument("unknown option '", name, "'; expected num_devices, threads or tier"));
   return {};
 }
 
@@ -153,7 +153,7 @@ Expected<void> defaultAssignment(PJRT_Client_DefaultDeviceAssignment_Args &args)
   DeviceAssignment assignment =
       TREADLE_TRY(DeviceAssignment::inOrder(args.num_replicas, args.num_partitions));
   if (assignment.devices.size() > args.default_assignment_size)
-    return Unexpected(invalidArgument("there is room for ", args.default_assignment_size,
+    return Unexpected(invalidArgument("the buffer holds ", args.default_assignment_size,
                                       " devices, expected ", assignment.devices.size()));
   std::ranges::copy(assignment.devices, args.default_assignment);
   return {};

@@ -1,4 +1,4 @@
-// The machine as PJRT shows it: a client with devices, each with memories.
+// The PJRT client: devices, each with memories.
 #pragma once
 
 #include "treadle/pjrt/Completion.h"
@@ -15,30 +15,30 @@ namespace treadle::pjrt {
 struct CompiledProgram;
 } // namespace treadle::pjrt
 
-/// A memory of a device. All are the host's: they differ in name alone.
+/// A memory of a device. All are host memory and differ in name only.
 struct PJRT_Memory {
   PJRT_Device *device;
   int id, kind;
-  std::string text; // `treadle:0 device`
+  std::string text; // such as `treadle:0 device`
 
   std::string_view kindName() const;
 };
 
-/// What programs are told of a device.
+/// The description of a device.
 struct PJRT_DeviceDescription {
   int id;
-  std::string text; // `TreadleDevice(id=0)`
+  std::string text; // such as `TreadleDevice(id=0)`
 };
 
-/// What runs programs, one after the other.
+/// A device: runs programs one after the other.
 struct PJRT_Device {
   PJRT_Client *client;
   PJRT_DeviceDescription description;
-  std::vector<PJRT_Memory *> memories; // the first is the default
+  std::vector<PJRT_Memory *> memories; // the first one is the default
   treadle::pjrt::Queue queue;
 
   int id() const { return description.id; }
-  /// The memory of a kind; null: there is none.
+  /// Returns the memory of a kind; null if there is none.
   PJRT_Memory *memory(std::string_view kind) const;
 };
 
@@ -50,17 +50,17 @@ struct PJRT_TopologyDescription {
 struct PJRT_Client {
   struct Options {
     int devices = 1;
-    int threads = 0; // that devices share; 0: one for each core
+    int threads = 0; // shared by the devices; 0: one per core
     std::optional<treadle::Tier> tier;
   };
   explicit PJRT_Client(const Options &options);
 
-  /// Runs that aren't done end with an error.
+  /// Unfinished runs end with an error.
   ~PJRT_Client();
 
-  /// InvalidArgument if there is none of that number.
+  /// Returns InvalidArgument if there is no device with this id.
   treadle::Expected<PJRT_Device *> device(int64_t id);
-  /// Notes a program whose runs end with the client.
+  /// Registers a program whose runs end with the client.
   void add(const std::shared_ptr<treadle::pjrt::CompiledProgram> &program);
 
   const Options options;
@@ -69,9 +69,9 @@ struct PJRT_Client {
   std::vector<PJRT_Device *> deviceList;
   std::vector<PJRT_Memory *> memoryList;
   PJRT_TopologyDescription topology;
-  /// Threads that runs of all programs share.
+  /// Threads shared by the runs of all programs.
   const std::shared_ptr<treadle::ThreadPool> pool;
-  /// Held while devices are given the runs of a program for several.
+  /// Held while the runs of a multi-device program are queued on its devices.
   std::mutex gangs;
 
 private:
@@ -82,7 +82,7 @@ private:
 namespace treadle::pjrt {
 
 inline constexpr std::string_view platformName = "treadle";
-/// `Treadle 0.1.0`
+/// Returns the name and version, such as `Treadle 0.1.0`.
 const std::string &platformVersion();
 
 void addClientFunctions(PJRT_Api &api);

@@ -31,8 +31,7 @@ std::string typesOf(const std::vector<ProgramValue> &values) {
   return listed(values.size(), [&](size_t i) { return values[i].type; });
 }
 
-/// A function of the program's arguments and results, and how they are spread, as XLA's partitioner
-/// says it.
+/// Describes the arguments and results of a program, and their shardings, in XLA's notation.
 std::string describe(const Program &program) {
   const auto &arguments = program.arguments, &results = program.results;
   auto argument = [&](size_t i) { return str("%arg", i); };
@@ -61,12 +60,14 @@ std::string describe(const Program &program) {
 
 // --- compiling ---------------------------------------------------------------------------------
 
-/// A loop may run long the first time; what else there is can be compiled beside runs.
+/// Programs with loops are compiled before their first run, which may be long; others in the
+/// background.
 Tier tierFor(const Program &program, const PJRT_Client &client) {
   return client.options.tier.value_or(program.hasLoop ? Tier::Jit : Tier::Auto);
 }
 
-/// A session of the program for each device that takes part in its exchanges; else one for all.
+/// Creates a session per participating device if the program exchanges values, otherwise a single
+/// one.
 Expected<CompiledProgram::Sessions> makeSessions(const Program &program, Tier tier,
                                                  const std::shared_ptr<ThreadPool> &pool) {
   SessionOptions options;
@@ -117,15 +118,18 @@ Expected<std::shared_ptr<CompiledProgram>> compile(PJRT_Client &client, std::str
   CompileOptions parsed = TREADLE_TRY(CompileOptions::parse(options));
   const DeviceAssignment &assignment = parsed.assignment;
   if (parsed.isTupled)
-    return Unexpected(unimplemented("programs that take their arguments as one tuple"));
+    return Unexpected(
+        unimplemented("programs that take their arguments as one tuple aren't supported"));
   if (assignment.replicas != 1)
-    return Unexpected(unimplemented("programs for ", assignment.replicas,
-                                    " replicas; expected one, of several partitions perhaps"));
+    return Unexpected(
+        unimplemented("programs for ", assignment.replicas,
+                      " replicas aren't supported; expected one, with any number of partitions"));
   auto compiled = std::make_shared<CompiledProgram>();
   compiled->program = TREADLE_TRY(readProgram(code));
   if (compiled->program.devices != assignment.partitions)
     return Unexpected(invalidArgument("the program is for ", compiled->program.devices,
-                                      " partitions, and its options for ", assignment.partitions));
+                                      " partitions, but its options are for ",
+                                      assignment.partitions));
   compiled->assignment = assignment;
   compiled->makeSessions = [program = &compiled->program, pool = client.pool,
                             tier = tierFor(compiled->program, client)] {

@@ -1,4 +1,4 @@
-// Programs that are ready to run.
+// Compiled programs.
 #pragma once
 
 #include "treadle/Session.h"
@@ -12,24 +12,24 @@ struct CompiledProgram {
   Program program;
   DeviceAssignment assignment;
   using Sessions = std::shared_ptr<std::vector<Session>>;
-  /// One; of a program whose devices exchange values one for each device. A run that fails ends
-  /// their world: the next one makes a new one.
+  /// Returns the sessions: one per device for programs with exchanges, otherwise a single one. A
+  /// failed run invalidates its world; the next run creates a new one.
   Expected<Sessions> sessions();
-  /// Those of a run that failed.
+  /// Drops the sessions of a failed run.
   void abandon(const Sessions &failed);
   void cancel();
-  /// What it was made of.
+  /// The inputs of the compilation, and their fingerprint.
   std::string code, options, fingerprint;
-  /// What JAX is shown: the program. Of one for several devices only how its arguments and results
-  /// are spread, which JAX asks for; it doesn't read all that stands in such programs.
+  /// The program text that JAX sees. For programs with several devices, it only contains the
+  /// shardings of arguments and results, which JAX reads; it can't parse the rest.
   std::string description;
-  // Of the results, as PJRT asks for them.
+  // Types and dimensions of the results, in PJRT's format.
   std::vector<PJRT_Buffer_Type> types;
   std::vector<int64_t> dims;
   std::vector<size_t> ranks;
   std::vector<const char *> memoryKinds;
   std::vector<size_t> memoryKindSizes;
-  /// Whether the last run took so little time that another thread isn't worth it.
+  /// Whether the last run was too short to be worth a thread of its own.
   std::atomic<bool> isShort{false};
 
   std::function<Expected<Sessions>()> makeSessions;
@@ -43,7 +43,8 @@ private:
   void describeResults();
 };
 
-/// InvalidArgument for options that are malformed; Unimplemented names what isn't supported.
+/// Compiles a program. Returns InvalidArgument for malformed options, and Unimplemented, naming it,
+/// for an unsupported feature.
 Expected<std::shared_ptr<CompiledProgram>> compile(PJRT_Client &client, std::string code,
                                                    std::string options);
 

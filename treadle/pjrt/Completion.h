@@ -1,4 +1,4 @@
-// What will be there, or be done, some time.
+// Completions: events and values that become available asynchronously.
 #pragma once
 
 #include "treadle/tensor/Tensor.h"
@@ -13,18 +13,19 @@
 
 namespace treadle::pjrt {
 
-/// Something that happens once, well or with an error. Thread-safe.
+/// An event that occurs once, with success or an error. Thread-safe.
 class Completion {
 public:
-  /// Is given what went wrong; null: nothing.
+  /// Gets the error; null on success.
   using Callback = std::function<void(const Error *)>;
 
   void succeed() { finish(std::nullopt); }
   void fail(Error error) { finish(std::move(error)); }
   bool isDone() const { return done.load(std::memory_order_acquire); }
-  /// Waits, and gives what went wrong; null: nothing. It lives as long as this.
+  /// Waits, and returns the error; null on success. The error lives as long as this object.
   const Error *wait();
-  /// Calls now, if it is done, or on the thread that it is done by.
+  /// Calls `callback` immediately if the event has occurred, otherwise on the thread on which it
+  /// occurs.
   void whenDone(Callback callback);
 
 private:
@@ -38,16 +39,16 @@ private:
   std::vector<Callback> callbacks;
 };
 
-/// The elements of a buffer, which may be computed yet.
+/// The elements of a buffer, which may not be computed yet.
 class Content : public Completion {
 public:
   void hold(Tensor value) {
     tensor = std::move(value);
     succeed();
   }
-  /// Where it was held.
+  /// Returns the elements; must not be called before they are available.
   const Tensor &value() const { return tensor; }
-  /// For the only user that is left.
+  /// Moves the elements out; only for the last user.
   Tensor take() { return std::move(tensor); }
 
 private:
@@ -62,7 +63,7 @@ struct PJRT_Event { // NOLINT(readability-identifier-naming)
 
 namespace treadle::pjrt {
 
-/// An event that has happened.
+/// Returns an event that has occurred.
 inline PJRT_Event *doneEvent() {
   auto state = std::make_shared<Completion>();
   state->succeed();

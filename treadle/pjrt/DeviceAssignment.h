@@ -1,4 +1,4 @@
-// Which device runs which replica and partition of a program.
+// The assignment of replicas and partitions of a program to devices.
 #pragma once
 
 #include "treadle/tensor/Error.h"
@@ -14,20 +14,20 @@ struct DeviceAssignment {
   std::vector<int> devices = {0}; // by replica, then by partition
 
   int size() const { return replicas * partitions; }
-  /// Devices from 0 on. InvalidArgument for counts below 1 or too large.
+  /// Assigns devices from 0 on. Returns InvalidArgument for counts below 1 or too large.
   static Expected<DeviceAssignment> inOrder(int64_t replicas, int64_t partitions);
-  /// Of xla.DeviceAssignmentProto. InvalidArgument if it is malformed.
+  /// Parses an xla.DeviceAssignmentProto. Returns InvalidArgument if it is malformed.
   static Expected<DeviceAssignment> parse(std::string_view message);
   std::string serialize() const;
 };
 
-/// What of xla.CompileOptionsProto means something here.
+/// The supported fields of xla.CompileOptionsProto.
 struct CompileOptions {
   DeviceAssignment assignment;
-  bool isTupled = false; // the program takes its arguments as one tuple
+  bool isTupled = false; // the arguments are passed as one tuple
 
-  /// InvalidArgument if it is malformed, or sets an option that isn't XLA's, in XLA's words. XLA's
-  /// own mean nothing here.
+  /// Returns InvalidArgument if the message is malformed, or sets an option that XLA doesn't have,
+  /// with XLA's error text. XLA's own options are ignored.
   static Expected<CompileOptions> parse(std::string_view message);
 };
 

@@ -19,13 +19,14 @@ Expected<PJRT_LoadedExecutable *> load(PJRT_Client &client, std::string code, st
 Expected<void> compileProgram(PJRT_Client_Compile_Args &args) {
   std::string_view format(args.program->format, args.program->format_size);
   if (format != "mlir")
-    return Unexpected(unimplemented("programs of the format '", format, "'; expected 'mlir'"));
+    return Unexpected(
+        unimplemented("programs in the format '", format, "' aren't supported; expected 'mlir'"));
   args.executable = TREADLE_TRY(load(*args.client, {args.program->code, args.program->code_size},
                                      {args.compile_options, args.compile_options_size}));
   return {};
 }
 
-// --- what programs are -------------------------------------------------------------------------
+// --- properties --------------------------------------------------------------------------------
 
 void destroy(PJRT_Executable_Destroy_Args &args) { delete args.executable; }
 
@@ -52,7 +53,7 @@ void numOutputs(PJRT_Executable_NumOutputs_Args &args) {
 }
 
 void codeSize(PJRT_Executable_SizeOfGeneratedCodeInBytes_Args &args) {
-  args.size_in_bytes = -1; // code is made when it is needed
+  args.size_in_bytes = -1; // code is generated on demand
 }
 
 void outputTypes(PJRT_Executable_OutputElementTypes_Args &args) {
@@ -111,7 +112,7 @@ Expected<void> memoryStatistics(PJRT_Executable_GetCompiledMemoryStats_Args &arg
   return {};
 }
 
-/// The program as it was given, or how its values are spread.
+/// Returns the program as it was given, or the text with its shardings.
 void program(PJRT_Executable_OptimizedProgram_Args &args) {
   const std::string &code = args.executable->compiled->description;
   give("mlir", args.program->format, args.program->format_size);
@@ -133,7 +134,7 @@ void isDeleted(PJRT_LoadedExecutable_IsDeleted_Args &args) {
 
 } // namespace
 
-// --- texts of executables ----------------------------------------------------------------------
+// --- serialization -----------------------------------------------------------------------------
 
 struct PJRT_DeviceAssignmentSerialized {
   std::string text;
@@ -164,7 +165,8 @@ void compileOptions(PJRT_Executable_GetCompileOptions_Args &args) {
   give(made->text, args.serialized_bytes, args.serialized_bytes_size);
 }
 
-/// A message of two fields: the program and the options. It is compiled again where it is loaded.
+/// A serialized executable is a message with two fields: program and options. It is recompiled when
+/// loaded.
 enum SerializedField : uint32_t { Code = 1, Options = 2 };
 
 void serialize(PJRT_Executable_Serialize_Args &args) {

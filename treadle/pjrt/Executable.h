@@ -1,14 +1,14 @@
-// Programs that were compiled, and their runs.
+// Executables: compiled programs, and loaded ones with devices.
 #pragma once
 
 #include "treadle/pjrt/CompiledProgram.h"
 
-/// What is known of a program without running it.
+/// The properties of a program that are known without running it.
 struct PJRT_Executable {
   std::shared_ptr<const treadle::pjrt::CompiledProgram> compiled;
 };
 
-/// A program with the devices that run it.
+/// A program with its devices.
 struct PJRT_LoadedExecutable {
   std::shared_ptr<treadle::pjrt::CompiledProgram> compiled;
   PJRT_Client *client;

@@ -5,7 +5,7 @@
 
 namespace treadle::pjrt {
 
-/// Where a device's part begins in the whole.
+/// Returns the position of the first element of a device's shard in the whole array.
 static int64_t placeOf(const ProgramValue &value, size_t device, const DimVector &strides) {
   int64_t place = 0;
   for (size_t dim = 0; dim < value.dims.size(); ++dim)

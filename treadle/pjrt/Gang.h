@@ -1,23 +1,23 @@
-// Devices that run a program together. The program computes with whole values; each device has a
-// part of each, or all of it.
+// Runs of a program on several devices. The program computes with whole arrays; each device has a
+// shard of each, or all of it.
 #pragma once
 
 #include "treadle/pjrt/CompiledProgram.h"
 
 namespace treadle::pjrt {
 
-/// One run of a program on several devices. Each of them calls `run` on its own thread.
+/// One run of a program on several devices. Each device calls `run` on its own thread.
 class Gang {
 public:
   Gang(std::shared_ptr<CompiledProgram> compiled, CompiledProgram::Sessions sessions)
       : compiled(std::move(compiled)), sessions(std::move(sessions)),
         arguments(this->compiled->program.devices) {}
 
-  /// What a device has of each argument. All join before any runs.
+  /// Adds the shards of a device. All devices must join before any runs.
   void join(size_t place, std::vector<std::shared_ptr<Content>> parts) {
     arguments[place] = std::move(parts);
   }
-  /// The device's parts of the results.
+  /// Returns the device's shards of the results.
   Expected<std::vector<Tensor>> run(size_t place);
 
 private:

@@ -15,8 +15,8 @@ namespace {
 /// One run on one device.
 struct Launch {
   std::shared_ptr<CompiledProgram> compiled;
-  std::shared_ptr<Gang> gang; // null: it is the only device
-  size_t place = 0;           // among the devices
+  std::shared_ptr<Gang> gang; // null if there is only one device
+  size_t place = 0;           // index among the devices
   std::vector<std::shared_ptr<Content>> arguments, results;
   std::vector<bool> donated;
   std::shared_ptr<Completion> done = std::make_shared<Completion>();
@@ -56,7 +56,7 @@ Expected<std::vector<Tensor>> Launch::compute() {
     feeds.emplace_back(program.arguments[i].name,
                        isLast ? arguments[i]->take() : arguments[i]->value());
   }
-  // Others that use the same elements still have them; the run is the last user of the rest.
+  // Releases the arguments, so that the run may overwrite elements without other users.
   for (size_t i = 0; i < arguments.size(); ++i)
     if (donated[i])
       arguments[i] = nullptr;
@@ -67,7 +67,7 @@ Expected<std::vector<Tensor>> Launch::compute() {
   return values;
 }
 
-/// A result that is an argument gets elements of its own: JAX copies arrays by such programs.
+/// Copies results that are arguments: JAX copies arrays with such programs.
 Expected<void> Launch::separate(std::vector<Tensor> &values) const {
   std::unordered_set<const void *> given;
   for (const auto &argument : arguments)
@@ -89,7 +89,7 @@ void Launch::run() {
   try {
     values = compute();
   } catch (const std::bad_alloc &) {
-    values = Unexpected(resourceExhausted("there is no memory left"));
+    values = Unexpected(resourceExhausted("out of memory"));
   }
   if (!values)
     return fail(values.error());
@@ -100,7 +100,7 @@ void Launch::run() {
   done->succeed();
 }
 
-/// Whether the caller keeps an argument that the program would overwrite.
+/// Whether the caller keeps an argument that the program could overwrite.
 bool isKept(const PJRT_ExecuteOptions *options, size_t argument) {
   if (!options)
     return false;
@@ -113,8 +113,8 @@ Expected<std::shared_ptr<Launch>> prepare(const PJRT_LoadedExecutable_Execute_Ar
   const std::shared_ptr<CompiledProgram> &compiled = args.executable->compiled;
   const auto &wanted = compiled->program.arguments;
   if (args.num_args != wanted.size())
-    return Unexpected(invalidArgument("the program is given ", args.num_args,
-                                      " arguments, expected ", wanted.size()));
+    return Unexpected(invalidArgument("the program gets ", args.num_args, " arguments, expected ",
+                                      wanted.size()));
   auto launch = std::make_shared<Launch>();
   launch->compiled = compiled;
   for (size_t i = 0; i < wanted.size(); ++i) {
@@ -133,7 +133,7 @@ Expected<std::shared_ptr<Launch>> prepare(const PJRT_LoadedExecutable_Execute_Ar
   return launch;
 }
 
-/// Gives the buffers that the results will be in.
+/// Creates the result buffers, whose elements come later.
 void giveResults(PJRT_LoadedExecutable_Execute_Args &args, size_t index, const Launch &launch,
                  const PJRT_Device &device) {
   const std::vector<ProgramValue> &results = launch.compiled->program.results;
@@ -158,12 +158,13 @@ Expected<void> executeOnOne(PJRT_LoadedExecutable_Execute_Args &args, PJRT_Devic
   return {};
 }
 
-/// All devices have the runs of all programs in the same order: they wait for each other.
+/// Queues the runs of all programs in the same order on all devices, since devices wait for each
+/// other.
 Expected<void> executeOnAll(PJRT_LoadedExecutable_Execute_Args &args) {
   PJRT_LoadedExecutable &executable = *args.executable;
   if (Queue::isCallingBack())
-    return Unexpected(failedPrecondition(
-        "a callback can't run a program for several devices: one of them waits for the callback"));
+    return Unexpected(failedPrecondition("a callback can't run a program on several devices: one "
+                                         "of the devices is waiting for the callback"));
   auto gang =
       std::make_shared<Gang>(executable.compiled, TREADLE_TRY(executable.compiled->sessions()));
   std::vector<std::shared_ptr<Launch>> launches;

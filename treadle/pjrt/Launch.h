@@ -1,12 +1,12 @@
-// Runs of programs.
+// Launches runs of programs.
 #pragma once
 
 #include "treadle/pjrt/Executable.h"
 
 namespace treadle::pjrt {
 
-/// Runs a program on all of its devices, or on the one that is named, and gives their results,
-/// which may come later. InvalidArgument for arguments that don't fit.
+/// Launches a program on all its devices, or on the given one, and returns its result buffers,
+/// whose elements may come later. Returns InvalidArgument for arguments that don't match.
 Expected<void> execute(PJRT_LoadedExecutable_Execute_Args &args);
 
 } // namespace treadle::pjrt

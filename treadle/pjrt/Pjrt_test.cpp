@@ -1,4 +1,4 @@
-// The table of functions, used as JAX uses it.
+// Tests of the function table, used as JAX uses it.
 #include "treadle/pjrt/Api.h"
 #include "treadle/pjrt/Callbacks.h"
 #include "treadle/pjrt/Completion.h"
@@ -19,7 +19,7 @@ using testing::HasSubstr;
 
 namespace {
 
-/// Calls a function of the table and returns what went wrong; empty: nothing.
+/// Calls a function of the table and returns its error message; empty if it succeeded.
 template <typename Args> std::string call(PJRT_Error *(*function)(Args *), Args &args) {
   args.struct_size = sizeof(Args);
   PJRT_Error *error = function(&args);
@@ -107,7 +107,7 @@ protected:
     return CALL(PJRT_LoadedExecutable_Execute, args);
   }
 
-  /// The elements of a buffer, or what went wrong.
+  /// Returns the elements of a buffer, or sets the error message.
   std::vector<float> read(PJRT_Buffer *buffer, std::string *problem = nullptr) {
     PJRT_Buffer_ToHostBuffer_Args args{};
     args.src = buffer;
@@ -252,7 +252,7 @@ func.func public @main() -> tensor<2xf32> {
   std::string problem;
   ASSERT_EQ(execute(program, {}, y), "");
   read(y, &problem);
-  EXPECT_THAT(problem, HasSubstr("nobody is there to be called back"));
+  EXPECT_THAT(problem, HasSubstr("no callback is registered in this process"));
   destroy(y);
 
   treadle_pjrt_set_callback([](int64_t index, const CallbackArray *, int64_t,
@@ -265,7 +265,7 @@ func.func public @main() -> tensor<2xf32> {
   EXPECT_THAT(read(y), ElementsAre(5, 5));
   destroy(y);
   destroy(program);
-  // The device's thread lets go of the run a little later than the result is there.
+  // The device's thread releases the run slightly after the result is available.
   for (int tries = 0; treadle_pjrt_uses_callback(5) && tries < 1000; ++tries)
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   EXPECT_FALSE(treadle_pjrt_uses_callback(5));
@@ -276,7 +276,7 @@ TEST_F(PjrtTest, WrongArgumentsAreNamed) {
   ASSERT_EQ(compile(doubled, twice), "");
   PJRT_Buffer *x = buffer({1, 2, 3, 4}, {4}), *y = nullptr;
   EXPECT_THAT(execute(twice, {x}, y), HasSubstr("argument 0 is float32[4], expected float32[2,2]"));
-  EXPECT_THAT(execute(twice, {}, y), HasSubstr("given 0 arguments, expected 1"));
+  EXPECT_THAT(execute(twice, {}, y), HasSubstr("gets 0 arguments, expected 1"));
   destroy(x);
   destroy(twice);
 }
@@ -284,7 +284,7 @@ TEST_F(PjrtTest, WrongArgumentsAreNamed) {
 TEST_F(PjrtTest, WhatIsNotThereIsNamed) {
   PJRT_LoadedExecutable *none = nullptr;
   EXPECT_THAT(compile("x", none, "", "hlo"), HasSubstr("expected 'mlir'"));
-  EXPECT_THAT(compile("func.func @main() { not }", none), HasSubstr("no MLIR"));
+  EXPECT_THAT(compile("func.func @main() { not }", none), HasSubstr("isn't MLIR"));
   EXPECT_THAT(compile(R"(func.func @main(%x: tensor<f32>) -> tensor<f32> {
   %0 = stablehlo.custom_call @whatever(%x) : (tensor<f32>) -> tensor<f32>
   return %0 : tensor<f32>
@@ -294,7 +294,7 @@ TEST_F(PjrtTest, WhatIsNotThereIsNamed) {
   EXPECT_THAT(compile("func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {\n"
                       "  return %x : tensor<?xf32>\n}",
                       none),
-              HasSubstr("sizes that are open"));
+              HasSubstr("dynamic sizes"));
   PJRT_Error *error = api()->PJRT_Client_DmaMap(nullptr);
   EXPECT_EQ(error->error.code, Code::Unimplemented);
   EXPECT_EQ(error->error.message, "PJRT_Client_DmaMap");
@@ -384,7 +384,7 @@ TEST(QueueTest, KeepsTheOrder) {
 
 TEST(QueueTest, ATaskThatCallsBackMayWaitForAnother) {
   Completion done;
-  Queue queue; // goes first, after its tasks
+  Queue queue; // destroyed first, after its tasks have run
   queue.add([&] {
     Queue::CallingBack scope;
     EXPECT_TRUE(queue.runNow([&] { done.succeed(); }));

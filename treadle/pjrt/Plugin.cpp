@@ -1,4 +1,4 @@
-// libtreadle_pjrt.so: what programs that load plug-ins of PJRT look for. All of it is in
+// libtreadle_pjrt.so: the entry point that PJRT plug-in loaders look up. The implementation is in
 // libtreadle.
 #include "treadle/pjrt/Api.h"
 

@@ -13,7 +13,7 @@ namespace treadle::pjrt {
 
 namespace {
 
-/// What a program's module says before it is a graph.
+/// Reads the attributes of a program's module before it becomes a graph.
 class Interface {
 public:
   explicit Interface(Program &program) : program(program) {}
@@ -41,8 +41,9 @@ Expected<void> Interface::readBody(mlir::ModuleOp module) {
       program.callsBack |= std::string_view(target.getValue()) == callbackTarget;
   });
   if (isFed)
-    return Unexpected(unimplemented("programs with an infeed or an outfeed are for treadle.load, "
-                                    "where these are arguments and results"));
+    return Unexpected(
+        unimplemented("programs with an infeed or an outfeed can't run on a device; load them with "
+                      "treadle.load, which makes these arguments and results"));
   return {};
 }
 
@@ -90,19 +91,19 @@ Expected<void> Interface::read(mlir::ModuleOp module) {
 
 Expected<void> Interface::complete(ProgramValue &value, const Graph::Value &found) {
   if (!found.hasRank || !std::ranges::all_of(found.dims, [](int64_t dim) { return dim >= 0; }))
-    return Unexpected(unimplemented("programs with sizes that are open, as that of '", found.name,
-                                    "', are for treadle.load; a device runs static ones"));
+    return Unexpected(unimplemented("programs with dynamic sizes, such as that of '", found.name,
+                                    "', can't run on a device; load them with treadle.load"));
   value.name = found.name;
   value.dtype = found.dtype;
   value.dims = value.partDims = found.dims;
   if (value.isToken)
     return {};
   if (value.sharding.tiles.size() != value.dims.size())
-    return Unexpected(invalidArgument("'", found.name, "' is of another rank than its sharding"));
+    return Unexpected(invalidArgument("'", found.name, "' has a different rank than its sharding"));
   for (size_t i = 0; i < value.dims.size(); ++i) {
     if (value.dims[i] % value.sharding.tiles[i])
-      return Unexpected(unimplemented("a dimension of ", value.dims[i], " that is cut into ",
-                                      value.sharding.tiles[i], " parts of different sizes"));
+      return Unexpected(unimplemented("a dimension of ", value.dims[i], " can't be split into ",
+                                      value.sharding.tiles[i], " equal parts"));
     value.partDims[i] /= value.sharding.tiles[i];
   }
   return {};
@@ -137,7 +138,7 @@ Expected<Program> readProgram(std::string_view code) {
       std::make_shared<const Graph::Impl>(std::move(context), TREADLE_TRY(std::move(module)));
   std::vector<Graph::Signature> signatures = program.graph.signatures();
   if (signatures.size() != 1)
-    return Unexpected(invalidArgument("the program is no StableHLO"));
+    return Unexpected(invalidArgument("the program isn't StableHLO"));
   TREADLE_TRY(interface.complete(signatures.front()));
   return program;
 }

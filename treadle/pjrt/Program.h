@@ -1,4 +1,4 @@
-// Programs that JAX compiles, read into graphs.
+// Programs that JAX compiles, imported as graphs.
 #pragma once
 
 #include "treadle/Graph.h"
@@ -6,31 +6,32 @@
 
 namespace treadle::pjrt {
 
-/// An argument or a result of a program. It is whole in the program; each device has a part.
+/// An argument or a result of a program. The program has the whole array; each device has a shard.
 struct ProgramValue {
-  std::string name; // of the placeholder, or of the value, `result_0:0`
-  std::string type; // `tensor<4x2xf32>`
+  std::string name; // of the placeholder, or of the value, such as `result_0:0`
+  std::string type; // such as `tensor<4x2xf32>`
   DType dtype = DType::Invalid;
   std::vector<int64_t> dims, partDims;
   hlo::Sharding sharding;
-  bool mayOverwrite = false; // an argument's memory may become a result's
-  bool isToken = false;      // of any dtype and shape, since nothing is read of it
-  std::string memoryKind;    // of a result: `device`
+  bool mayOverwrite = false; // a result may reuse the argument's memory
+  bool isToken = false;      // accepts any dtype and shape, since its value isn't read
+  std::string memoryKind;    // of a result, such as `device`
 };
 
-/// A program and what it says of its arguments and results, all of which have static shapes.
+/// A program, with its arguments and results, all of static shape.
 struct Program {
-  std::string name; // of the module: `jit_f`
+  std::string name; // of the module, such as `jit_f`
   Graph graph;
   std::vector<ProgramValue> arguments, results;
-  /// What is asked of the graph: the results, or that it was run where there are none.
+  /// The fetches: the results, or a target if there are none.
   std::vector<std::string> fetches;
   bool hasLoop = false, callsBack = false;
   int64_t devices = 1;
   bool hasExchanges = false; // among its devices
 };
 
-/// Reads a portable artifact of StableHLO, or its text. Unimplemented names what isn't supported.
+/// Reads a portable StableHLO artifact, or StableHLO text. Returns Unimplemented, naming it, for an
+/// unsupported feature.
 Expected<Program> readProgram(std::string_view code);
 
 } // namespace treadle::pjrt

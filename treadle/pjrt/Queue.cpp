@@ -64,7 +64,7 @@ void Queue::work() {
     tasks.pop_front();
     lock.unlock();
     task();
-    task = nullptr; // what it holds goes before the next begins
+    task = nullptr; // releases its captures before the next task starts
     lock.lock();
     isBusy = false;
   }

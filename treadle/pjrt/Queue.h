@@ -1,4 +1,4 @@
-// What a device is to do, in order.
+// The task queue of a device.
 #pragma once
 
 #include <atomic>
@@ -10,25 +10,25 @@
 
 namespace treadle::pjrt {
 
-/// Runs tasks one after the other on a thread of its own, which starts with the first. Thread-safe.
+/// Runs tasks one after the other on its own thread, which starts with the first task. Thread-safe.
 class Queue {
 public:
   using Task = std::function<void()>;
 
   Queue() = default;
-  ~Queue(); // after all tasks
+  ~Queue(); // waits for all tasks
   Queue(const Queue &) = delete;
   Queue &operator=(const Queue &) = delete;
 
   void add(Task task);
-  /// Runs the task on the calling thread if there is nothing to be done before it, or if the thread
-  /// is in the middle of a task, which may wait for this one; false otherwise.
+  /// Runs the task on the calling thread if the queue is empty, or if the calling thread is running
+  /// a task that may wait for this one. Otherwise returns false.
   bool runNow(const Task &task);
 
-  /// Whether the thread is in the middle of a task, and calls back.
+  /// Whether the calling thread is in a callback from a task.
   static bool isCallingBack();
 
-  /// While it lives, the thread calls back to the program's caller in the middle of a task.
+  /// A scope in which the thread, during a task, calls back to the caller of the program.
   class CallingBack {
   public:
     CallingBack();

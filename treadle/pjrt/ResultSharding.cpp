@@ -11,7 +11,7 @@ static Attribute entry(ArrayAttr list, unsigned index) {
   return list && index < list.size() ? list[index] : Attribute();
 }
 
-/// What the value's own definition says.
+/// Returns the sharding that the definition of a value states.
 Attribute ResultShardings::stated(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value))
     return argument.getOwner() == &main.front()
@@ -31,7 +31,7 @@ void ResultShardings::push(Value value) {
   visited.push_back(value);
 }
 
-/// None where the function's last block goes on to others, or gives less.
+/// Returns null if the last block of the function branches to others, or returns fewer values.
 static Value returned(func::FuncOp function, unsigned result) {
   Operation &end = function.back().back();
   return end.getNumSuccessors() == 0 && result < end.getNumOperands() ? end.getOperand(result)
@@ -61,12 +61,12 @@ void ResultShardings::pushSources(Value value) {
     auto type = dyn_cast<RankedTensorType>(of.getType());
     return type ? std::optional(type.getShape()) : std::nullopt;
   };
-  for (Value operand : llvm::reverse(op->getOperands())) // the first one is looked at first
+  for (Value operand : llvm::reverse(op->getOperands())) // the first operand is visited first
     if (shape(operand) && shape(operand) == shape(value))
       push(operand);
 }
 
-/// Goes from a value to what it is made of until something says how it is spread.
+/// Searches the definitions of a value, and of its operands, for a sharding.
 Attribute ResultShardings::search(Value from) {
   stack.clear();
   visited.clear();
@@ -81,7 +81,7 @@ Attribute ResultShardings::search(Value from) {
     }
     pushSources(value);
   }
-  for (Value again : visited) // which another call may come to
+  for (Value again : visited) // which may be reached through another call
     if (again.getParentRegion() != &main.getBody())
       seen.erase(again);
   return {};

@@ -1,4 +1,4 @@
-// How a program's results are spread over devices where it doesn't say.
+// Infers the shardings of a program's results if it doesn't state them.
 #pragma once
 
 #include "treadle/import/stablehlo/Sharding.h"
@@ -8,10 +8,10 @@
 
 namespace treadle::pjrt {
 
-/// Of a program with @main. A result is spread as the value that it is made of: an argument, a
-/// constraint, or what a shard_map gives, through calls and operations with an operand of the
-/// result's shape. Every device has the whole result where nothing tells more, or parts would
-/// differ in size.
+/// The shardings of the results of @main. A result is sharded like the value that it derives from:
+/// an argument, a constraint, or the result of a shard_map, through calls and operations with an
+/// operand of the result's shape. A result is replicated if no sharding is found, or its shards
+/// would differ in size.
 class ResultShardings {
 public:
   ResultShardings(mlir::func::FuncOp main, int64_t devices);
@@ -29,8 +29,10 @@ private:
   int64_t devices;
   mlir::SymbolTable symbols;
   llvm::SmallVector<mlir::Value> stack, visited; // of one search
-  llvm::DenseSet<mlir::Value> seen;              // in this search, or in vain in one before
-  llvm::DenseMap<mlir::Operation *, mlir::func::CallOp> callers; // by which a function was come to
+  llvm::DenseSet<mlir::Value> seen;              // visited in this search, or in a previous one
+                                                 // without success
+  llvm::DenseMap<mlir::Operation *, mlir::func::CallOp> callers; // the call through which a
+                                                                 // function was reached
 };
 
 } // namespace treadle::pjrt

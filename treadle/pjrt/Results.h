@@ -1,4 +1,4 @@
-// How functions of PJRT's C interface end: with nothing, or with an error that the caller frees.
+// Return values of functions of PJRT's C interface: null, or an error that the caller frees.
 #pragma once
 
 #include "treadle/pjrt/Abi.h"
@@ -16,8 +16,8 @@ namespace treadle::pjrt {
 
 inline PJRT_Error *given(Error error) { return new PJRT_Error{std::move(error)}; }
 
-/// A function of the table, made of one that gives an Expected or nothing. Nothing is thrown into
-/// the caller.
+/// Makes a function of the table from one that returns an Expected or void. Exceptions don't
+/// propagate to the caller.
 template <typename Args, auto function> PJRT_Error *entry(Args *args) {
   try {
     if constexpr (std::is_void_v<decltype(function(*args))>)
@@ -26,19 +26,19 @@ template <typename Args, auto function> PJRT_Error *entry(Args *args) {
       return given(std::move(done.error()));
     return nullptr;
   } catch (const std::bad_alloc &) {
-    return given(resourceExhausted("there is no memory left"));
+    return given(resourceExhausted("out of memory"));
   } catch (const std::exception &thrown) {
     return given(internal(thrown.what()));
   }
 }
 
-/// Text that a caller reads: it outlives the call.
+/// Returns a text to the caller; the text must outlive the call.
 inline void give(std::string_view text, const char *&data, size_t &size) {
   data = text.data();
   size = text.size();
 }
 
-/// Whether the caller knows of a field: older ones have shorter arguments.
+/// Whether the caller's version of the arguments has this field: older ones are shorter.
 template <typename Args, typename Field> bool knows(const Args &args, const Field &field) {
   auto end = reinterpret_cast<const char *>(&field + 1);
   return reinterpret_cast<const char *>(&args) + args.struct_size >= end;
@@ -46,6 +46,6 @@ template <typename Args, typename Field> bool knows(const Args &args, const Fiel
 
 } // namespace treadle::pjrt
 
-/// Puts `function`, which takes the arguments of the function `name`, into a table.
+/// Sets the function `name` of a table to `function`, which takes the same arguments.
 #define TREADLE_PJRT_SET(api, name, function)                                                      \
   (api).name = &::treadle::pjrt::entry<name##_Args, &(function)>
