@@ -23,7 +23,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 OURS = "treadle.pb"
 THEIRS = "tensorflow"
 
-# Where tensorflow keeps the messages that we have.
+# The modules of tensorflow that have the messages of our schemas.
 MODULES = [
     "tensorflow.core.framework." + name
     for name in """attr_value full_type function graph graph_debug_info node_def op_def
