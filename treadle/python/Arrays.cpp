@@ -1,5 +1,5 @@
-// Arrays are reached through numpy's Python interface and the buffer protocol: that works for every
-// version of numpy and for the dtypes of ml_dtypes, which a buffer's format cannot name.
+// Arrays are accessed through numpy's Python API and the buffer protocol. This works for all
+// versions of numpy, and for the dtypes of ml_dtypes, which buffer formats can't describe.
 #include "treadle/python/Arrays.h"
 
 #include "treadle/python/Errors.h"
@@ -16,14 +16,14 @@ namespace treadle::python {
 
 namespace {
 
-// Below this many bytes a copy costs less than sharing does.
+// Below this many bytes a copy is cheaper than sharing.
 constexpr size_t smallBytes = 1024;
 // Kernels may use aligned vector loads at the start of a tensor.
 constexpr uintptr_t sharedAlignment = 16;
 
-// Looked up once and kept for good: at exit the interpreter may be gone before we are. Not
-// initialised as statics: an import lets go of the GIL, and whoever took it would wait for the
-// initialisation.
+// Looked up once and never freed: the interpreter may be gone before this module at exit. Not
+// initialized as function-local statics: an import releases the GIL, and a thread that then holds
+// it would deadlock waiting for the initialization.
 nb::handle numpy() {
   static constinit PyObject *module = nullptr;
   if (!module)
@@ -84,10 +84,10 @@ nb::object makeDtype(DType dtype) {
   std::string name(dtypeName(dtype));
   if (dtype == DType::String)
     return numpyAttr("dtype")("O");
-  if (isQuantized(dtype)) // numpy has no such dtype: qint8 is int8 there
+  if (isQuantized(dtype)) // numpy has no such dtype: qint8 arrays are int8
     return numpyAttr("dtype")(name.substr(1));
   if (dtype == DType::Resource || dtype == DType::Variant || dtype == DType::Invalid)
-    raise(unimplemented("there are no arrays of dtype ", name));
+    raise(unimplemented("numpy has no dtype for ", name));
   bool isExtension = dtype == DType::BFloat16 || dtype >= DType::Float8E5M2;
   return isExtension ? extensionDtype(name) : numpyAttr("dtype")(name);
 }
@@ -109,8 +109,8 @@ std::string bytesOf(nb::handle bytes) {
 
 namespace {
 
-// The dtype of arrays of strings is any of several; that of arrays without a counterpart is
-// Invalid.
+// Returns the dtype of an array: String for any of numpy's string dtypes, Invalid for dtypes
+// without a counterpart.
 DType nameDtype(nb::handle dtype) {
   std::string kind = text(dtype.attr("kind"));
   if (kind == "O" || kind == "S" || kind == "U" || kind == "T")
@@ -132,7 +132,7 @@ DType dtypeOf(nb::handle dtype) {
   if (auto it = known->find(dtype.ptr()); it != known->end())
     return it->second;
   DType named = nameDtype(dtype);
-  // Dtypes of numbers are few and live for ever; others are made at will.
+  // Numeric dtypes are few and immortal, so they can be cached; others are created at will.
   if (named != DType::String && named != DType::Invalid && !isQuantized(named))
     known->emplace(nb::borrow(dtype).release().ptr(), named);
   return named;
@@ -168,14 +168,15 @@ std::string elementBytes(nb::handle element, const TensorRequest &request) {
   if (PyBytes_Check(object))
     return bytesOf(element);
   if (!PyUnicode_Check(object))
-    raise(invalidArgument(request.what, " holds a ", typeName(element), ", expected bytes or str"));
+    raise(invalidArgument(request.what, " contains a ", typeName(element),
+                          ", expected bytes or str"));
   Py_ssize_t size;
   const char *utf8 = PyUnicode_AsUTF8AndSize(object, &size);
   if (utf8)
     return {utf8, static_cast<size_t>(size)};
-  nb::python_error error; // a surrogate without its other half
-  raise(invalidArgument(request.what, " holds a str that is no Unicode text: ",
-                        toError(error).message, "; give bytes"));
+  nb::python_error error; // an unpaired surrogate
+  raise(invalidArgument(request.what, " has a str that is not valid Unicode: ",
+                        toError(error).message, "; use bytes"));
 }
 
 std::vector<int64_t> dimsOf(nb::handle array) {
@@ -187,7 +188,7 @@ std::vector<int64_t> dimsOf(nb::handle array) {
 }
 
 Tensor stringTensor(nb::handle array, const TensorRequest &request) {
-  // numpy's own strings lose trailing zeros anyway; as objects each is a str or bytes.
+  // As objects, elements are str or bytes. numpy's own strings lose trailing zeros anyway.
   nb::object objects = array.attr("astype")("O");
   Tensor out = orRaise(Tensor::make(DType::String, dimsOf(array)));
   nb::object flat = objects.attr("reshape")(-1).attr("tolist")();
@@ -197,14 +198,14 @@ Tensor stringTensor(nb::handle array, const TensorRequest &request) {
   return out;
 }
 
-// Keeps an array's memory as it is until the tensor is gone.
+// Keeps an array's memory alive until the tensor is destroyed.
 struct SharedBuffer {
   explicit SharedBuffer(nb::handle array) {
     if (PyObject_GetBuffer(array.ptr(), &view, PyBUF_C_CONTIGUOUS))
       throw nb::python_error();
   }
   ~SharedBuffer() {
-    nb::gil_scoped_acquire gil; // the last user may be any thread
+    nb::gil_scoped_acquire gil; // the last reference may be dropped on any thread
     PyBuffer_Release(&view);
   }
   Py_buffer view;
@@ -216,7 +217,7 @@ Tensor sharedTensor(DType dtype, Dims dims, std::shared_ptr<SharedBuffer> buffer
                           [kept = std::move(buffer)]() mutable { kept.reset(); });
 }
 
-// An array of a plain dtype.
+// Converts an array of a plain dtype.
 Tensor plainTensor(nb::object array, DType dtype, bool mayShare) {
   Buffer buffer(array, PyBUF_STRIDES);
   const Py_buffer &view = buffer.view;
@@ -235,7 +236,8 @@ Tensor plainTensor(nb::object array, DType dtype, bool mayShare) {
   return out;
 }
 
-// True if Python numbers of this array may become the dtype: kinds as Python orders them.
+// Whether Python numbers of this array may be converted to the dtype, by the order of Python's
+// number kinds.
 bool mayBecome(nb::handle array, DType want) {
   static constexpr std::string_view order = "biufc";
   std::string kind = text(array.attr("dtype").attr("kind"));
@@ -244,22 +246,24 @@ bool mayBecome(nb::handle array, DType want) {
   return from <= to;
 }
 
-// What isn't an array: Python's numbers, strings and lists of them, or something that numpy can
-// read.
+// Converts a value that isn't an array: a Python number, string or list of these, or any object
+// that numpy can read.
 nb::object looseArray(nb::handle value, const TensorRequest &request) {
   auto objects = [&] { return numpyAttr("array")(value, nb::arg("dtype") = "O"); };
   try {
     if (request.want == DType::String || PyBytes_Check(value.ptr()))
       return objects();
     nb::object array = numpyAttr("asarray")(value);
-    // numpy's fixed-length bytes lose the zeros at their end.
+    // numpy's fixed-length bytes lose trailing zeros.
     return text(array.attr("dtype").attr("kind")) == "S" ? objects() : array;
   } catch (nb::python_error &error) {
-    raise(invalidArgument(request.what, " is no array: ", toError(error).message));
+    raise(
+        invalidArgument(request.what, " can't be converted to an array: ", toError(error).message));
   }
 }
 
-// Casts wrap around, and so do casts back: 2**64 - 1 is -1 there and back. Its sign tells.
+// Casts wrap around, and so do casts back: 2**64 - 1 becomes -1 and comes back as 2**64 - 1. The
+// sign reveals it.
 bool isSame(const nb::object &fitted, const nb::object &array) {
   nb::handle equal = numpyAttr("array_equal"), less = numpyAttr("less");
   return nb::cast<bool>(equal(fitted.attr("astype")(array.attr("dtype")), array)) &&
@@ -267,22 +271,22 @@ bool isSame(const nb::object &fitted, const nb::object &array) {
 }
 
 [[noreturn]] void raiseUnfitNumber(const TensorRequest &request) {
-  raise(invalidArgument(request.what, " holds a number that ", dtypeName(*request.want),
-                        " cannot hold"));
+  raise(invalidArgument(request.what, " has a number that ", dtypeName(*request.want),
+                        " can't represent"));
 }
 
-// numpy makes arrays of objects of whatever it has no dtype for: integers beyond 64 bits too.
+// numpy makes object arrays of values without a dtype, including integers beyond 64 bits.
 [[noreturn]] void raiseUnfitObject(nb::handle array, const TensorRequest &request) {
   nb::object items = array.attr("reshape")(-1).attr("tolist")();
   for (nb::handle item : nb::cast<nb::list>(items))
     if (!PyLong_Check(item.ptr()) && !PyFloat_Check(item.ptr()))
-      raise(invalidArgument(request.what, " holds a ", typeName(item), ", expected ",
+      raise(invalidArgument(request.what, " contains a ", typeName(item), ", expected ",
                             dtypeName(*request.want)));
   raiseUnfitNumber(request);
 }
 
-// Casts to a dtype without room for large numbers give infinity, and a warning that says less than
-// an error.
+// Casts of numbers that are too large for a dtype give infinity and a warning, which is less
+// helpful than an error.
 nb::object castNumbers(const nb::object &array, DType want) {
   nb::object errstate = numpyAttr("errstate")(nb::arg("all") = "ignore");
   errstate.attr("__enter__")();
@@ -307,7 +311,7 @@ nb::object fitNumbers(nb::object array, const TensorRequest &request) {
   return fitted;
 }
 
-// Numbers up to this are sure to fit a floating dtype.
+// Numbers up to this fit all floating-point dtypes.
 double surelyFits(DType dtype) {
   return dtype == DType::Float64                               ? HUGE_VAL
          : dtype == DType::Float32 || dtype == DType::BFloat16 ? 1e38
@@ -315,7 +319,7 @@ double surelyFits(DType dtype) {
                                                                : 8;
 }
 
-// Of an int or a float of Python's; infinity where a double has no room.
+// Returns the value of a Python int or float; infinity if it is too large for a double.
 double magnitude(nb::handle number) {
   double value = PyFloat_AsDouble(number.ptr());
   if (value != -1 || !PyErr_Occurred())
@@ -324,8 +328,8 @@ double magnitude(nb::handle number) {
   return HUGE_VAL;
 }
 
-// A single number, as most loose values are: what looseArray and fitNumbers would make of it, at a
-// tenth of the time. Nothing where they have to judge.
+// Converts a single number, the most common case, with the same result as looseArray and fitNumbers
+// in a tenth of the time. Returns an empty tensor for the cases that they must decide.
 nb::object numberArray(nb::handle value, DType want) {
   bool isInt = PyLong_CheckExact(value.ptr()) && (isInteger(want) || isFloating(want));
   bool isFloat = PyFloat_CheckExact(value.ptr()) && isFloating(want);
@@ -352,7 +356,7 @@ nb::object castSafely(nb::object array, const TensorRequest &request) {
 
 bool isOfObjects(nb::handle array) { return text(array.attr("dtype").attr("kind")) == "O"; }
 
-// What a mask hides would be computed with.
+// Masked elements would be used in computations.
 void requireUnmasked(nb::handle value, const TensorRequest &request) {
   bool isPlainArray = value.type().is(arrayType());
   if (!isPlainArray && isArray(value) && nb::cast<bool>(numpyAttr("ma").attr("is_masked")(value)))
@@ -370,7 +374,7 @@ Tensor toTensor(nb::handle value, const TensorRequest &request) {
     if (nb::object number = numberArray(value, *request.want))
       return plainTensor(std::move(number), *request.want, false);
   requireUnmasked(value, request);
-  // A scalar of numpy has a dtype of its own, as an array has.
+  // A numpy scalar has a dtype, like an array.
   bool isLoose = !isArray(value) && !nb::isinstance(value, numpyAttr("generic"));
   nb::object array = isArray(value) ? nb::borrow(value) : looseArray(value, request);
   if (isHandle(request.want))
@@ -387,7 +391,8 @@ Tensor toTensor(nb::handle value, const TensorRequest &request) {
   if (dtype == DType::String)
     return stringTensor(array, request);
   if (dtype == DType::Invalid)
-    raise(invalidArgument(request.what, " is ", describe(array), ", which no tensor can hold"));
+    raise(
+        invalidArgument(request.what, " is ", describe(array), ", which tensors can't represent"));
   return plainTensor(std::move(array), dtype, request.mayShare);
 }
 
@@ -395,7 +400,7 @@ Tensor toTensor(nb::handle value, const TensorRequest &request) {
 
 namespace {
 
-// What an array that uses a tensor's memory keeps alive.
+// The owner of a tensor's memory that an array uses.
 struct TensorMemory {
   Tensor tensor;
   bool isReadOnly;
@@ -446,13 +451,14 @@ void requireArray(const Tensor &tensor, const std::string &what) {
     raise(internal(what, " has no value"));
   if (tensor.dtype() == DType::Resource || tensor.dtype() == DType::Variant)
     raise(invalidArgument(what, " is a ", dtypeName(tensor.dtype()),
-                          ", which no array can hold; fetch what an op reads from it, or name its "
-                          "node as a target"));
+                          ", which arrays can't represent; fetch a value that an op reads from it, "
+                          "or name its node as a target"));
 }
 
 } // namespace
 
-// numpy allows fewer dimensions, counts bytes of empty arrays too, and runs out of memory.
+// numpy can fail: it allows fewer dimensions, counts the bytes of empty arrays too, and may run out
+// of memory.
 template <typename Make>
 static nb::object makeArray(const Tensor &tensor, const std::string &what, Make make) {
   requireArray(tensor, what);
@@ -461,11 +467,11 @@ static nb::object makeArray(const Tensor &tensor, const std::string &what, Make 
     return make();
   } catch (nb::python_error &error) {
     if (error.matches(PyExc_MemoryError))
-      raise(resourceExhausted(what, " is ", type, ", and there is no memory for an array of it"));
+      raise(resourceExhausted(what, " is ", type, ", which doesn't fit in memory as an array"));
     if (!error.matches(PyExc_ValueError))
       throw;
     raise(invalidArgument(what, " is ", type,
-                          ", which no array of numpy can be: ", toError(error).message));
+                          ", which can't be a numpy array: ", toError(error).message));
   }
 }
 

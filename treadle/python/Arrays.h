@@ -1,4 +1,4 @@
-// numpy arrays as tensors and tensors as numpy arrays, without copying where nobody could tell.
+// Conversion between numpy arrays and tensors, without copies where they are not observable.
 #pragma once
 
 #include "treadle/tensor/Tensor.h"
@@ -9,34 +9,36 @@
 
 namespace treadle::python {
 
-/// numpy's dtype: objects for strings, ml_dtypes' types for those that numpy lacks, a structure of
-/// one field for quantized types. Raises UnimplementedError for handles.
+/// Returns numpy's dtype: objects for strings, ml_dtypes' types for those that numpy lacks, a
+/// structure with one field for quantized types. Raises UnimplementedError for handles.
 nanobind::object numpyDtype(DType dtype);
 
-/// How `toTensor` treats what it is given.
+/// Options of `toTensor`.
 struct TensorRequest {
-  std::string what;          // for messages: `feed 'x:0'`
-  std::optional<DType> want; // none: whatever the value is
-  bool mayShare = false;     // the tensor may be the array's own memory
+  std::string what;          // the subject of error messages: `feed 'x:0'`
+  std::optional<DType> want; // the required dtype; nullopt: that of the value
+  bool mayShare = false;     // whether the tensor may share the array's memory
 };
 
-/// An array, a numpy scalar, or anything that numpy.asarray takes. Arrays keep their values: they
-/// are converted only where every value of their dtype can be; Python numbers only where they fit.
+/// Converts an array, a numpy scalar, or anything that numpy.asarray accepts. Arrays are converted
+/// to another dtype only if it can represent all values of their dtype; Python numbers only if they
+/// fit.
 Tensor toTensor(nanobind::handle value, const TensorRequest &request);
 
-/// Whether it is numpy's own kind of array, or of a class that inherits from it.
+/// Whether the object is a numpy.ndarray or of a subclass.
 bool isArray(nanobind::handle value);
 
-/// An array of its own, writable. Takes the tensor's memory where nobody else has it.
+/// Returns a writable array. It takes over the tensor's memory if nothing else refers to it, and is
+/// a copy otherwise.
 nanobind::object toArray(Tensor tensor, const std::string &what);
 
-/// The tensor's own memory, read-only (strings: a copy).
+/// Returns a read-only array of the tensor's memory (a copy for strings).
 nanobind::object toReadOnlyArray(Tensor tensor, const std::string &what);
 
-/// The contents of a bytes object.
+/// Returns the contents of a bytes object.
 std::string bytesOf(nanobind::handle bytes);
 
-/// Adds what arrays need to the module.
+/// Adds the definitions for arrays to the module.
 void bindArrays(nanobind::module_ &module);
 
 } // namespace treadle::python

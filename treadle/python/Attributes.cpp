@@ -15,7 +15,7 @@ nb::object nameOfType(TypeAttr value) {
   return nb::str((value.isRef ? name + "_ref" : name).c_str());
 }
 
-/// What numpy has no dtype for has its name.
+/// Returns the name for dtypes that numpy lacks.
 nb::object numpyType(TypeAttr value) {
   if (value.dtype == DType::Resource || value.dtype == DType::Variant ||
       value.dtype == DType::Invalid)
@@ -36,7 +36,7 @@ struct ToPython {
     return toReadOnlyArray(value, "an attribute");
   }
 
-  // Text where it is UTF-8, else bytes.
+  // Returns a str if the text is UTF-8, and bytes otherwise.
   nb::object operator()(const std::string &value) const {
     auto size = static_cast<Py_ssize_t>(value.size());
     if (PyObject *text = PyUnicode_DecodeUTF8(value.data(), size, nullptr))
@@ -62,7 +62,7 @@ struct ToPython {
   }
 };
 
-// ---- from Python
+// ---- conversion from Python
 
 class Reader {
 public:
@@ -103,7 +103,7 @@ public:
     return PyObject_IsTrue(value.ptr());
   }
 
-  /// A name of ours, or anything that numpy takes for a dtype.
+  /// Returns the dtype for Treadle's name, or for anything that numpy accepts as a dtype.
   TypeAttr type(nb::handle value) const {
     std::string name;
     if (PyUnicode_Check(value.ptr()))
@@ -182,7 +182,7 @@ AttrValue ofKind(const Reader &reader, AttrKind kind, bool isList, nb::handle va
   return {};
 }
 
-/// The kind that a value has by itself.
+/// Returns the kind of attribute that the type of the value implies.
 AttrKind kindOf(const Reader &reader, nb::handle value) {
   PyObject *object = value.ptr();
   if (PyBool_Check(object))

@@ -1,4 +1,4 @@
-// Attributes of nodes as Python objects, both ways.
+// Conversion between attributes of nodes and Python objects.
 #pragma once
 
 #include "treadle/tensor/Attr.h"
@@ -7,15 +7,15 @@
 
 namespace treadle::python {
 
-/// How dtypes are told: `float32`, `float32_ref`; or as numpy's objects.
+/// The representation of dtypes: names such as `float32`, `float32_ref`, or numpy's objects.
 enum class Dtypes { Names, Numpy };
 
-/// An int, float, bool, str or bytes, a dtype, a shape (a tuple with None, or None), a
-/// read-only array, the name of a function, or a list of these.
+/// Converts an attribute to an int, float, bool, str or bytes, a dtype, a shape (a tuple with None
+/// for unknown sizes, or None), a read-only array, the name of a function, or a list of these.
 nanobind::object attrObject(const AttrValue &value, Dtypes dtypes = Dtypes::Names);
 
-/// The attribute `name` of an op from what a Python user gives for it; of an op that isn't known,
-/// as the value's own type says. Raises TypeError.
+/// Converts a Python value to the attribute `name` of an op; for an unknown op, the type of the
+/// value decides. Raises TypeError.
 AttrValue toAttr(std::string_view op, std::string_view name, nanobind::handle value);
 
 } // namespace treadle::python

@@ -1,5 +1,5 @@
-// treadle.Builder's native half: values, nodes and bodies. What users see of loops, conditionals
-// and functions is in _builder.py.
+// The native part of treadle.Builder: values, nodes and bodies. Loops, conditionals and functions
+// are in _builder.py.
 #include "treadle/Builder.h"
 
 #include "treadle/ops/OpTable.h"
@@ -20,7 +20,7 @@ namespace treadle::python {
 using namespace builder;
 namespace {
 
-/// A builder, and what keeps it alive in values.
+/// A builder, shared by its values.
 struct PyBuilder {
   Builder builder;
 
@@ -66,7 +66,7 @@ struct PyFunction {
   Function function;
 };
 
-// ---- what Python gives
+// ---- conversion from Python
 
 DType toDType(nb::handle value) { return std::get<TypeAttr>(toAttr("Identity", "T", value)).dtype; }
 
@@ -83,7 +83,7 @@ bool isGraphValue(nb::handle value) {
          nb::isinstance<PyOperation>(value);
 }
 
-/// Whether a list has a value of the graph somewhere in it.
+/// Whether a list contains a value of the graph at any depth.
 bool hasGraphValue(nb::handle value) {
   if (!isSequence(value))
     return isGraphValue(value);
@@ -93,8 +93,9 @@ bool hasGraphValue(nb::handle value) {
   return false;
 }
 
-/// Python's own numbers take the dtype that is wanted, or int32 and float32; arrays keep theirs,
-/// except that floating ones take another floating dtype, and integers another that holds them.
+/// Converts a literal. Python numbers get the expected dtype, or int32 and float32; arrays keep
+/// theirs, except that floating-point arrays are converted to another floating-point dtype, and
+/// integer arrays to another integer dtype that can represent them.
 Tensor literalTensor(nb::handle value, DType want) {
   TensorRequest request{"the value", std::nullopt, false};
   if (want != DType::Invalid)
@@ -134,13 +135,13 @@ Input toInput(const Owner &owner, nb::handle value) {
   }
   if (value.is_none() || PyCallable_Check(value.ptr()))
     raiseTypeError(str("a ", typeName(value),
-                       " is given where a value of the graph, a number or an array is expected"));
+                       " was passed, expected a value of the graph, a number or an array"));
   return Input::Literal([held = nb::borrow(value)](DType want) -> Expected<Tensor> {
     return literalTensor(held, want);
   });
 }
 
-/// Inputs as they are, or with a list for each input of the op that is one.
+/// Returns the inputs of an op, grouped into lists where the op takes lists.
 std::vector<Input> toInputs(const Owner &owner, const OpDef *def, nb::handle inputs,
                             AttrMap &attrs) {
   std::vector<nb::object> given;
@@ -167,7 +168,7 @@ std::vector<Input> toInputs(const Owner &owner, const OpDef *def, nb::handle inp
   return out;
 }
 
-// ---- what Python gets
+// ---- conversion to Python
 
 nb::object wrap(const Owner &owner, Output value) { return nb::cast(PyOutput{owner, value}); }
 
@@ -178,7 +179,7 @@ bool givesList(const OpDef *def) {
   return !output.numberAttr().empty() || !output.typeListAttr().empty();
 }
 
-/// A value, a tuple of several, or the node itself where it gives none.
+/// Returns the node's value, a tuple of several, or the node itself if it has none.
 nb::object results(const Owner &owner, const Operation &node, bool isList) {
   const std::vector<Output> &outputs = node.outputs();
   if (outputs.size() == 1 && !isList)
@@ -220,12 +221,12 @@ std::vector<Operation> toOperations(const Owner &owner, nb::handle values) {
       out.push_back(owner->checked(owner->builder.operationOf(nb::cast<PyOutput &>(value).value)));
     else
       raiseTypeError(str("a ", typeName(value),
-                         " is no node to wait for; expected an Operation or an Output"));
+                         " is not a node to wait for; expected an Operation or an Output"));
   }
   return out;
 }
 
-// ---- operators: of values and of variables
+// ---- operators of values and variables
 
 const Owner &ownerOf(const PyOutput &value) { return value.owner; }
 const Owner &ownerOf(const PyVariable &variable) { return variable.owner; }
@@ -234,11 +235,11 @@ Input inputOf(const PyVariable &variable) { return variable.variable; }
 DType dtypeOf(const PyOutput &value) { return value.value.dtype(); }
 DType dtypeOf(const PyVariable &variable) { return variable.variable.dtype(); }
 
-/// The method of Python, and the symbol by which the table of ops knows what it computes.
+/// The Python method, and the symbol of the operator in the op table.
 struct Operator {
   const char *method, *reflected;
   std::string_view symbol;
-  std::string_view onBool = symbol; // where it is another
+  std::string_view onBool = symbol; // the symbol for bools, if different
 };
 
 constexpr Operator binaryOperators[] = {
@@ -336,23 +337,24 @@ template <typename T> void bindOperators(nb::class_<T> &type) {
                           rankOf(self));
           },
           nb::is_operator())
-      // By the object: two values aren't compared until the graph runs.
+      // Identity: values can be compared only when the graph runs.
       .def("__hash__", [](nb::handle self) { return reinterpret_cast<size_t>(self.ptr()) >> 4; });
 }
 
 // ---- the classes
 
 void bindValues(nb::module_ &module) {
-  nb::class_<PyOutput> output(module, "Output", "A value of a graph that is being written.");
+  nb::class_<PyOutput> output(module, "Output", "A value of a graph under construction.");
   output
       .def_prop_ro(
-          "name", [](const PyOutput &v) { return v.value.name(); }, "What to fetch it by: `x:0`.")
+          "name", [](const PyOutput &v) { return v.value.name(); },
+          "The name to fetch it by: `x:0`.")
       .def_prop_ro(
           "dtype", [](const PyOutput &v) { return std::string(dtypeName(v.value.dtype())); },
-          "By name: `float32`.")
+          "The name of the dtype: `float32`.")
       .def_prop_ro(
           "shape", [](const PyOutput &v) { return shapeObject(v.value.shape()); },
-          "A tuple with None for unknown dimensions, or None where nothing is known.")
+          "A tuple with None for unknown dimensions, or None for unknown rank.")
       .def_prop_ro("op",
                    [](const PyOutput &v) {
                      return PyOperation{v.owner,
@@ -365,15 +367,15 @@ void bindValues(nb::module_ &module) {
       });
   bindOperators(output);
   nb::class_<PyOperation>(module, "Operation",
-                          "A node of a graph that is being written: to be waited for.")
+                          "A node of a graph under construction, for control dependencies.")
       .def_prop_ro(
           "name", [](const PyOperation &o) { return o.node.name(); },
-          "The node's name: a target of runs.")
+          "The name of the node, for targets of runs.")
       .def("__repr__",
            [](const PyOperation &o) { return str("<treadle.Operation '", o.node.name(), "'>"); });
   nb::class_<PyVariable> variable(
       module, "Variable",
-      "A resource variable of a graph that is being written; where a value is wanted it is read.");
+      "A resource variable of a graph under construction; it is read where a value is expected.");
   using Assign = builder::Operation (Variable::*)(const Input &) const;
   auto assigner = [](Assign method) {
     return [method](const PyVariable &v, nb::handle value) {
@@ -384,24 +386,25 @@ void bindValues(nb::module_ &module) {
   variable
       .def_prop_ro(
           "name", [](const PyVariable &v) { return v.variable.name(); },
-          "What sessions know it by.")
+          "The name of the variable in sessions.")
       .def_prop_ro(
           "dtype", [](const PyVariable &v) { return std::string(dtypeName(v.variable.dtype())); },
-          "By name: `float32`.")
+          "The name of the dtype: `float32`.")
       .def_prop_ro(
           "shape", [](const PyVariable &v) { return shapeObject(v.variable.shape()); },
-          "As Output.shape.")
+          "The shape, as in Output.shape.")
       .def_prop_ro(
           "handle", [](const PyVariable &v) { return wrap(v.owner, v.variable.handle()); },
-          "What ops on resources take; they take the variable as well.")
+          "The resource handle, for ops that take one; they accept the variable too.")
       .def_prop_ro("_builder", [](const PyVariable &v) { return v.owner; })
       .def("read",
            [](const PyVariable &v) { return wrap(v.owner, v.owner->checked(v.variable.read())); })
-      .def("assign", assigner(&Variable::assign), nb::arg("value"), "Gives it another value here.")
+      .def("assign", assigner(&Variable::assign), nb::arg("value"),
+           "Assigns a value at this point.")
       .def("assign_add", assigner(&Variable::assignAdd), nb::arg("value"),
-           "Adds to its value here.")
+           "Adds to the value at this point.")
       .def("assign_sub", assigner(&Variable::assignSub), nb::arg("value"),
-           "Subtracts from its value here.")
+           "Subtracts from the value at this point.")
       .def("__repr__", [](const PyVariable &v) {
         return str("<treadle.Variable '", v.variable.name(), "' ", dtypeName(v.variable.dtype()),
                    shapeText(v.variable.shape()), ">");

@@ -19,7 +19,7 @@ std::shared_ptr<Communicator> world(double timeout) {
     nb::gil_scoped_release release;
     return joinWorld(timeout);
   }();
-  // Whoever waits for this process should not do so once Python has ended it.
+  // At exit, disconnect from the other processes, so that they don't wait for this one.
   nb::module_::import_("atexit").attr("register")(nb::cpp_function([] {
     nb::gil_scoped_release release;
     leaveWorld(false);
@@ -31,7 +31,7 @@ std::vector<std::shared_ptr<Communicator>>
 simulated(int size, double latency, std::optional<double> bytesPerSecond, double timeout) {
   if (size < 1 || !(latency >= 0) || !(bytesPerSecond.value_or(1) > 0))
     orRaise(Expected<void>(Unexpected(invalidArgument(
-        "a simulated world has a size from 1, a latency from 0 and a bandwidth above 0"))));
+        "a simulated world requires size >= 1, latency >= 0 and bytes_per_second > 0"))));
   std::vector<std::shared_ptr<Communicator>> ranks;
   for (auto &transport : simulatedWorld(size, {latency, bytesPerSecond.value_or(0)}))
     ranks.push_back(std::make_shared<Communicator>(std::move(transport), timeout));
@@ -49,16 +49,19 @@ std::pair<double, double> measuredLink(Communicator &world) {
 
 void bindSchedule(nb::module_ &module) {
   using Schedule = Schedule;
-  nb::class_<Schedule::Line>(module, "ScheduledNode", "When a node runs, by the cost model.")
+  nb::class_<Schedule::Line>(module, "ScheduledNode",
+                             "The time at which a node runs, by the cost model.")
       .def_ro("name", &Schedule::Line::name)
       .def_ro("op", &Schedule::Line::op)
       .def_ro("is_communication", &Schedule::Line::isCommunication)
       .def_ro("begin", &Schedule::Line::begin)
       .def_ro("end", &Schedule::Line::end);
-  nb::class_<Schedule>(module, "CommunicationSchedule",
-                       "What Graph.schedule_communication found, by the cost model: seconds of a "
-                       "step\nunscheduled and scheduled; of it compute, communication, and what of "
-                       "that is hidden;\nhidden_share: of what could be hidden.")
+  nb::class_<Schedule>(
+      module, "CommunicationSchedule",
+      "The result of Graph.schedule_communication, by the cost model: the seconds of a "
+      "step\nunscheduled and scheduled; its compute, communication, and hidden "
+      "communication;\nhidden_share: the fraction of the communication that can be "
+      "hidden.")
       .def_ro("unscheduled", &Schedule::unscheduled)
       .def_ro("scheduled", &Schedule::scheduled)
       .def_ro("compute", &Schedule::compute)
@@ -75,22 +78,25 @@ void bindSchedule(nb::module_ &module) {
 
 void bindCommunicator(nb::module_ &module) {
   bindSchedule(module);
-  nb::class_<Communicator>(module, "Communicator",
-                           "A world of processes, or of ranks in this one, that collective ops "
-                           "reach: give it to a\nSession. Sessions that share one run in the same "
-                           "order on all ranks.")
+  nb::class_<Communicator>(
+      module, "Communicator",
+      "Processes, or ranks in this process, that collective ops communicate with. "
+      "Pass it to a\nSession. Runs of sessions that share it have the same order on "
+      "all ranks.")
       .def_static("world", world, nb::kw_only(), nb::arg("timeout") = Communicator::defaultTimeout,
-                  "The processes that mpirun started; without it this one alone. timeout: seconds "
-                  "after\nwhich a collective fails that a rank doesn't come to.")
-      .def_static("simulated", simulated, nb::arg("size"), nb::kw_only(), nb::arg("latency") = 0.0,
-                  nb::arg("bytes_per_second") = nb::none(),
-                  nb::arg("timeout") = Communicator::defaultTimeout,
-                  "Ranks in this process, each for a session in a thread of its own. Messages take "
-                  "as long\nas over a link of that latency, in seconds, and bandwidth.")
+                  "Returns the processes that mpirun started, or this process only. timeout: "
+                  "seconds after\nwhich a collective fails that a rank hasn't joined.")
+      .def_static(
+          "simulated", simulated, nb::arg("size"), nb::kw_only(), nb::arg("latency") = 0.0,
+          nb::arg("bytes_per_second") = nb::none(),
+          nb::arg("timeout") = Communicator::defaultTimeout,
+          "Returns ranks in this process, for one session each, on separate threads. Messages "
+          "take\nas long as over a link with this latency in seconds, and this bandwidth.")
       .def("measure_link", measuredLink,
-           "What messages take, on all ranks at once: the latency in seconds, and bytes a second. "
-           "All\n"
-           "ranks call it, each in a thread of its own, and get the same.")
+           "Measures messages between all ranks; returns the latency in seconds, and the bandwidth "
+           "in\n"
+           "bytes per second. All ranks must call it, each on its own thread, and get the same "
+           "result.")
       .def_prop_ro("rank", &Communicator::rank)
       .def_prop_ro("size", &Communicator::size);
 }

@@ -1,4 +1,4 @@
-// The classes are defined in Python (_errors.py); here they are only looked up.
+// The exception classes are defined in Python (_errors.py); here they are only looked up.
 #include "treadle/python/Errors.h"
 
 #include <nanobind/stl/string.h>
@@ -29,13 +29,13 @@ std::string typeName(nb::handle value) {
 
 Error toError(nb::python_error &raised) {
   if (raised.matches(PyExc_KeyboardInterrupt)) {
-    // Kept for the caller of the run, who must see it as what it is.
+    // Keeps the original exception, which the caller of the run must receive unchanged.
     PyErr_SetInterrupt();
     return cancelled("interrupted");
   }
   nb::object value = nb::borrow(raised.value());
   try {
-    // Not every str has an encoding: escapes stand for what hasn't.
+    // Not every str can be encoded: escape the characters that can't.
     nb::object encoded = nb::str(value).attr("encode")("utf-8", "backslashreplace");
     auto bytes = nb::cast<nb::bytes>(encoded);
     std::string text(bytes.c_str(), bytes.size());

@@ -1,5 +1,5 @@
-// Errors on their way between C++ and Python: an Error becomes an exception of treadle's own
-// classes, and an exception of a Python kernel becomes an Error.
+// Conversion of errors between C++ and Python: an Error becomes an exception of Treadle's classes,
+// and an exception of a Python kernel becomes an Error.
 #pragma once
 
 #include "treadle/tensor/Error.h"
@@ -11,10 +11,10 @@ namespace treadle::python {
 /// Raises the Python exception of the error's code.
 [[noreturn]] void raise(const Error &error);
 
-/// Raises TypeError: for calls that no graph could make right.
+/// Raises TypeError, for calls that are invalid for every graph.
 [[noreturn]] void raiseTypeError(const std::string &message);
 
-/// The value, or raises its error.
+/// Returns the value, or raises its error.
 template <typename T> T orRaise(Expected<T> value) {
   if (!value)
     raise(value.error());
@@ -25,10 +25,11 @@ inline void orRaise(Expected<void> value) {
     raise(value.error());
 }
 
-/// The type of a value, for messages: `int`, `numpy.ndarray`.
+/// Returns the type of a value for messages: `int`, `numpy.ndarray`.
 std::string typeName(nanobind::handle value);
 
-/// What a Python function raised: treadle's errors as they are, others as Unknown.
+/// Converts the exception of a Python function: Treadle's errors keep their code, others become
+/// Unknown.
 Error toError(nanobind::python_error &raised);
 
 } // namespace treadle::python

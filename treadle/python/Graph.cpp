@@ -45,7 +45,7 @@ nb::list valueList(const std::vector<Graph::Value> &values) {
   return out;
 }
 
-/// With a warning for each of its notes.
+/// Returns the graph after raising a Python warning for each of its notes.
 Graph orRaiseAndWarn(Expected<Graph> read) {
   Graph graph = orRaise(std::move(read));
   for (const std::string &note : graph.notes())
@@ -97,7 +97,7 @@ Graph runPasses(const Graph &graph, const std::string &pipeline) {
   return orRaise(std::move(result));
 }
 
-// ---- editing: Node, in _graph.py, is what users see of these
+// ---- editing: wrapped by Node in _graph.py
 
 nb::dict nodeAttrs(const Graph &graph, const std::string &name) {
   Graph::NodeInfo node = orRaise(graph.node(name));
@@ -135,7 +135,7 @@ nb::list checkGraph(const Graph &graph, const std::vector<std::string> &asked) {
   return out;
 }
 
-/// Feeds by name, of the dtypes that their nodes have.
+/// Converts feeds to the dtypes of their nodes.
 std::vector<std::pair<std::string, Tensor>> feedsOf(const Graph &graph, const nb::dict &feeds) {
   std::vector<std::pair<std::string, Tensor>> out;
   for (auto [key, value] : feeds) {
@@ -164,7 +164,7 @@ nb::object exploreGraph(const Graph &graph, std::vector<std::string> fetches, nb
                                     nb::tuple(nb::cast(found.notes)));
 }
 
-/// The page as HTML.
+/// Returns the page as HTML.
 nb::bytes viewGraph(const Graph &graph, std::string title, std::string signature, bool all,
                     std::optional<Graph> other, std::string trace,
                     std::optional<std::tuple<std::vector<std::string>, nb::dict,
@@ -349,14 +349,16 @@ Graph toGraph(nb::handle value) {
 }
 
 void bindGraph(nb::module_ &module) {
-  nb::class_<Graph> graph(module, "Graph",
-                          "A graph with its functions. Its nodes can be read and edited; what a "
-                          "Session or\na copy was made from doesn't change with it.");
+  nb::class_<Graph> graph(
+      module, "Graph",
+      "A graph with its functions. Its nodes can be read and edited; a Session or "
+      "a\ncopy that was created before keeps the old graph.");
   bindEditing(graph);
-  module.def("diff", diff, nb::arg("before"), nb::arg("after"),
-             "What differs between two graphs, as 'treadle diff' tells it: a list of Difference,\n"
-             "empty where they are equal.\n\n"
-             "before, after: graphs, paths, or bytes of a GraphDef.");
+  module.def(
+      "diff", diff, nb::arg("before"), nb::arg("after"),
+      "Returns the differences between two graphs, as 'treadle diff' prints them: a list of\n"
+      "Difference, empty if they are equal.\n\n"
+      "before, after: graphs, paths, or bytes of a GraphDef.");
   graph
       .def_static(
           "from_file", graphFromFile, nb::arg("path"),
@@ -364,26 +366,26 @@ void bindGraph(nb::module_ &module) {
           "NotFoundError if there is no such file, InvalidArgumentError if it is malformed.")
       .def_static("from_bytes", graphFromBytes, nb::arg("data"),
                   "Reads a graph from memory: a serialized GraphDef, its text, or MLIR text.")
-      .def("to_file", graphToFile, nb::arg("path"),
-           "Writes the graph in the format that the extension names: .pb, .pbtxt, .cpb, .mlir.\n\n"
-           "A SavedModel becomes a folder where there is no extension, or a slash at the end.\n"
-           "InvalidArgumentError for an extension that names no format.")
+      .def(
+          "to_file", graphToFile, nb::arg("path"),
+          "Writes the graph in the format that the extension selects: .pb, .pbtxt, .cpb, .mlir.\n\n"
+          "A SavedModel is written as a folder if there is no extension, or a slash at the end.\n"
+          "InvalidArgumentError for an unknown extension.")
       .def("to_bytes", graphToBytes,
-           "The serialized GraphDef, equal as a message to the one that was read.")
+           "Returns the serialized GraphDef, equal as a message to the one that was read.")
       .def("text", &Graph::text, nb::call_guard<nb::gil_scoped_release>(),
-           "The graph in MLIR text.")
+           "Returns the graph as MLIR text.")
       .def(
           "inputs", [](const Graph &graph) { return valueList(graph.inputs()); },
-          "The placeholders: a list of Value(name, dtype, shape). A shape is a tuple with None "
-          "for\n"
-          "unknown dimensions, or None.")
+          "Returns the placeholders: a list of Value(name, dtype, shape). A shape is a tuple with\n"
+          "None for unknown dimensions, or None for unknown rank.")
       .def(
           "outputs", [](const Graph &graph) { return valueList(graph.outputs()); },
-          "The values that no node uses: a list of Value(name, dtype, shape).")
+          "Returns the values of nodes without uses: a list of Value(name, dtype, shape).")
       .def("run_passes", runPasses, nb::arg("pipeline"),
-           "A copy of the graph after passes, in MLIR's pipeline syntax:\n"
+           "Returns a copy of the graph after running passes, in MLIR's pipeline syntax:\n"
            "\"tfg-cse{keep=a,b},tfg-toposort\".\n\n"
-           "InvalidArgumentError for a pipeline that can't be read, and where a pass fails.")
+           "InvalidArgumentError for a malformed pipeline, or if a pass fails.")
       .def("__repr__", graphRepr);
 }
 

@@ -1,4 +1,4 @@
-// A signal handler may hardly do anything: it wakes a thread, which cancels.
+// A signal handler may do very little: it wakes a thread, which cancels the run.
 #include "treadle/python/Interrupt.h"
 
 #include <nanobind/nanobind.h>
@@ -20,13 +20,14 @@ namespace {
 
 sem_t wake;
 struct sigaction pythonsAction;
-// Which run the last signal was for: a watcher that comes late must not end the next one.
+// The number of the run that the last signal was for: a watcher that wakes up late must not cancel
+// the next run.
 std::atomic<uint64_t> installedRun{0}, interruptedRun{0};
 static_assert(std::atomic<uint64_t>::is_always_lock_free);
-std::mutex mutex;              // guards what follows
-std::function<void()> current; // cancels
+std::mutex mutex;              // guards the members below
+std::function<void()> current; // cancels the runs
 uint64_t currentRun = 0;
-pid_t watcherProcess = 0; // where the watcher runs; a forked child has none
+pid_t watcherProcess = 0; // the process of the watcher thread; a forked child has none
 
 void onInterrupt(int signal, siginfo_t *info, void *context) {
   interruptedRun.store(installedRun.load());
@@ -37,7 +38,7 @@ void onInterrupt(int signal, siginfo_t *info, void *context) {
     pythonsAction.sa_handler(signal);
 }
 
-// Again and again until the run is over: it may not have begun when the signal came.
+// Cancel repeatedly until the run is over: it may not have started when the signal arrived.
 void cancelCurrent() {
   using namespace std::chrono_literals;
   for (;; std::this_thread::sleep_for(5ms)) {
@@ -59,29 +60,30 @@ void startWatcher() {
     return;
   watcherProcess = getpid();
   sem_init(&wake, 0, 0);
-  // The watcher itself takes no signals: Python's handlers belong elsewhere.
+  // Block all signals in the watcher, so that Python's handlers run on other threads.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   try {
     std::thread(watch).detach();
   } catch (const std::system_error &) {
-    watcherProcess = 0; // Ctrl-C waits for the end of the run; the next one tries again
+    watcherProcess = 0; // Ctrl-C waits for the end of this run; the next run tries again
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 bool isMainThread() {
-  static constinit unsigned long mainThread = 0; // a lock here could wait for the GIL for ever
+  static constinit unsigned long mainThread = 0; // taking a lock here could deadlock with the GIL
   if (!mainThread)
     mainThread = nb::cast<unsigned long>(
         nb::module_::import_("threading").attr("main_thread")().attr("ident"));
   return PyThread_get_thread_ident() == mainThread;
 }
 
-// A program with a handler of its own decides itself what SIGINT means.
+// Leave SIGINT to a program with its own handler.
 bool hasDefaultHandler() {
-  // Not `signal`, whose functions take microseconds to make enumerators of numbers.
+  // Use _signal, since the functions of `signal` take microseconds to convert numbers to
+  // enumerators.
   static const nb::handle module = nb::module_::import_("_signal").release();
   static const nb::handle getsignal = nb::object(module.attr("getsignal")).release();
   static const nb::handle usual = nb::object(module.attr("default_int_handler")).release();
@@ -95,7 +97,7 @@ InterruptScope::InterruptScope(std::function<void()> cancel) {
     return;
   std::lock_guard lock(mutex);
   if (current)
-    return; // a run inside a Python kernel of a run
+    return; // a nested run, inside of a Python kernel
   startWatcher();
   while (sem_trywait(&wake) == 0) {
   }
@@ -111,7 +113,7 @@ InterruptScope::InterruptScope(std::function<void()> cancel) {
 InterruptScope::~InterruptScope() {
   if (!isActive)
     return;
-  // Somebody may have put another handler in place meanwhile: theirs stays.
+  // Keep a handler that was installed in the meantime.
   struct sigaction now = {};
   sigaction(SIGINT, nullptr, &now);
   if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == onInterrupt)

@@ -1,5 +1,5 @@
-// Ctrl-C during a run: Python looks at signals only between its own instructions, so a run in C++
-// would not see them.
+// Ctrl-C during a run. Python handles signals only between its own instructions, so a run in C++
+// would not notice them.
 #pragma once
 
 #include "treadle/python/Errors.h"
@@ -11,8 +11,9 @@
 
 namespace treadle::python {
 
-/// While it lives, SIGINT also calls `cancel`, again and again. Does nothing on other threads than
-/// the main one, or where the program handles SIGINT itself. Made and destroyed with the GIL held.
+/// During its lifetime, SIGINT also calls `cancel`, repeatedly. Does nothing on threads other than
+/// the main thread, or if the program handles SIGINT itself. Constructed and destroyed with the GIL
+/// held.
 class InterruptScope {
 public:
   explicit InterruptScope(std::function<void()> cancel);
@@ -26,7 +27,7 @@ private:
   bool isActive = false;
 };
 
-/// Gives up the GIL while `work` runs, which Ctrl-C cancels: by `running.cancel()`.
+/// Runs `work` without the GIL; Ctrl-C cancels it by `running.cancel()`.
 template <typename Running, typename Work> auto interruptibly(Running running, Work work) {
   auto result = [&] {
     InterruptScope interruptible([&running] { running.cancel(); });

@@ -1,4 +1,4 @@
-// treadle._native.Model: what treadle.Model, in _model.py, is made of.
+// treadle._native.Model, the native part of treadle.Model in _model.py.
 #include "treadle/python/Arrays.h"
 #include "treadle/python/Errors.h"
 #include "treadle/python/Interrupt.h"
@@ -25,7 +25,7 @@ nb::dict describe(const std::vector<std::pair<std::string, Graph::Value>> &entri
 
 using NamedValue = std::pair<std::string, Graph::Value>;
 
-/// What callers name: a composite tensor once, by its own name.
+/// Returns the names that callers use: composite tensors appear once, with their own name.
 const std::string &nameOf(const NamedValue &entry) {
   return entry.second.composite.empty() ? entry.first : entry.second.composite;
 }
@@ -42,7 +42,7 @@ nb::object composites(const char *function) {
   return nb::module_::import_("treadle._composites").attr(function);
 }
 
-/// The components of the composite tensor `name`; none if there is no such one.
+/// Returns the components of the composite tensor `name`; empty if there is none.
 std::vector<const NamedValue *> componentsOf(const std::vector<NamedValue> &entries,
                                              const std::string &name) {
   std::vector<const NamedValue *> components;
@@ -52,7 +52,7 @@ std::vector<const NamedValue *> componentsOf(const std::vector<NamedValue> &entr
   return components;
 }
 
-/// `values` of `x.values`, for each.
+/// Returns the part of each name after the dot: `values` of `x.values`.
 nb::list partNames(const std::vector<const NamedValue *> &components) {
   nb::list names;
   for (const NamedValue *component : components)
@@ -80,7 +80,7 @@ public:
   nb::object session() const { return toSession(model.session(), ops); }
 
 private:
-  std::shared_ptr<const RegisteredOps> ops; // before the model, which refers to it
+  std::shared_ptr<const RegisteredOps> ops; // declared before the model, which refers to it
   Model model;
 };
 
@@ -124,8 +124,8 @@ nb::tuple describe(const FunctionVariant &variant) {
                         describe(variant.signature.outputs), variant.problem);
 }
 
-/// Arguments as they come, None as an empty tensor; what a variant takes tells their dtypes, if
-/// one is given.
+/// Converts arguments to tensors, None to an empty one, with the dtypes of a variant if one is
+/// given.
 Model::Values toArguments(const FunctionVariant *variant, nb::dict inputs) {
   nb::dict given;
   Model::Values values;
@@ -140,7 +140,7 @@ Model::Values toArguments(const FunctionVariant *variant, nb::dict inputs) {
   return values;
 }
 
-/// The arguments as the first variant takes them that does so once they are converted.
+/// Converts the arguments for the first variant that accepts them after conversion.
 std::optional<Model::Values> convertedArguments(const ModelFunction &function, nb::dict inputs) {
   for (const FunctionVariant &variant : function.variants) {
     try {
@@ -148,7 +148,7 @@ std::optional<Model::Values> convertedArguments(const ModelFunction &function, n
       ModelFunction alone{function.name, function.arguments, {variant}};
       if (Model::choose(alone, values))
         return values;
-    } catch (const std::exception &) { // isn't convertible
+    } catch (const std::exception &) { // not convertible for this variant
     }
   }
   return std::nullopt;
@@ -162,7 +162,8 @@ bool hasComposite(const ModelFunction &function, nb::dict inputs) {
   });
 }
 
-/// What the function takes as it is goes before what can be converted, as a list of numbers can.
+/// Prefer a variant that accepts the arguments without conversion to one that requires it, for
+/// example of a list of numbers.
 Model::Values chooseArguments(const ModelFunction &function, nb::dict inputs) {
   if (function.variants.size() == 1)
     return toArguments(&function.variants.front(), inputs);
@@ -176,7 +177,7 @@ Model::Values chooseArguments(const ModelFunction &function, nb::dict inputs) {
   return convertedArguments(function, inputs).value_or(std::move(asGiven));
 }
 
-/// Values in order, nested as Python has them.
+/// Nests the values in order as in Python.
 nb::object nested(const ModelFunction::Structure &structure, nb::handle values, size_t &next) {
   using Structure = ModelFunction::Structure;
   if (structure.kind == Structure::None || next >= nb::len(values))
@@ -239,7 +240,7 @@ nb::dict toDict(const std::vector<Graph::Signature> &signatures) {
   return all;
 }
 
-/// Names and values of single tensors: composite ones are taken apart.
+/// Splits composite tensors into the names and values of single tensors.
 static std::vector<std::pair<std::string, nb::object>>
 takeApart(const Graph::Signature &signature, const std::string &name, nb::object value) {
   std::vector<std::pair<std::string, nb::object>> single;
@@ -249,9 +250,9 @@ takeApart(const Graph::Signature &signature, const std::string &name, nb::object
       single.emplace_back(components[i]->first, parts[i]);
     return single;
   }
-  if (isArray(value)) // most are, and Python takes its time to tell
+  if (isArray(value)) // most are, and the check in Python is slow
     return {{name, std::move(value)}};
-  // TensorFlow calls the components of a signature's input `x`, `x_1`, ...
+  // TensorFlow names the components of a signature's input `x`, `x_1`, ...
   nb::object parts = composites("flat_parts")(value);
   if (parts.is_none())
     return {{name, std::move(value)}};
@@ -307,13 +308,15 @@ void bindModel(nb::module_ &module) {
            nb::arg("tier"), nb::arg("loop_overlap"), nb::arg("timeout").none(),
            nb::arg("statistics"), nb::arg("trace"), nb::arg("fast_math"), nb::arg("memory").none(),
            nb::arg("allow_read").none(), nb::arg("allow_write").none(), nb::arg("allow_clock"))
-      .def("signatures", &PyModel::signatures, "By name: the inputs and the outputs, each by key.")
+      .def("signatures", &PyModel::signatures,
+           "Returns by name the inputs and the outputs, each by key.")
       .def("call", &PyModel::call, "Signature.__call__.")
-      .def("functions", &PyModel::functions,
-           "By name: the arguments by place; of each variant its name, inputs, fixed arguments "
-           "(value, whether it is the default), outputs, and why it can't be called.")
+      .def(
+          "functions", &PyModel::functions,
+          "Returns by name the arguments by position, and for each variant its name, inputs, fixed "
+          "arguments (value, whether it is the default), outputs, and why it can't be called.")
       .def("function_name", &PyModel::functionName,
-           "Of the function that another path or an alias leads to; empty if none does.")
+           "Returns the name of the function with this path or alias; empty if there is none.")
       .def("call_function", &PyModel::callFunction, "Function.__call__.")
       .def("save", &PyModel::save, nb::arg("folder").none(), "Model.save.")
       .def("session", &PyModel::session, "Model.session.");

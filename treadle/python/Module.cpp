@@ -1,4 +1,4 @@
-// The native half of the Python package; treadle/__init__.py is what users see.
+// The native part of the Python package; treadle/__init__.py has the public names.
 #include "treadle/python/Module.h"
 
 #include "treadle/python/Arrays.h"
@@ -13,7 +13,7 @@
 namespace nb = nanobind;
 
 NB_MODULE(_native, module) {
-  // Sessions and graphs that are alive at exit are no mistake.
+  // Sessions and graphs that are alive at exit are not leaks.
   nb::set_leak_warnings(false);
   treadle::python::bindArrays(module);
   treadle::python::bindCommunicator(module);
@@ -28,9 +28,9 @@ NB_MODULE(_native, module) {
   });
   module.def(
       "trim", treadle::trimTensorMemory, nb::call_guard<nb::gil_scoped_release>(),
-      "Gives the system the memory of freed large tensors (above 1 MiB) back, which is\n"
-      "otherwise kept for the next ones, up to 48 MB or 1/32 of the machine's memory. Gives\n"
-      "the number of bytes.");
+      "Returns the memory of freed large tensors (above 1 MiB) to the system; otherwise up to\n"
+      "48 MB or 1/32 of the machine's memory is kept for new tensors. Returns the number of\n"
+      "bytes.");
   treadle::python::makeErrorsPlain(module);
   module.attr("__version__") = std::string(treadle::version()).c_str();
 }

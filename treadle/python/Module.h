@@ -1,4 +1,4 @@
-// What the parts of the Python module give each other.
+// Declarations shared by the parts of the native module.
 #pragma once
 
 #include "treadle/runtime/OpTraits.h"
@@ -12,43 +12,43 @@
 
 namespace treadle::python {
 
-/// treadle.Value, of a placeholder, an output or an entry of a signature.
+/// Makes a treadle.Value of a placeholder, an output or an entry of a signature.
 nanobind::object toValue(const Graph::Value &value);
 
-/// A str or a path object, as the file system has it. Raises what os.fsencode raises.
+/// Encodes a str or a path object for the file system. Raises what os.fsencode raises.
 std::string toPath(nanobind::handle path);
 
-/// Bytes of a GraphDef, a path, or a treadle.Graph.
+/// Returns the graph of bytes of a GraphDef, a path, or a treadle.Graph.
 Graph toGraph(nanobind::handle value);
 
-/// The built-in kernels, and above them all ops registered so far. Never changes: an op that is
-/// registered later is in the next one.
+/// Returns an immutable snapshot of the kernels: the built-in ones, and all ops registered so far,
+/// which take precedence.
 struct RegisteredOps {
   KernelRegistry kernels{&builtinKernels()};
   OpTraitsTable traits;
 };
 std::shared_ptr<const RegisteredOps> currentOps();
 
-/// What sessions and models take as keywords. `ops` must outlive what is made with them.
+/// The keyword arguments of sessions and models. `ops` must outlive the objects created with them.
 SessionOptions sessionOptions(std::optional<int> threads, std::optional<std::vector<int>> cores,
                               const std::string &tier, const std::string &loopOverlap,
                               std::optional<double> timeout, bool statistics, bool trace,
                               bool fastMath, std::optional<int64_t> memory, Permissions permissions,
                               const RegisteredOps &ops);
-/// Of paths: one, or a list.
+/// Converts one path or a list of paths.
 Permissions toPermissions(nanobind::handle allowRead, nanobind::handle allowWrite, bool allowClock);
 
-/// A treadle.Session of a session that was made already.
+/// Wraps an existing session in a treadle.Session.
 nanobind::object toSession(Session session, std::shared_ptr<const RegisteredOps> ops);
 
-/// For each signature its inputs, its outputs, and the names of what callers give in order.
+/// Returns for each signature its inputs, its outputs, and the names of its arguments in order.
 nanobind::dict toDict(const std::vector<Graph::Signature> &signatures);
-/// Arrays by key as tensors of the dtypes that the signature states, and back. A ragged or sparse
+/// Convert arrays by key to tensors with the dtypes of the signature, and back. A ragged or sparse
 /// tensor is one argument or result.
 Model::Values toInputs(const Graph::Signature &signature, nanobind::dict inputs);
 nanobind::dict toOutputs(const Graph::Signature &signature, Model::Values values);
 
-/// A str that has a UTF-8 form. `what` holds it, for messages.
+/// Returns the UTF-8 form of a str, or raises an error. `what`: its subject.
 std::string toName(nanobind::handle name, const char *what);
 
 void bindCommunicator(nanobind::module_ &module);
@@ -58,7 +58,7 @@ void bindModel(nanobind::module_ &module);
 void bindOps(nanobind::module_ &module);
 void bindSandbox(nanobind::module_ &module);
 void bindSession(nanobind::module_ &module);
-/// To be called once all is bound.
+/// Must be called after everything is bound.
 void makeErrorsPlain(nanobind::module_ &module);
 
 } // namespace treadle::python

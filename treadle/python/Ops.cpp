@@ -19,7 +19,7 @@ namespace treadle::python {
 
 namespace {
 
-// A Python object that may be dropped by any thread.
+// A Python object that any thread may release.
 class SharedObject {
 public:
   explicit SharedObject(nb::object object) : pointer(object.release().ptr()) {}
@@ -36,12 +36,12 @@ private:
   PyObject *pointer;
 };
 
-// Registered functions by op, or by PyFunc's token. Guarded by the GIL, and never freed: at exit
-// the interpreter may be gone first.
+// Registered functions by op, or by PyFunc's token. Guarded by the GIL, and never freed, since the
+// interpreter may be gone first at exit.
 struct Registered {
   std::shared_ptr<SharedObject> function;
   OpTraits traits;
-  std::vector<std::string> outputs; // of the op, by name; empty: nobody said
+  std::vector<std::string> outputs; // the op's outputs by name; empty: unknown
 };
 using Functions = std::map<std::string, Registered, std::less<>>;
 std::shared_ptr<const Functions> &registered() {
@@ -55,7 +55,7 @@ std::shared_ptr<const RegisteredOps> &newestOps() {
 
 // --- attributes --------------------------------------------------------------------------------
 
-// Attributes that begin with an underscore are notes of tools, and no keyword is meant for them.
+// Attributes that begin with an underscore are annotations of tools and are not passed as keywords.
 nb::dict attrDict(const AttrMap &attrs) {
   nb::dict out;
   for (const auto &[name, value] : attrs)
@@ -66,19 +66,19 @@ nb::dict attrDict(const AttrMap &attrs) {
 
 // --- the kernel --------------------------------------------------------------------------------
 
-/// Which of the function's results an output of the node is.
+/// The result of the function that becomes an output of the node.
 struct Pick {
   size_t result;
-  std::optional<size_t> element; // of a list; none: the result itself
+  std::optional<size_t> element; // index in a list; nullopt: the result itself
 };
 
 struct PythonKernel {
   std::shared_ptr<SharedObject> function;
   std::shared_ptr<SharedObject> attrs; // a dict
   std::vector<DType> outputTypes;
-  bool isDefined = true;   // else the node has those outputs of its op that are used
-  bool hasLists = false;   // a list among the results is several outputs
-  std::vector<Pick> picks; // by output; empty: the results in their order
+  bool isDefined = true;   // false: the op is unknown, and its outputs are those that are used
+  bool hasLists = false;   // whether a list among the results is several outputs
+  std::vector<Pick> picks; // by output; empty: the results in order
 };
 
 nb::object callFunction(OpContext &ctx, const PythonKernel &kernel) {
@@ -93,7 +93,7 @@ nb::object callFunction(OpContext &ctx, const PythonKernel &kernel) {
   return nb::steal(result);
 }
 
-// None is no result, a tuple is several, and anything else is one.
+// Returns the results: none for None, several for a tuple, and otherwise one.
 nb::tuple resultTuple(nb::object result) {
   if (result.is_none())
     return nb::tuple();
@@ -102,7 +102,7 @@ nb::tuple resultTuple(nb::object result) {
   return nb::make_tuple(std::move(result));
 }
 
-/// Null if the function returned no such value.
+/// Returns null if the function returned no such value.
 nb::object picked(const nb::tuple &results, Pick pick) {
   if (pick.result >= results.size())
     return {};
@@ -158,8 +158,8 @@ void callPython(OpContext &ctx) {
   }
 }
 
-/// The results that are the node's outputs, where these have names of a definition that nobody
-/// here has. Of one output, which may be a list, no one has to know the place.
+/// Maps the node's outputs to results if their names come from an op definition that isn't
+/// available. The position is not needed if the op has a single output, which may be a list.
 Expected<std::vector<Pick>> picksOf(const BindContext &node,
                                     const std::vector<std::string> &outputs) {
   std::vector<Pick> picks;
@@ -171,16 +171,15 @@ Expected<std::vector<Pick>> picksOf(const BindContext &node,
     size_t number = 0;
     std::from_chars(name.data() + output.size() + 1, name.data() + name.size(), number);
     if (outputs.empty() && output != first)
-      return Unexpected(
-          invalidArgument("it has outputs '", first, "' and '", output,
-                          "', and nobody says which comes first; "
-                          "give register_op the names of the op's outputs in their order"));
+      return Unexpected(invalidArgument(
+          "it has outputs '", first, "' and '", output,
+          "', whose order is unknown; pass the names of the op's outputs in order to register_op"));
     auto found = std::ranges::find(outputs, output);
     if (outputs.empty())
       picks.push_back({number, {}});
     else if (found == outputs.end())
-      return Unexpected(
-          invalidArgument("its output '", output, "' is none of those that register_op was given"));
+      return Unexpected(invalidArgument("its output '", output,
+                                        "' is not among the outputs passed to register_op"));
     else
       picks.push_back({static_cast<size_t>(found - outputs.begin()), number});
   }
@@ -206,15 +205,15 @@ Expected<BoundKernel> bindPython(const Registered &registered, const BindContext
   }
 }
 
-// PyFunc says by a token which function it means. Its own attributes mean nothing to the function.
+// PyFunc names its function by a token; its own attributes are not passed to the function.
 Expected<BoundKernel> bindToken(const std::shared_ptr<const Functions> &functions,
                                 const BindContext &node) {
   std::string token = node.attrs.getOr<std::string>("token", "");
   auto found = functions->find(token);
   if (found == functions->end())
     return Unexpected(unimplemented("the Python function of token '", token,
-                                    "' isn't here; treadle.register_op('", token,
-                                    "', fn) before the session is made"));
+                                    "' is missing in this process; call treadle.register_op('",
+                                    token, "', fn) before the session is created"));
   BindContext bare = node;
   static const AttrMap none;
   return bindPython(found->second, BindContext{bare.node, bare.op, none, bare.inputTypes,

@@ -1,5 +1,5 @@
-// A call whose arguments fit no signature of a native function: instead of nanobind's list of
-// signatures one line that names the argument, which treadle/_arguments.py writes.
+// Errors of calls whose arguments fit no signature of a native function: one line that names the
+// argument, written by treadle/_arguments.py, instead of nanobind's list of signatures.
 #include "treadle/python/Module.h"
 
 #include <nanobind/stl/string.h>
@@ -11,14 +11,15 @@ namespace nb = nanobind;
 namespace treadle::python {
 namespace {
 
-/// What functions did before; written while the module is made, and only read from then on.
+/// The original call functions; written while the module is initialized, and only read later.
 std::unordered_map<PyObject *, vectorcallfunc> &originals() {
   static auto *all = new std::unordered_map<PyObject *, vectorcallfunc>;
   return *all;
 }
 
-/// The pointer that PEP 590 calls a function by: nanobind has it first of its own fields. The
-/// stable ABI says no type's offset of it, but the member of that name gives what stands there.
+/// Returns the function pointer of PEP 590 vectorcall, the first field of nanobind's function
+/// objects. The stable ABI doesn't give the offset, so it is read from the member
+/// `__vectorcalloffset__`.
 vectorcallfunc *callOf(nb::handle function) {
   if (!nb::hasattr(function, "__nb_signature__") || !nb::hasattr(function, "__vectorcalloffset__"))
     return nullptr;
@@ -48,7 +49,7 @@ void makePlain(PyObject *function, PyObject *const *args, Py_ssize_t count, PyOb
       return raised.restore();
     nb::object line = lineFor(function, args, count, names);
     PyErr_SetObject(PyExc_TypeError, line.ptr());
-  } catch (std::exception &) { // what nanobind says is better than nothing
+  } catch (std::exception &) { // keep nanobind's message
     raised.restore();
   }
 }
@@ -56,7 +57,7 @@ void makePlain(PyObject *function, PyObject *const *args, Py_ssize_t count, PyOb
 PyObject *callPlainly(PyObject *function, PyObject *const *args, size_t count, PyObject *names) {
   PyObject *result = originals().find(function)->second(function, args, count, names);
   if (!result && PyErr_ExceptionMatches(PyExc_TypeError))
-    makePlain(function, args, static_cast<uint32_t>(count), names); // above it are flags
+    makePlain(function, args, static_cast<uint32_t>(count), names); // the upper bits are flags
   return result;
 }
 

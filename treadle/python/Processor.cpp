@@ -1,5 +1,5 @@
-// The module _processor: importing it is an ImportError where the processor lacks instructions that
-// the native module is compiled for. Compiled for any processor, as LowestLevel.cpp is.
+// The module _processor: importing it raises an ImportError if the processor lacks instructions
+// that the native module is compiled for. Compiled for any processor, like LowestLevel.cpp.
 #include "treadle/runtime/LowestLevel.h"
 
 #include <Python.h>

@@ -1,4 +1,4 @@
-// treadle._native.Sandbox: a treadle.Model whose model is in a process of its own.
+// treadle._native.Sandbox: a treadle.Model whose model is in a separate process.
 #include "treadle/Sandbox.h"
 #include "treadle/python/Interrupt.h"
 #include "treadle/python/Module.h"
@@ -23,9 +23,8 @@ public:
     }();
     sandbox = orRaise(std::move(loaded));
     if (sandbox.signatures().empty())
-      raise(invalidArgument("'", path,
-                            "' has no signatures to call; 'treadle run --sandbox' runs "
-                            "plain graphs"));
+      raise(invalidArgument(
+          "'", path, "' has no signatures to call; use 'treadle run --sandbox' for plain graphs"));
   }
   /// Waits for the process to end.
   ~PySandbox() {
@@ -48,8 +47,8 @@ public:
   }
 
   [[noreturn]] void session() const {
-    raise(failedPrecondition("the model is in a sandbox, where its variables and its session can't "
-                             "be reached; call its signatures"));
+    raise(failedPrecondition("the model is in a sandbox, so its variables and its session are not "
+                             "accessible; call its signatures"));
   }
 
 private:
@@ -74,7 +73,8 @@ void bindSandbox(nb::module_ &module) {
              sandboxed.tags = std::move(tags);
              new (self) PySandbox(toPath(path), std::move(sandboxed));
            })
-      .def("signatures", &PySandbox::signatures, "By name: the inputs and the outputs, by key.")
+      .def("signatures", &PySandbox::signatures,
+           "Returns by name the inputs and the outputs, by key.")
       .def("call", &PySandbox::call, "Signature.__call__.")
       .def("status", &PySandbox::status, "Model.sandbox.")
       .def("session", &PySandbox::session, "Raises FailedPreconditionError.")

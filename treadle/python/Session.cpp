@@ -23,7 +23,7 @@ namespace {
 
 class PySession {
 public:
-  /// `isBare`: made of a graph, so that nothing restored the variables that a SavedModel has.
+  /// `isBare`: created from a graph, so that the variables of a SavedModel were not restored.
   PySession(Session session, std::shared_ptr<const RegisteredOps> ops, bool isBare = false);
 
   nb::object run(nb::handle fetches, nb::handle feeds, nb::handle targets);
@@ -46,17 +46,17 @@ private:
   std::vector<Tensor> runFed(const std::vector<std::string> &fetches, const Session::Feeds &feeds,
                              const std::vector<std::string> &targets);
 
-  std::shared_ptr<const RegisteredOps> ops; // before the session, which refers to it
+  std::shared_ptr<const RegisteredOps> ops; // declared before the session, which refers to it
   Session session;
   std::map<std::string, DType, std::less<>> inputTypes;
   bool mayShareFeeds, isBare;
 };
 
 constexpr const char *loadAdvice =
-    "a Session restores no variables and fills no tables of a SavedModel; treadle.load(FOLDER) "
-    "does, and its .session runs any tensor";
+    "a Session doesn't restore the variables or initialize the tables of a SavedModel; use "
+    "treadle.load(FOLDER), whose .session runs any tensor";
 
-// A variable that was assigned an array's own memory would change with the array.
+// Copy the array: a variable that shares its memory would change with the array.
 bool keepsNothing(const Graph &graph) {
   return std::ranges::all_of(summarize(graph).ops, [](const GraphSummary::Count &count) {
     const OpDef *op = lookupOp(count.op);
@@ -64,7 +64,7 @@ bool keepsNothing(const Graph &graph) {
   });
 }
 
-// Variables and tables, which are of use once something gave them values.
+// Whether the graph has variables and tables that only a model initializes.
 bool hasState(const Graph &graph) {
   GraphSummary summary = summarize(graph);
   return !summary.variables.empty() || std::ranges::any_of(summary.ops, [](const auto &count) {
@@ -73,7 +73,8 @@ bool hasState(const Graph &graph) {
   });
 }
 
-// Of a file, for want of passes that may have changed it, nothing can come but an error.
+// Raises an error for a SavedModel with state that is read directly from a file, whose runs could
+// only fail. In a Graph, passes may have removed the state.
 void checkIsNoModel(nb::handle given, const Graph &graph) {
   if (!nb::isinstance<Graph>(given) && graph.isSavedModel() && hasState(graph))
     raise(invalidArgument("the graph is a SavedModel with variables or tables, and ", loadAdvice));
@@ -135,7 +136,7 @@ std::vector<std::string> names(nb::handle list, const char *what) {
         str(what, " is a ", typeName(list), ", expected a name such as 'x:0', or a list of names"));
   for (nb::handle item : nb::iter(list)) {
     if (!PyUnicode_Check(item.ptr()))
-      raiseTypeError(str(what, " holds a ", typeName(item), ", expected names such as 'x:0'"));
+      raiseTypeError(str(what, " contains a ", typeName(item), ", expected names such as 'x:0'"));
     out.push_back(toName(item, what));
   }
   return out;
@@ -172,7 +173,8 @@ nb::object PySession::run(nb::handle fetches, nb::handle feeds, nb::handle targe
   std::vector<std::string> also = PyUnicode_Check(targets.ptr())
                                       ? std::vector{toName(targets, "targets")}
                                       : names(targets, "targets");
-  // They stay until the results are arrays: a result that is a feed is seen not to be ours alone.
+  // Keep the feeds until the results are converted, so that a result that is a feed is known to be
+  // shared.
   Session::Feeds fed = convertFeeds(feeds);
   std::vector<Tensor> results = runFed(wanted, fed, also);
   nb::list arrays;
@@ -187,7 +189,7 @@ nb::object PySession::run(nb::handle fetches, nb::handle feeds, nb::handle targe
 
 } // namespace
 
-// A str may hold halves of surrogate pairs, which no text of a graph can.
+// A str may contain unpaired surrogates, which UTF-8 can't represent.
 std::string toName(nb::handle name, const char *what) {
   if (!PyUnicode_Check(name.ptr()))
     raiseTypeError(str("a name in ", what, " is a ", typeName(name), ", expected a str"));
@@ -195,7 +197,7 @@ std::string toName(nb::handle name, const char *what) {
   if (const char *utf8 = PyUnicode_AsUTF8AndSize(name.ptr(), &size))
     return {utf8, static_cast<size_t>(size)};
   nb::python_error error;
-  raise(invalidArgument("a name in ", what, " is no Unicode text: ", toError(error).message));
+  raise(invalidArgument("a name in ", what, " is not valid Unicode: ", toError(error).message));
 }
 
 static std::vector<std::string> toPaths(nb::handle paths, const char *option) {
@@ -244,33 +246,34 @@ static void bindStatistics(nb::module_ &module) {
   using Statistics = Session::Statistics;
   nb::class_<Statistics>(
       module, "Statistics",
-      "What a session did since it was made.\n\n"
-      "Calls of parts that may be compiled: compiled_calls finished in compiled code, bails went\n"
-      "back to the interpreter (at an error, for example), interpreted_calls found no code.\n"
-      "Code: compilations, in compile_seconds; memory_hits and disk_hits for code that was made\n"
-      "before; pending_compilations; failed_compilations, with last_failure.\n"
-      "Tensors that compiled code and its kernels made, except scalars: allocations, of\n"
-      "allocated_bytes; copies of other tensors' elements; reuses of another tensor's memory.\n"
-      "live_bytes: those of all large tensors (above 1 MiB) in the process.")
+      "Counters of a session since it was created.\n\n"
+      "Calls of parts that may be compiled: compiled_calls completed in compiled code, bails\n"
+      "returned to the interpreter (because of an error, for example), interpreted_calls found\n"
+      "no code. Code: compilations, in compile_seconds; memory_hits and disk_hits for existing\n"
+      "code; pending_compilations; failed_compilations, with last_failure. Tensors, except\n"
+      "scalars, of compiled code and its kernels: allocations, of allocated_bytes; copies of\n"
+      "elements of other tensors; reuses of the memory of other tensors. live_bytes: the size of\n"
+      "all tensors above 1 MiB in the process.")
       .def_ro("runs", &Statistics::runs, "Runs of the session.")
-      .def_ro("compiled_calls", &Statistics::compiledCalls, "Calls that finished in compiled code.")
-      .def_ro("bails", &Statistics::bails, "Calls that went back to the interpreter.")
+      .def_ro("compiled_calls", &Statistics::compiledCalls,
+              "Calls that completed in compiled code.")
+      .def_ro("bails", &Statistics::bails, "Calls that compiled code returned to the interpreter.")
       .def_ro("interpreted_calls", &Statistics::interpretedCalls, "Calls that found no code.")
       .def_ro("compilations", &Statistics::compilations, "Compilations.")
-      .def_ro("compile_seconds", &Statistics::compileSeconds, "Time of all compilations.")
-      .def_ro("memory_hits", &Statistics::memoryHits,
-              "Code that had been made before in this process.")
-      .def_ro("disk_hits", &Statistics::diskHits, "Code that was read from the cache on disk.")
+      .def_ro("compile_seconds", &Statistics::compileSeconds, "Total compile time in seconds.")
+      .def_ro("memory_hits", &Statistics::memoryHits, "Compilations avoided by code in memory.")
+      .def_ro("disk_hits", &Statistics::diskHits, "Compilations avoided by the cache on disk.")
       .def_ro("pending_compilations", &Statistics::pendingCompilations,
-              "What waits to be compiled, or is being compiled now.")
+              "Parts that are waiting to be compiled, or are being compiled.")
       .def_ro("failed_compilations", &Statistics::failedCompilations,
               "Parts that can't be compiled.")
-      .def_ro("last_failure", &Statistics::lastFailure, "Why the last of them can't.")
+      .def_ro("last_failure", &Statistics::lastFailure, "The reason for the last of them.")
       .def_ro("allocations", &Statistics::allocations, "New tensors.")
-      .def_ro("allocated_bytes", &Statistics::allocatedBytes, "Their bytes.")
-      .def_ro("copies", &Statistics::copies, "Tensors that only hold elements of others.")
-      .def_ro("reuses", &Statistics::reuses, "Tensors in the memory of others.")
-      .def_ro("live_bytes", &Statistics::liveBytes, "Bytes of all large tensors in the process.")
+      .def_ro("allocated_bytes", &Statistics::allocatedBytes, "Size of the new tensors in bytes.")
+      .def_ro("copies", &Statistics::copies, "New tensors that only copy elements of others.")
+      .def_ro("reuses", &Statistics::reuses, "Tensors that reuse the memory of another.")
+      .def_ro("live_bytes", &Statistics::liveBytes,
+              "Size in bytes of all tensors above 1 MiB in the process.")
       .def("__repr__", [](const Statistics &s) {
         return str("<treadle.Statistics runs=", s.runs, " compiled_calls=", s.compiledCalls,
                    " bails=", s.bails, " interpreted_calls=", s.interpretedCalls,
@@ -287,31 +290,33 @@ void bindSession(nb::module_ &module) {
   bindStatistics(module);
   nb::class_<PySession>(
       module, "Session",
-      "A graph being used: its variables, queues and tables. Thread-safe.\n\n"
+      "A graph in use: its variables, queues and tables. Thread-safe.\n\n"
       "Args:\n"
-      "    graph: the bytes of a GraphDef, a path or a Graph. treadle.load takes SavedModels,\n"
-      "        whose variables it restores.\n"
-      "    threads: how many threads a run may use, its caller's included; by default one for\n"
-      "        each core.\n"
-      "    cores: the numbers of the cores that the session's threads may run on; by default all\n"
-      "        that the process may use. The caller's thread stays where it is.\n"
-      "    tier: 'interpret' runs node by node. 'auto' joins chains of nodes, and compiles loops\n"
-      "        on another thread once a request comes again. 'jit' compiles them when a run\n"
+      "    graph: the bytes of a GraphDef, a path or a Graph. Use treadle.load for SavedModels,\n"
+      "        since it restores their variables.\n"
+      "    threads: number of threads of a run, including its caller; default: one for each core.\n"
+      "    cores: numbers of the cores for the session's threads; default: all that the process\n"
+      "        may use. The caller's thread is not moved.\n"
+      "    tier: 'interpret' runs node by node. 'auto' fuses chains of nodes, and compiles loops "
+      "in\n"
+      "        the background from the second run of a request on. 'jit' compiles loops when a "
+      "run\n"
       "        first reaches them, and the run waits.\n"
-      "    loop_overlap: loops whose iterations overlap where the order of effects allows it:\n"
-      "        'off', 'on', or 'auto' for those with ops that wait.\n"
-      "    timeout: seconds after which a run fails with DeadlineExceededError.\n"
-      "    statistics: whether to count for statistics().\n"
-      "    trace: whether to record for trace().\n"
-      "    fast_math: whether compiled code may round differently where that is faster\n"
-      "        (docs/tiers.md has the bounds).\n"
-      "    memory: bytes that tensors may take which the session's runs make; a run that wants\n"
-      "        more fails with ResourceExhaustedError. By default as many as the machine has.\n"
+      "    loop_overlap: which loops overlap their iterations, as far as the order of side "
+      "effects\n"
+      "        allows: 'off', 'on', or 'auto' for those with ops that wait.\n"
+      "    timeout: time limit of a run in seconds, after which it raises DeadlineExceededError.\n"
+      "    statistics: whether to collect counters for statistics().\n"
+      "    trace: whether to record a timeline for trace() and profile().\n"
+      "    fast_math: whether compiled code may round differently if that is faster\n"
+      "        (docs/tiers.md lists the error bounds).\n"
+      "    memory: memory limit in bytes for tensors that the session's runs create; a run that\n"
+      "        exceeds it raises ResourceExhaustedError. Default: no limit.\n"
       "    allow_read, allow_write: folders and files (a path or a list) that ops may read, and\n"
-      "        those that they may write, beside what lies where the graph was read from, which\n"
-      "        they may read. Else they fail with PermissionDeniedError (docs/security.md).\n"
-      "    allow_clock: whether ops may ask for the time of day.\n"
-      "    communicator: the processes that collective ops reach.")
+      "        that they may write. They may always read the folder of the graph. Other accesses\n"
+      "        raise PermissionDeniedError (docs/security.md).\n"
+      "    allow_clock: whether ops may read the time of day.\n"
+      "    communicator: the processes that collective ops communicate with.")
       .def(
           "__init__",
           [](PySession *self, nb::handle graph, std::optional<int> threads,
@@ -337,50 +342,52 @@ void bindSession(nb::module_ &module) {
       .def(
           "run", &PySession::run, nb::arg("fetches"), nb::arg("feeds") = nb::dict(),
           nb::arg("targets") = nb::tuple(),
-          "Runs what the fetches and the targets need; gives one array a fetch.\n\n"
-          "fetches: names ('x:0', 'x'), as a list, or a single one, which gives the bare array. In "
-          "a\n"
-          "loop 'x:0@3', 'x:0@last' and 'x:0@*' (all, stacked) choose an iteration.\n"
-          "feeds: a dict of names and values: arrays of the graph's dtype and shape, or of one "
-          "that\n"
-          "numpy converts to it without loss, or Python numbers, strings, bytes and lists of "
+          "Runs the nodes that the fetches and the targets need; returns one array for each "
+          "fetch.\n\n"
+          "fetches: names ('x:0', 'x'), as a list, or a single name for a single array. In a loop\n"
+          "'x:0@3', 'x:0@last' and 'x:0@*' (all, stacked) select iterations.\n"
+          "feeds: a dict of names and values: arrays of the graph's dtype and shape, or of a "
+          "dtype\n"
+          "that numpy converts to it without loss, or Python numbers, strings, bytes and lists of\n"
           "them.\n"
-          "targets: names of nodes to run without fetching anything.\n\n"
+          "targets: names of nodes to run without fetching values.\n\n"
           "Strings are arrays of objects (bytes); bfloat16 and the 8-bit floats are dtypes of\n"
-          "ml_dtypes. Results are arrays of the caller's own. Raises a subclass of treadle.Error:\n"
-          "InvalidArgumentError for a wrong name, dtype or shape, and whatever the ops raise.\n"
-          "Ctrl-C cancels the run.")
+          "ml_dtypes. The results are writable arrays. Raises a subclass of treadle.Error:\n"
+          "InvalidArgumentError for an unknown name or a wrong dtype or shape, and the errors of\n"
+          "ops. Ctrl-C cancels the run.")
       .def("variables", &PySession::variables,
-           "The values of the variables that were made so far: a dict of read-only arrays by "
-           "name.")
+           "Returns the values of the initialized variables: a dict of read-only arrays by name.")
       .def_prop_ro(
           "is_compiling", &PySession::isCompiling,
-          "Whether code for later runs is being made, or is ready for the next run of its\n"
-          "request. To warm a session up, run it twice, and then until this is False.")
+          "Whether code for later runs is being compiled, or is ready for the next run of its\n"
+          "request. To warm up a session, run it twice, and then until this is False.")
       .def("statistics", &PySession::statistics,
-           "What compiled code did since the session was made. FailedPreconditionError unless it\n"
-           "was made with statistics=True.")
+           "Returns counters of compiled code since the session was created.\n"
+           "FailedPreconditionError unless it was created with statistics=True.")
       .def("trace", &PySession::trace,
-           "A timeline of all runs so far: JSON text in the Trace Event Format, which Perfetto\n"
-           "and chrome://tracing show. Ops by thread, and iterations that overlap on tracks of "
-           "their\n"
-           "own; the first 1,000,000 slices. FailedPreconditionError unless the session was made\n"
-           "with trace=True.")
+           "Returns the timeline of all runs so far as JSON in the Trace Event Format, for "
+           "Perfetto\n"
+           "and chrome://tracing. It has tracks for threads and for overlapping iterations, and "
+           "the\n"
+           "first 1,000,000 slices. FailedPreconditionError unless the session was created with\n"
+           "trace=True.")
       .def("cancel", &PySession::cancel, nb::call_guard<nb::gil_scoped_release>(),
-           "Ends the runs in progress, those of other threads, with CancelledError.")
+           "Cancels the runs in progress on other threads, which raise CancelledError.")
       .def("_freeze", &PySession::freeze)
-      .def(
-          "profile", &PySession::profile, nb::kw_only(), nb::arg("by") = "op",
-          nb::arg("sort") = "own", nb::arg("rows") = 20,
-          "What each op took in the runs that are traced: a treadle.Profile. print() gives a\n"
-          "table, with a row for each 'op' or 'node' (by), the first `rows` of them; sort is "
-          "'own',\n"
-          "'all', 'wait', 'calls' or 'bytes'. FailedPreconditionError unless the session was made\n"
-          "with trace=True.")
+      .def("profile", &PySession::profile, nb::kw_only(), nb::arg("by") = "op",
+           nb::arg("sort") = "own", nb::arg("rows") = 20,
+           "Returns the time of each op in the traced runs: a treadle.Profile. print() shows a\n"
+           "table with the first `rows` rows, one for each 'op' or 'node' (by); sort is 'own', "
+           "'all',\n"
+           "'wait', 'calls' or 'bytes'. FailedPreconditionError unless the session was created "
+           "with\n"
+           "trace=True.")
       .def("forget_trace", &PySession::forgetTrace,
-           "Lets trace() and profile() tell of later runs alone: to be called after a warm-up.")
+           "Discards the records of earlier runs for trace() and profile(), for use after a "
+           "warm-up.")
       .def_prop_ro("graph", &PySession::graph, nb::rv_policy::copy,
-                   "A copy of the graph that it runs. Edit it, and make another session of it.");
+                   "A copy of the graph that the session runs. Create another session to run an "
+                   "edited copy.");
 }
 
 } // namespace treadle::python

@@ -9,7 +9,7 @@ array([2., 3.], dtype=float32)
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-from . import _deepbind as _deepbind  # before all that imports the native module
+from . import _deepbind as _deepbind  # before any import of the native module
 from ._builder import Builder
 from ._composites import RaggedTensor, SparseTensor
 from ._errors import (
@@ -53,9 +53,9 @@ from ._patterns import Match
 
 
 class Problem(NamedTuple):
-    """Something that Graph.check finds: kind, nodes, and a message.
+    """A problem that Graph.check found: kind, nodes, and a message.
 
-    kind: "error", "race", "note", or "unfinished" where not all races were looked for.
+    kind: "error", "race", "note", or "unfinished" if the search for races was incomplete.
     """
 
     kind: str
@@ -64,10 +64,10 @@ class Problem(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """What treadle.diff finds; str() is a line of `treadle diff`.
+    """A difference that treadle.diff found; str() is a line of `treadle diff`.
 
-    kind: "added", "removed", "renamed" or "changed". node: in the second graph if it is there, ""
-    for the graph or function itself. function: that it is in, or "".
+    kind: "added", "removed", "renamed" or "changed". node: its name in the second graph if it is
+    there; "" for the graph or function itself. function: the function that contains it, or "".
     """
 
     kind: str
@@ -81,18 +81,19 @@ class Difference(NamedTuple):
 
 
 class Schedule(NamedTuple):
-    """An order of nodes with effects (`x@2` in a loop's iteration 2), and what it gave, as text."""
+    """An order of nodes with side effects (`x@2` in iteration 2 of a loop), and its outcome as
+    text."""
 
     firings: tuple[str, ...]
     outcome: str
 
 
 class Exploration(NamedTuple):
-    """What Graph.explore finds.
+    """The result of Graph.explore.
 
-    `difference` has two schedules that give different things, or none. `is_ambiguous`: two live
-    values met at a Merge, or left a loop; `is_random`: one schedule gave two things. `notes` say
-    where the run does its setup's work again.
+    `difference` has two schedules with different results, or none. `is_ambiguous`: two live values
+    reached a Merge, or left a loop; `is_random`: one schedule had two results. `notes` tell if the
+    run repeats work of its setup.
     """
 
     schedules: int
@@ -104,12 +105,12 @@ class Exploration(NamedTuple):
 
 
 class ProfileRow(NamedTuple):
-    """What a node took in all runs, or all nodes of an op (name "" then). Times are in seconds.
+    """The time of a node in all runs, or of all nodes with an op (then name is ""), in seconds.
 
-    own: computing, without what it ran (iterations, functions). all: with that, and with waiting.
-    wait: for a queue, another process or Python. bytes: of its results. compiled_calls: of a part
-    that may be compiled, how many calls machine code ran; else None. contents: of such parts, loops
-    and calls, in words.
+    own: in the op itself, excluding the iterations and functions that it ran. all: including these,
+    and waiting. wait: waiting for a queue, another process or Python. bytes: size of its results.
+    compiled_calls: for a part that may be compiled, the number of calls that ran compiled code;
+    otherwise None. contents: for such parts, loops and calls, their nodes as text.
     """
 
     name: str
@@ -124,10 +125,10 @@ class ProfileRow(NamedTuple):
 
 
 class Profile(NamedTuple):
-    """What Session.profile gives: how long the runs took together, and what each op took of it.
+    """The result of Session.profile: the time of all runs, and of each op.
 
-    measuring: what measuring took of `seconds`; the rows leave it out. left_out: calls that were
-    too many to be counted. str() is the table.
+    measuring: the overhead of measuring in `seconds`, which the rows exclude. left_out: number of
+    calls that were not recorded. str() is the table.
     """
 
     runs: int
@@ -143,7 +144,7 @@ class Profile(NamedTuple):
 
 
 class Value(NamedTuple):
-    """A value that a graph wants or gives: its name, dtype by name, and shape (or None)."""
+    """An input or output of a graph: its name, the name of its dtype, and its shape (or None)."""
 
     name: str
     dtype: str
@@ -156,24 +157,24 @@ def register_op(
     effects: Literal["none", "world"] | Mapping[str, Literal["read", "write"]] = "world",
     outputs: Sequence[str] = (),
 ) -> None:
-    """Makes a Python function the kernel of an op, in the sessions that are made from now on.
+    """Registers a Python function as the kernel of an op, for sessions that are created later.
 
-    The op may be one that Treadle doesn't know. A SavedModel has its definition; elsewhere its
-    outputs are those that are used, of the dtypes that their users want.
+    The op may be unknown to Treadle. A SavedModel contains its definition; otherwise the node has
+    the outputs that are used, with the dtypes that their users require.
 
     Args:
-        name: the op, as a node's `op` field gives it, or the token of a PyFunc node.
+        name: the op, as in a node's `op` field, or the token of a PyFunc node.
         fn: called as fn(*arrays, **attributes) for each execution, with read-only numpy arrays;
-            returns an array, a tuple of one array per output, or None where there is no output.
-            The node's dtypes and number of outputs are checked. What it raises fails the run:
-            a treadle.Error as it is, anything else as UnknownError.
-        effects: what the op sees and changes besides its inputs: "none", "world" (anything), or a
-            dict of resource names, each "read" or "write": {"counter": "write"}. In a function,
-            nodes that access one resource run in order if one of them writes it, those of a loop's
-            iterations too; in a graph, nodes run in the order that its edges ask for.
-        outputs: the names of the op's outputs in their order. Needed only where a function of a
-            GraphDef uses several outputs of an op that Treadle doesn't know: it calls them by
-            name. An output that is a list of values is then a list in the tuple that fn returns.
+            returns an array, a tuple of one array per output, or None if there is no output. The
+            dtypes and the number of outputs are checked. An exception fails the run: a
+            treadle.Error unchanged, others as UnknownError.
+        effects: the side effects of the op: "none", "world" (anything), or a dict of resource
+            names, each "read" or "write": {"counter": "write"}. In a function, nodes that access
+            one resource run in order if one of them writes it, also in different iterations of a
+            loop; in a graph, edges determine the order.
+        outputs: the names of the op's outputs in order. Required only if a function of a GraphDef
+            uses several outputs of an unknown op, since it refers to them by name. An output that
+            is a list of values is a list in the tuple that fn returns.
     """
     if not isinstance(name, str) or not name:
         raise TypeError(f"name is {name!r}, expected the name of an op")
@@ -185,11 +186,11 @@ def register_op(
 
 
 def unregister_op(name: str) -> None:
-    """Takes back what register_op made of a name: sessions made from now on run the op's own
-    kernel, if it has one.
+    """Removes a function that register_op registered: sessions that are created later use the op's
+    own kernel, if it has one.
 
     Raises:
-        NotFoundError: no Python function has that name.
+        NotFoundError: no Python function is registered by that name.
     """
     if not isinstance(name, str):
         raise TypeError(f"name is {name!r}, expected the name of an op")
@@ -198,7 +199,7 @@ def unregister_op(name: str) -> None:
 
 
 def _writes_of(effects: Any) -> dict[str, bool]:
-    """The resources that effects name, and whether each is written."""
+    """Returns the resources in `effects`, and whether each is written."""
     if isinstance(effects, str) and effects in ("none", "world"):
         return {}
     if isinstance(effects, Mapping) and all(
@@ -213,8 +214,8 @@ def _writes_of(effects: Any) -> dict[str, bool]:
 
 
 def from_fx(graph_module: Any, example_inputs: Any = None, **options: Any) -> Any:
-    """Imports a module, an exported program or a function of PyTorch, which has to be installed;
-    see treadle.torch.from_fx.
+    """Imports a module, an exported program or a function of PyTorch, which must be installed; see
+    treadle.torch.from_fx.
 
     >>> program = treadle.from_fx(model, [x])
     >>> y = program(x)

@@ -1,6 +1,6 @@
-"""`python -m treadle ARGS` is the command `treadle ARGS`, of this very package.
+"""`python -m treadle ARGS` runs the command `treadle ARGS` of this package.
 
-It takes exported programs of PyTorch (.pt2) as models, too.
+It also accepts exported programs of PyTorch (.pt2) as models.
 """
 
 import contextlib
@@ -12,7 +12,8 @@ from pathlib import Path
 
 
 def _command() -> str:
-    """In a wheel below the package; in a build beside it; else what is installed."""
+    """Returns the command's path: below the package in a wheel, beside it in a build, or the
+    installed one."""
     package = Path(__file__).resolve().parent
     for folder in (package, package.parents[1]):
         if (folder / "bin" / "treadle").is_file():
@@ -24,7 +25,7 @@ def _command() -> str:
 
 
 def _run(command: str, args: list[str]) -> int:
-    """The command, with models in place of programs."""
+    """Runs the command after converting PyTorch programs among the arguments to models."""
     from treadle._aten import _files
 
     if args[0] == "convert" and len(args) == 3 and args[2].endswith(".tfg"):
@@ -39,7 +40,7 @@ def _run(command: str, args: list[str]) -> int:
 
 
 def main() -> None:
-    """Doesn't return."""
+    """Runs the command line; doesn't return."""
     command, args = _command(), sys.argv[1:]
     if not any(a.endswith(".pt2") for a in args):
         os.execv(command, [command, *args])

@@ -1,4 +1,4 @@
-"""Arguments as they are given: what is meant by them, or a TypeError that names the argument."""
+"""Conversion of arguments, and TypeErrors that name a wrong argument."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ def name(value: Any, what: str) -> str:
 
 
 def several(values: Any, what: str, one: type | tuple[type, ...] = str) -> list[Any]:
-    """What a list holds, or anything else that can be iterated; `one` stands for itself.
+    """Returns the elements of an iterable as a list; a single value of type `one` becomes a list.
 
-    A str or bytes isn't taken for its characters: the list around it was forgotten.
+    A str or bytes is not split into characters, which would mean that a list around it was
+    forgotten.
     """
     if isinstance(values, one):
         return [values]
@@ -30,12 +31,12 @@ def several(values: Any, what: str, one: type | tuple[type, ...] = str) -> list[
 
 
 def names(values: Any, what: str) -> list[str]:
-    """A name, or several."""
+    """Returns one name, or several, as a list."""
     return [name(value, f"an element of {what}") for value in several(values, what)]
 
 
 def mapping(values: Any, what: str, keys: type | tuple[type, ...] = str) -> dict[Any, Any]:
-    """A dict whose keys are names; None is an empty one."""
+    """Returns a dict whose keys are names; {} for None."""
     if values is None:
         return {}
     if not isinstance(values, Mapping):
@@ -47,21 +48,22 @@ def mapping(values: Any, what: str, keys: type | tuple[type, ...] = str) -> dict
 
 
 def shape(value: Any, what: str) -> tuple[Any, ...] | None:
-    """Dimensions, each an int or None, or None where nothing is known."""
+    """Returns dimensions, each an int or None, or None for an unknown rank."""
     return None if value is None else tuple(several(value, what, ()))
 
 
 def _kind(value: Any) -> str:
-    """`'x', a str`."""
+    """Describes a value: `'x', of type str`."""
     text = repr(value)
     return f"{text if len(text) <= 40 else text[:37] + '...'}, of type {type(value).__name__}"
 
 
 def mismatch(function: Any, values: list[Any], named: dict[str, Any]) -> str:
-    """Why a native function can't be called like that; `values` begin with its self."""
+    """Explains why a native function can't be called with these arguments; `values` begin with
+    self."""
     title = function.__qualname__.removesuffix(".__init__") + "()"
     signatures = [re.sub(r"\\\d+", "...", signature) for signature, *_ in function.__nb_signature__]
-    # Of several signatures the one that fits best tells.
+    # If there are several signatures, report the error of the one that fits best.
     rank, line = max((_fault(title, text, values, named) for text in signatures), key=_first)
     return line if rank < _FITS else f"{title}: an argument can't be used; expected {signatures[0]}"
 
@@ -74,7 +76,7 @@ def _first(pair: tuple[int, str]) -> int:
 
 
 def _fault(title: str, signature: str, values: list[Any], named: dict[str, Any]) -> tuple[int, str]:
-    """The first thing that is wrong, and how far that is."""
+    """Returns the first wrong argument's message, with a rank of how well the signature fits."""
     function: Any = ast.parse(f"{signature}: ...").body[0]
     params = function.args
     placed = params.posonlyargs + params.args
@@ -85,7 +87,7 @@ def _fault(title: str, signature: str, values: list[Any], named: dict[str, Any])
     own = len(placed) and placed[0].arg == "self"
     if len(values) > len(placed):
         return _COUNT, (
-            f"{title} got {len(values) - own} arguments by place, expected at most "
+            f"{title} got {len(values) - own} positional arguments, expected at most "
             f"{len(placed) - own}"
         )
     given = dict(zip((param.arg for param in placed), values, strict=False)) | named
@@ -126,7 +128,7 @@ def _fits(value: Any, annotation: ast.expr | None) -> bool:
 
 
 def _expected(annotation: ast.expr) -> str:
-    """`an int or None`."""
+    """Describes the type of an annotation: `an int or None`."""
     if isinstance(annotation, ast.BinOp):
         return f"{_expected(annotation.left)} or {_expected(annotation.right)}"
     if isinstance(annotation, ast.Subscript):

@@ -1,4 +1,4 @@
-"""Graphs written as programs: ops with effects run in the order of the program."""
+"""Building graphs in Python: ops with side effects run in program order."""
 
 from __future__ import annotations
 
@@ -19,17 +19,16 @@ _index_op = "StridedSlice"
 
 def _no_truth(value: Output | Variable) -> bool:
     raise TypeError(
-        f"'{value.name}' has no value while the graph is written; decide with cond or switch_case, "
-        "repeat with while_loop"
+        f"'{value.name}' has no value while the graph is built; use cond, switch_case or while_loop"
     )
 
 
 def _no_iteration(value: Output | Variable) -> Iterator[Output]:
-    raise TypeError(f"'{value.name}' can't be iterated while the graph is written; index it")
+    raise TypeError(f"'{value.name}' can't be iterated while the graph is built; index it")
 
 
 def _slice(value: Output | Variable, key: Any) -> Output:
-    """value[key], where key has integers, slices, values of the graph, `...` and None."""
+    """Computes value[key], where key has integers, slices, values of the graph, `...` and None."""
     parts = key if isinstance(key, tuple) else (key,)
     begin: list[Any] = []
     end: list[Any] = []
@@ -58,7 +57,7 @@ def _slice(value: Output | Variable, key: Any) -> Output:
                 raise TypeError(f"an index is {part!r}, expected an integer, a slice, ... or None")
             masks["shrink_axis"] |= 1 << position
             begin.append(part)
-            # From -1 on there is no end to name: -1 + 1 would be the first one.
+            # A slice of the element -1 has no end index, since -1 + 1 would be the first element.
             if not isinstance(part, Output | Variable) and operator.index(part) == -1:
                 masks["end"] |= 1 << position
                 end.append(0)
@@ -73,14 +72,14 @@ for _type in (Output, Variable):
     _type.__bool__ = _no_truth
     _type.__iter__ = _no_iteration
     _type.__getitem__ = _slice
-    _type.__array_ufunc__ = None  # numpy leaves `array + value` to the value
+    _type.__array_ufunc__ = None  # makes numpy defer `array + value` to the value
 
 
 _AnyBody = TypeVar("_AnyBody", bound="_Body")
 
 
 class _Body:
-    """A body that is being written; its values are attributes, or items for any name."""
+    """A body under construction; its values are attributes, or items for arbitrary names."""
 
     __slots__ = ("_native",)
 
@@ -105,7 +104,7 @@ class _Body:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        """Ends the body; after an exception it drops what was written."""
+        """Ends the body; after an exception, discards it."""
         if kind is not None:
             self._native.abandon()
             return
@@ -117,10 +116,10 @@ class _Body:
 
 
 class Loop(_Body):
-    """A while loop that is being written; made by Builder.while_loop.
+    """A while loop under construction; created by Builder.while_loop.
 
-    Its variables are its attributes. Before `condition` is called they have the values that each
-    iteration begins with. In the body, set one to give it its value for the next iteration. After
+    Its variables are its attributes. Before `condition` is called they have their values at the
+    start of an iteration. In the body, set one to assign its value for the next iteration. After
     the loop they have their final values. loop["name"] works for any name.
     """
 
@@ -133,9 +132,9 @@ class Loop(_Body):
 
 
 class Branches(_Body):
-    """A conditional that is being written; made by Builder.cond and Builder.switch_case.
+    """A conditional under construction; created by Builder.cond and Builder.switch_case.
 
-    In a branch, setting an attribute gives a result: all branches give the same ones. After the
+    In a branch, setting an attribute sets a result; all branches must set the same ones. After the
     conditional the attributes are the results of the branch that ran.
     """
 
@@ -149,7 +148,7 @@ class Branches(_Body):
     @contextmanager
     def _branch(self, case: object, expected: object) -> Iterator[None]:
         if case != expected:
-            raise InvalidArgumentError(f"the branch for {case} is written where {expected} is next")
+            raise InvalidArgumentError(f"the branch for {case} was added, but {expected} is next")
         self._cases.append(case)
         self._native.begin()
         yield
@@ -157,42 +156,42 @@ class Branches(_Body):
 
 
 class Conditional(Branches):
-    """`with c.true(): ...`, then `with c.false(): ...`, which may be left out if nothing is set."""
+    """`with c.true(): ...`, then `with c.false(): ...`, which may be omitted if nothing is set."""
 
     __slots__ = ()
 
     def true(self) -> Any:
-        """The branch for true, a context manager; it comes first."""
+        """Returns the context manager of the true branch, which comes first."""
         return self._branch("true", "true" if not self._cases else "false")
 
     def false(self) -> Any:
-        """The branch for false, a context manager."""
+        """Returns the context manager of the false branch."""
         return self._branch("false", "false" if self._cases else "true")
 
 
 class SwitchCase(Branches):
     """`with s.case(0): ...`, `with s.case(1): ...`, and so on.
 
-    The last branch, which may be `with s.default(): ...`, is for all other numbers as well.
+    The last branch, which may be `with s.default(): ...`, also runs for all other indices.
     """
 
     __slots__ = ()
 
     def case(self, number: int) -> Any:
-        """The branch for a number, a context manager; numbers count from 0."""
+        """Returns the context manager of the branch for an index; indices start at 0."""
         return self._branch(number, "no other" if "default" in self._cases else len(self._cases))
 
     def default(self) -> Any:
-        """The branch for all other numbers, a context manager; it comes last."""
+        """Returns the context manager of the branch for all other indices, which comes last."""
         return self._branch("default", "default" if "default" not in self._cases else "no other")
 
 
 class Function:
-    """A Python function as a function of the graph's library; made by Builder.function.
+    """A Python function as a function of the graph's library; created by Builder.function.
 
-    It is called once for each combination of dtypes and shapes of its arguments, to write the body;
-    calling it otherwise adds a node that calls the body. Variables, and values from outside that
-    the body uses, go in with each call.
+    It is called once for each combination of dtypes and shapes of its arguments, to build the body;
+    each further call adds a node that calls the body. Variables and outer values that the body uses
+    are passed with each call.
     """
 
     def __init__(
@@ -208,8 +207,8 @@ class Function:
         if signature is not None:
             if set(signature) != set(self._signature.parameters):
                 raise TypeError(
-                    f"{self.__name__}() has the parameters {list(self._signature.parameters)}, and "
-                    f"those that are stated are {list(signature)}"
+                    f"{self.__name__}() has the parameters {list(self._signature.parameters)}, "
+                    f"but the stated ones are {list(signature)}"
                 )
             self._stated = {
                 name: spec if isinstance(spec, tuple) else (spec, ())
@@ -218,7 +217,8 @@ class Function:
             self._body_for({n: self._stated[n] for n in self._signature.parameters})
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Adds a call. Gives what the Python function returns: a value, a tuple, a dict or None."""
+        """Adds a call. Returns values in the structure of the Python function's result: a value, a
+        tuple, a dict or None."""
         native = self._builder._native
         bound = self._signature.bind(*args, **kwargs)
         bound.apply_defaults()
@@ -267,7 +267,8 @@ class Function:
 
 
 def _flattened(results: Any, name: str) -> tuple[Any, list[Any]]:
-    """The structure of what a function returns (None, "one", a number or names), and its values."""
+    """Returns the structure of a function's result (None, "one", a number or names), and its
+    values."""
     if results is None or isinstance(results, Operation):
         return None, []
     if isinstance(results, dict):
@@ -309,14 +310,14 @@ class Builder:
     array(6., dtype=float32)
     """
 
-    #: The node that gives all variables their first values.
+    #: The node that initializes all variables.
     init = "init"
 
     def __init__(self) -> None:
         self._native = _Builder()
 
     def placeholder(self, name: str, dtype: Any = "float32", shape: Shape = None) -> Output:
-        """A value that runs are fed with.
+        """Adds a placeholder, which runs feed.
 
         >>> x = g.placeholder("x", "float32", [None, 3])
         """
@@ -324,7 +325,7 @@ class Builder:
         return self._native._placeholder(arguments.name(name, "name"), dtype, dims)
 
     def constant(self, value: Any, dtype: Any = None, *, name: str = "") -> Output:
-        """A constant. Python's numbers are int32 and float32 unless `dtype` says otherwise.
+        """Adds a constant. Python numbers become int32 and float32 unless `dtype` is given.
 
         >>> c = g.constant([1, 2, 3], "int64")
         """
@@ -338,13 +339,13 @@ class Builder:
         dtype: Any = None,
         shape: Shape = None,
     ) -> Variable:
-        """A resource variable.
+        """Adds a resource variable.
 
         Args:
-            init: its first value, which the node `init` of the graph gives it: numbers, an array,
-                or a function that makes it of nodes, which run with `init` alone.
-            dtype: of Python's numbers; without `init` that of the variable.
-            shape: without `init`, when the variable has to be assigned to before it is read.
+            init: its initial value, assigned by the node `init` of the graph: numbers, an array, or
+                a function that builds it from nodes, which run with `init` only.
+            dtype: the dtype of Python numbers; without `init`, that of the variable.
+            shape: the shape without `init`; then the variable must be assigned before it is read.
 
         >>> w = g.variable("w", lambda: g.op("RandomUniform", [[3, 2]], dtype="float32"))
         """
@@ -363,19 +364,19 @@ class Builder:
         attrs: Mapping[str, Any] | None = None,
         **more_attrs: Any,
     ) -> Any:
-        """Adds a node of any op.
+        """Adds a node with any op.
 
         Args:
             inputs: values, variables (which are read, unless the op takes a handle), numbers and
-                arrays (which become constants of the dtype that the op wants). An input that is a
-                list can be given as a list, or its elements one by one.
-            name: within the scope; made from the op where it isn't given.
-            outputs: dtypes, for an op that only the session knows.
-            attrs, more_attrs: attributes; types and numbers that inputs tell may be left out.
+                arrays (which become constants of the dtype that the op requires). An input that is
+                a list can be passed as a list, or as separate elements.
+            name: the name within the scope; derived from the op by default.
+            outputs: the dtypes of the outputs, for an op that only the session knows.
+            attrs, more_attrs: attributes; types and counts that inputs determine may be omitted.
 
         Returns:
-            The output; a tuple of several, or of an output that is a list; the Operation of a node
-            without outputs.
+            The output; a tuple if there are several, or if an output is a list; the Operation for a
+            node without outputs.
 
         >>> c = g.op("Einsum", [a, b], equation="ij,jk->ik")
         >>> values, indices = g.op("TopKV2", [x, 3])
@@ -386,14 +387,15 @@ class Builder:
         return self._native._op(op, values, name, given, arguments.several(outputs, "outputs"))
 
     def cast(self, value: Any, dtype: Any) -> Output:
-        """The value in another dtype.
+        """Converts the value to another dtype.
 
         >>> g.cast(loop.i, "float32")
         """
         return self._native._cast(value, dtype)
 
     def print(self, *values: Any, stream: str = "stdout") -> Operation:
-        """Prints a line whenever it runs: texts as they are, values of the graph as arrays.
+        """Adds a node that prints a line when it runs: strings unchanged, values of the graph as
+        arrays.
 
         >>> g.print("step", loop.i)
         """
@@ -423,7 +425,7 @@ class Builder:
         ...     loop.condition(loop.i < 10)
         ...     loop.total = g.op("ConcatV2", [[loop.total, x], 0])
         ...     loop.i += 1
-        >>> loop.total  # what the last iteration left
+        >>> loop.total  # the value after the last iteration
         """
         taken = {**arguments.mapping(variables, "variables"), **more_variables}
         if "condition" in taken:
@@ -487,17 +489,18 @@ class Builder:
         return made
 
     def gradients(self, ys: Any, xs: Any, grad_ys: Any = ()) -> Any:
-        """The gradients of the sum of all ys with respect to each x; None where none depends on it.
+        """Adds the gradients of the sum of all ys with respect to each x; None if no y depends on
+        it.
 
-        They go through calls, conditionals and loops, nested ones too. An x that is a variable
-        stands for all that is read of it.
+        They go through calls, conditionals and loops, including nested ones. A variable as x means
+        all reads of it.
 
         Args:
-            ys, xs: a value or a list of them.
-            grad_ys: what flows from each y, of its shape; ones where there are none.
+            ys, xs: a value or a list of values.
+            grad_ys: the gradient of each y, with its shape; ones by default.
 
         Returns:
-            A list where xs is one.
+            A value, or a list if xs is a list.
 
         >>> dw, db = g.gradients(loss, [w, b])
         >>> w.assign_sub(0.1 * dw)
@@ -507,7 +510,7 @@ class Builder:
         return found if isinstance(xs, list | tuple) else found[0]
 
     def group(self, operations: Iterable[Operation | Output], *, name: str = "") -> Operation:
-        """A node that does nothing once these have run: a target for runs.
+        """Adds a node without effects that runs after these: a target for runs.
 
         >>> step = g.group([v.assign_add(1.0), w.assign(x)], name="step")
         """
@@ -515,7 +518,7 @@ class Builder:
         return self._native._group(waited, name)
 
     def effects(self, *, name: str = "") -> Operation:
-        """A node that does nothing once all that was written before and has effects has run.
+        """Adds a node that runs after all earlier nodes with side effects.
 
         >>> g.effects(name="step")  # session.run([], feeds, targets=["step"])
         """
@@ -523,7 +526,7 @@ class Builder:
 
     @contextmanager
     def scope(self, name: str) -> Iterator[None]:
-        """Names of nodes that are added in it begin with `name/`.
+        """Prefixes the names of nodes that are added in it with `name/`.
 
         >>> with g.scope("encoder"):
         ...     w = g.variable("w", 0.0)  # encoder/w
@@ -536,7 +539,7 @@ class Builder:
 
     @contextmanager
     def control_dependencies(self, operations: Iterable[Operation | Output]) -> Iterator[None]:
-        """Nodes that are added in it wait for these, beside what they wait for anyway.
+        """Adds control dependencies on these to nodes that are added in it.
 
         >>> with g.control_dependencies([checked]):
         ...     y = x * 2.0
@@ -549,7 +552,7 @@ class Builder:
             self._native._pop_control()
 
     def build(self) -> Graph:
-        """The graph as it is now, with its effects in order. The builder can go on.
+        """Returns the graph, with its side effects ordered. The builder can still be used.
 
         >>> session = treadle.Session(g.build())
         """

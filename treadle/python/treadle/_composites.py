@@ -1,4 +1,4 @@
-"""Tensors that are made of several: ragged and sparse ones."""
+"""Composite tensors: ragged and sparse."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 class RaggedTensor(NamedTuple):
     """Rows of different lengths: row i is values[row_splits[i]:row_splits[i + 1]].
 
-    Where rows are ragged in turn, `values` is a RaggedTensor.
+    If rows are themselves ragged, `values` is a RaggedTensor.
     """
 
     values: ArrayLike | RaggedTensor
@@ -31,7 +31,7 @@ class RaggedTensor(NamedTuple):
         return (self.row_splits, *inner)
 
     def to_list(self) -> list[Any]:
-        """Nested lists."""
+        """Returns the rows as nested lists."""
         values = self.values
         items = (
             values.to_list() if isinstance(values, RaggedTensor) else np.asarray(values).tolist()
@@ -41,14 +41,14 @@ class RaggedTensor(NamedTuple):
 
 
 class SparseTensor(NamedTuple):
-    """The elements of a tensor that are stated: values[i] is at indices[i]; all others are zero."""
+    """A tensor with few nonzero elements: values[i] is at indices[i]; all others are zero."""
 
     indices: ArrayLike
     values: ArrayLike
     dense_shape: ArrayLike
 
     def to_dense(self) -> np.ndarray:
-        """An array with zeros (b"" for strings) where no element is stated."""
+        """Returns an array with zeros (b"" for strings) for the missing elements."""
         values = np.asarray(self.values)
         zero = b"" if values.dtype == object else 0
         dense = np.full(tuple(np.asarray(self.dense_shape)), zero, values.dtype)
@@ -57,10 +57,10 @@ class SparseTensor(NamedTuple):
 
 
 def take_apart(value: Any, name: str, parts: Sequence[str]) -> list[Any]:
-    """The components of an argument, which are called `parts`.
+    """Returns the components `parts` of an argument.
 
-    They are looked for as items of a dict, or as attributes: those of the classes above, and of
-    TensorFlow's. A ragged tensor may be given as nested lists too.
+    They are items of a dict, or attributes of the classes above or of TensorFlow's. A ragged tensor
+    may also be passed as nested lists.
     """
     if isinstance(value, Mapping):
         found = {part: value[part] for part in parts if part in value}
@@ -77,7 +77,7 @@ def take_apart(value: Any, name: str, parts: Sequence[str]) -> list[Any]:
 
 
 def put_together(arrays: Sequence[np.ndarray], parts: Sequence[str]) -> Any:
-    """A result: one of the classes above, or a dict for a kind that has none."""
+    """Combines components to a result: one of the classes above, or a dict for other kinds."""
     if tuple(parts) == SparseTensor._fields:
         return SparseTensor(*arrays)
     if not _is_ragged(parts):
@@ -90,7 +90,7 @@ def put_together(arrays: Sequence[np.ndarray], parts: Sequence[str]) -> Any:
 
 
 def spread(results: Mapping[str, Any]) -> dict[str, Any]:
-    """Results by key, each component of a composite one by its own: `x.values`."""
+    """Splits composite results into their components, by keys such as `x.values`."""
     flat: dict[str, Any] = {}
     for key, value in results.items():
         parts = {"": value}
@@ -108,7 +108,7 @@ def spread(results: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def flat_parts(value: Any) -> list[Any] | None:
-    """The components of what says of itself that it is ragged or sparse, in TensorFlow's order."""
+    """Returns the components of a ragged or sparse value, in TensorFlow's order."""
     if hasattr(value, "nested_row_splits"):
         return [value.flat_values, *value.nested_row_splits]
     if all(hasattr(value, field) for field in SparseTensor._fields):

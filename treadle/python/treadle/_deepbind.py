@@ -1,13 +1,15 @@
-"""Imports the native module so that it finds the libraries that it was built with.
+"""Imports the native module so that it uses the libraries that it was built with.
 
-TensorFlow puts symbols of another version of protobuf into the global scope, where the native
-module's own libraries would come second.
+TensorFlow exports symbols of another version of protobuf to the global scope, which would otherwise
+take precedence over the native module's own libraries.
 """
 
 import os
 import sys
 
-from . import _processor as _processor  # an error where the native module can't run
+from . import (
+    _processor as _processor,
+)  # an ImportError if the processor can't run the native module
 
 _flags = sys.getdlopenflags()
 sys.setdlopenflags(os.RTLD_NOW | os.RTLD_DEEPBIND)

@@ -1,13 +1,13 @@
-"""The exceptions of treadle: TensorFlow's class names and codes, all under `Error`."""
+"""Treadle's exceptions: TensorFlow's class names and codes, all subclasses of `Error`."""
 
 
 class Error(Exception):
-    """Whatever a graph or a run can fail with.
+    """The base class of errors of graphs and runs.
 
     Attributes:
         code: the canonical code, an int (TensorFlow's and gRPC's numbers).
-        message: what is wrong: the subject, what was found, what was expected, the likely fix.
-        node: of an imported program, the name of the node that the message begins with; or None.
+        message: the subject, what was found, what was expected, and the likely fix.
+        node: for an imported program, the name of the node that the message begins with; or None.
     """
 
     code: int = 2
@@ -51,55 +51,55 @@ class NotFoundError(Error):
 
 
 class AlreadyExistsError(Error):
-    """Something of this name exists already."""
+    """Something with this name already exists."""
 
     code = 6
 
 
 class PermissionDeniedError(Error):
-    """The caller may not do this."""
+    """The operation is not permitted."""
 
     code = 7
 
 
 class ResourceExhaustedError(Error):
-    """There is no memory, or no room, left."""
+    """Memory or another resource is exhausted."""
 
     code = 8
 
 
 class FailedPreconditionError(Error):
-    """The state does not allow it: a variable without value, say."""
+    """The state doesn't allow the operation; for example, a variable is uninitialized."""
 
     code = 9
 
 
 class AbortedError(Error):
-    """The operation was given up, as others were under way."""
+    """The operation was aborted, for example because of a conflict with another."""
 
     code = 10
 
 
 class OutOfRangeError(Error):
-    """There is nothing left: a queue or an iterator is at its end."""
+    """The end was reached, such as that of a queue or an iterator."""
 
     code = 11
 
 
 class UnimplementedError(Error):
-    """Treadle lacks this op, dtype or option."""
+    """Treadle doesn't support this op, dtype or option."""
 
     code = 12
 
 
 class InternalError(Error):
-    """A fault of treadle itself."""
+    """A bug in Treadle."""
 
     code = 13
 
 
 class UnavailableError(Error):
-    """Something that is needed cannot be reached now."""
+    """A required resource is not available now."""
 
     code = 14
 
@@ -111,18 +111,18 @@ class DataLossError(Error):
 
 
 class UnauthenticatedError(Error):
-    """The caller has not said who they are."""
+    """The caller is not authenticated."""
 
     code = 16
 
 
 class MissingKeyError(NotFoundError, KeyError):
-    """A mapping has no such key: a KeyError too, so that mappings are what Python expects."""
+    """A mapping has no such key; also a KeyError, as Python expects of mappings."""
 
     __str__ = Error.__str__
 
 
-# Users meet them as treadle.Error, treadle.NotFoundError and so on.
+# Shown to users as treadle.Error, treadle.NotFoundError and so on.
 ERRORS = [Error, *Error.__subclasses__()]
 for _error in ERRORS:
     _error.__module__ = "treadle"

@@ -1,4 +1,4 @@
-"""Nodes of a Graph as objects, and edits of whole parts of it."""
+"""Nodes of a Graph as objects, and edits of larger parts of it."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from ._native import CommunicationSchedule
     from .explanation import Explanation
 
-# The names of nodes that are added while a replacement is being made.
+# The names of nodes that the function of the current replacement adds.
 _added: ContextVar[list[str] | None] = ContextVar("_added", default=None)
 
 
 class Node:
-    """A node of a graph, by its name: reading it reads the graph as it is now.
+    """A node of a graph, identified by its name; properties are read from the current graph.
 
-    NotFoundError from everything here once the node is gone.
+    All members raise NotFoundError once the node is removed.
     """
 
     __slots__ = ("_graph", "_name")
@@ -67,8 +67,9 @@ class Node:
     def inputs(self) -> Inputs:
         """Data inputs (`x:0`), then control inputs (`^x`), as a list. Setting one rewires the node.
 
-        They follow the node: `copy()` gives a list that stays. InvalidArgumentError for a number or
-        dtype that the op doesn't take, and for a cycle; NotFoundError for a value that isn't there.
+        The list reflects the current node; `copy()` returns an independent list.
+        InvalidArgumentError for a wrong number or dtype, and for a cycle; NotFoundError for an
+        unknown value.
         """
         return Inputs(self)
 
@@ -77,21 +78,21 @@ class Node:
         self._graph._set_inputs(self._name, _names(inputs, "inputs"))
 
     def set_input(self, index: int, value: str | Node) -> None:
-        """Rewires one input: `index` counts data and control inputs alike."""
+        """Rewires one input: `index` counts data and control inputs."""
         inputs = self.inputs.copy()
         if not -len(inputs) <= index < len(inputs):
             raise NotFoundError(
-                f"node '{self._name}' has {len(inputs)} inputs, and none is {index}"
+                f"node '{self._name}' has {len(inputs)} inputs, but no input {index}"
             )
         inputs[index] = _value(value)
         self.inputs = inputs
 
     def add_control(self, node: str | Node) -> None:
-        """Makes this node wait for another."""
+        """Adds a control dependency on another node."""
         self.inputs = [*self.inputs, "^" + _name(node)]
 
     def remove_control(self, node: str | Node) -> None:
-        """Takes a control input away; NotFoundError if there is none from that node."""
+        """Removes a control input; NotFoundError if there is none from that node."""
         token = "^" + _name(node)
         if token not in self.inputs:
             raise NotFoundError(f"node '{self._name}' has no control input '{token}'")
@@ -101,16 +102,17 @@ class Node:
     def attrs(self) -> Attrs:
         """The attributes, as a dict: dtypes by name, shapes as tuples (None: unknown).
 
-        Setting one is set_attr, deleting one remove_attr. They follow the node: `copy()` gives a
-        dict that stays. Values, such as lists and arrays, can't be changed in part.
+        Setting one is set_attr, deleting one remove_attr. The dict reflects the current node;
+        `copy()` returns an independent dict. Values, such as lists and arrays, can't be changed
+        element by element.
         """
         return Attrs(self)
 
     def set_attr(self, name: str, value: Any) -> None:
-        """Sets an attribute to what the op's definition calls for.
+        """Sets an attribute to a value of the kind in the op's definition.
 
-        TypeError for a value of another kind, InvalidArgumentError where the dtype or number of
-        inputs or outputs would no longer be that of the node.
+        TypeError for a value of another kind, InvalidArgumentError if the dtype or number of inputs
+        or outputs would no longer match the node.
         """
         self._graph._set_attr(self._name, name, value)
 
@@ -119,7 +121,7 @@ class Node:
 
     @property
     def outputs(self) -> tuple[Value, ...]:
-        """What the node gives: Value(name, dtype, shape)."""
+        """The outputs of the node: Value(name, dtype, shape)."""
         return tuple(self._graph._outputs(self._name))
 
     @property
@@ -153,12 +155,12 @@ def _value(value: str | Node) -> str:
 
 
 def _names(values: str | Node | Iterable[str | Node], what: str) -> list[str]:
-    """Names of nodes or values: one, or several."""
+    """Returns names of nodes or values: one, or several."""
     return [_value(value) for value in arguments.several(values, what, (str, Node))]
 
 
 def _node(graph: Graph, name: str) -> Node:
-    """The node of this name; NotFoundError if there is none."""
+    """Returns the node with this name; NotFoundError if there is none."""
     if name not in graph:
         near = _did_you_mean(name, graph._node_names())
         raise NotFoundError(f"there is no node '{name}' in the graph{near}")
@@ -166,7 +168,7 @@ def _node(graph: Graph, name: str) -> Node:
 
 
 def _nodes(graph: Graph, op: str = "") -> list[Node]:
-    """The graph's nodes in order, or those of one op."""
+    """Returns the graph's nodes in order, or those with one op."""
     return [Node(graph, name) for name in graph._node_names(op)]
 
 
@@ -185,13 +187,12 @@ def _add(
     Args:
         op: the op, or the name of a function of the graph.
         inputs: data inputs (`x:0`, `x` or a Node), then control inputs (`^x`).
-        name: made from the op if empty.
-        attrs: as Node.attrs; types and numbers that the inputs tell may be left out.
-        outputs: dtypes by name, for an op that nobody knows.
+        name: derived from the op if empty.
+        attrs: as Node.attrs; types and counts that the inputs determine may be omitted.
+        outputs: names of dtypes, for an unknown op.
 
-    AlreadyExistsError for a name that is taken, NotFoundError for inputs that aren't there,
-    InvalidArgumentError for inputs of another number or dtype than the op takes, and for
-    attributes that are missing.
+    AlreadyExistsError for a name that is taken, NotFoundError for unknown inputs,
+    InvalidArgumentError for a wrong number or dtype of inputs, and for missing attributes.
     """
     values, types = _names(inputs, "inputs"), arguments.names(outputs, "outputs")
     added = graph._add(op, values, name, arguments.mapping(attrs, "attrs"), device, types)
@@ -203,8 +204,8 @@ def _add(
 def _remove(graph: Graph, node: str | Node, *, keep_order: bool = False) -> None:
     """Removes a node.
 
-    FailedPreconditionError if another uses it. With keep_order, what only waits for it waits for
-    what it waited for instead.
+    FailedPreconditionError if another node uses it. With keep_order, nodes with control
+    dependencies on it then depend on its inputs instead.
     """
     name = _name(node)
     users = graph._users(name)
@@ -233,18 +234,18 @@ def _replace(
     ...     return graph.add("_FusedMatMul", [match["x"], match["w"], match["b"]], attrs=...)
     >>> graph.replace("Relu(BiasAdd(MatMul(x, w), b))", fuse)
 
-    A pattern is an op and its data inputs: `Op(...)`; a word without parentheses matches any value
-    and keeps it (a word that comes twice has to be the same value), `_` any without keeping it.
-    `A|B(...)` is either op, `Op(...):1` another output than the first, `Op` followed by `(...)` is
-    an op with any inputs, `mm=MatMul(x, w)` keeps the node, and `MatMul(x, w){transpose_a: False}`
-    asks for attributes.
+    A pattern is an op and its data inputs: `Op(...)`. A word without parentheses matches any value
+    and captures it (a word that is used twice must match the same value); `_` matches any value
+    without capturing it. `A|B(...)` matches either op, `Op(...):1` an output other than the first,
+    `Op` followed by `(...)` an op with any inputs; `mm=MatMul(x, w)` captures the node, and
+    `MatMul(x, w){transpose_a: False}` also matches attributes.
 
-    The function gets the match and returns the value that takes the place of the root's first
-    output (a node's name stands for its first), or one value for each output, or None to leave the
-    match alone. Nodes of the match that nobody uses any more are removed; control dependencies
-    stay: what came before a removed node comes before what replaces it, and what waited for it
-    waits for that. A new node takes the root's name. If the function raises, the graph is as it
-    was before.
+    The function is called with the match and returns the replacement of the root's first output
+    (the name of a node means its first output), or one value for each output, or None to skip the
+    match. Nodes of the match without other uses are removed. Control dependencies are preserved:
+    predecessors of a removed node precede its replacement, and its successors follow the
+    replacement. A new node takes the root's name. If the function raises an exception, the graph is
+    unchanged.
     """
     parsed = Pattern(arguments.name(pattern, "the pattern"))
     backup = copy.copy(graph)
@@ -278,9 +279,7 @@ def _replace_at(graph: Graph, pattern: Pattern, name: str, fn: Any, record: list
     values = [v if ":" in v else v + ":0" for v in values]
     used = len(graph._outputs(name))
     if len(values) > used:
-        raise ValueError(
-            f"'{name}' has {used} outputs, and {len(values)} values were given for them"
-        )
+        raise ValueError(f"'{name}' has {used} outputs, but {len(values)} values were passed")
     matched = match._names
     before = [i for n in matched for i in graph._inputs(n) if i.startswith("^")]
     before = [i for i in dict.fromkeys(before) if i[1:] not in matched]
@@ -307,10 +306,10 @@ def _replace_at(graph: Graph, pattern: Pattern, name: str, fn: Any, record: list
 
 
 def _extract(graph: Graph, fetches: Iterable[str], feeds: Iterable[str] = ()) -> Graph:
-    """A new graph of what fetches need, with a Placeholder in the place of each fed value.
+    """Returns a new graph with the nodes that fetches need, and a Placeholder for each fed value.
 
-    A fed node of one output gives its name to the Placeholder; of more, `x:1` becomes `x/1`. Of a
-    SavedModel it is a plain graph. NotFoundError for names that aren't there.
+    The Placeholder has the name of a fed node with one output; otherwise `x:1` becomes `x/1`. For a
+    SavedModel it is a plain graph. NotFoundError for unknown names.
     """
     return graph._extract_part(_names(fetches, "fetches"), _names(feeds, "feeds"))
 
@@ -318,12 +317,13 @@ def _extract(graph: Graph, fetches: Iterable[str], feeds: Iterable[str] = ()) ->
 def _freeze(
     graph: Graph, session: Session, fetches: Iterable[str], feeds: Iterable[str] = ()
 ) -> Graph:
-    """A new graph of what fetches need, with the session's variables as constants.
+    """Returns a new graph with the nodes that fetches need, and the session's variables as
+    constants.
 
-    Those that functions, loops and conditionals read as well; calls are inlined where that can be.
-    Of a SavedModel it is a plain graph: `graph.freeze(model.session, fetches)`. Tables stay, and so
-    do variables that a fetch writes; then the graph has a node `init` (`init_1` where that name is
-    taken) that gives them what they hold in the session: run it first, as a target.
+    This includes variables in functions, loops and conditionals; calls are inlined if possible. For
+    a SavedModel it is a plain graph: `graph.freeze(model.session, fetches)`. Tables are kept, as
+    are variables that a fetch writes; then the graph has a node `init` (`init_1` if that name is
+    taken) that assigns their contents in the session: run it first, as a target.
     FailedPreconditionError for a variable without a value in the session, and for an empty table.
     """
     if not isinstance(session, Session):
@@ -335,15 +335,14 @@ def _freeze(
 
 
 def _check(graph: Graph, asked: Iterable[str] = ()) -> list[Problem]:
-    """What is wrong with the graph: a list of Problem(kind, nodes, message).
+    """Returns the problems of the graph: a list of Problem(kind, nodes, message).
 
-    Kinds are "error" for a node that isn't what its op's definition says, "race" for conflicting
-    effects on one resource that no path orders, "unfinished" where there are so many of these
-    that not all were looked for, "note" for the rest. Nodes that no run has together don't race.
-    With names asked for there is one run, of what these need; a SavedModel's runs are its
-    signatures, its initializer and its saver; of another graph each node that no other uses counts
-    as a run of its own, and a note says so where that leaves races out.
-    InvalidArgumentError for names that aren't there.
+    Kinds are "error" for a node that doesn't match its op's definition, "race" for conflicting side
+    effects on one resource that no path orders, "unfinished" if the search for races was
+    incomplete, and "note" for others. Nodes that no run has together don't race. With names there
+    is one run with these as fetches and targets; a SavedModel's runs are its signatures, its
+    initializer and its saver; in another graph each node without uses counts as a separate run, and
+    a note tells if that excludes races. InvalidArgumentError for unknown names.
     """
     return graph._check(_names(asked, "asked"))
 
@@ -356,13 +355,14 @@ def _explain(
     signature: str = "",
     all: bool = False,
 ) -> Explanation:
-    """Says what orders the iterations of each loop, which ops may overlap, and what would free it.
+    """Explains what orders the iterations of each loop, which ops may overlap, and how to free the
+    others.
 
-    print() shows it in words; treadle.explanation describes its parts. With fetches or targets it
-    covers the loops that such a run reaches, with a signature those that its calls reach. Of a
-    SavedModel it covers what any signature needs; `all` adds what saves, restores and initializes.
-    It knows the effects that register_op was given.
-    InvalidArgumentError for names that aren't there, NotFoundError for a signature that isn't.
+    print() shows it as text; treadle.explanation describes its parts. With fetches or targets it
+    covers the loops that such a run reaches, with a signature those that its calls reach. For a
+    SavedModel it covers all signatures; `all` adds savers and initializers. It uses the effects
+    that were passed to register_op. InvalidArgumentError for unknown names, NotFoundError for an
+    unknown signature.
     """
     wanted = [_names(fetches, "fetches"), _names(targets, "targets")]
     return graph._explain(*wanted, arguments.name(signature, "signature"), bool(all))
@@ -377,12 +377,12 @@ def _explore(
     setup: str | Iterable[str] = (),
     limit: int = 10000,
 ) -> Exploration:
-    """Runs all schedules of one run of a small graph, and says whether their results differ.
+    """Runs all schedules of one run of a small graph, and compares their results.
 
-    The run asks for all of the fetches and targets; InvalidArgumentError if there are none.
-    Schedules that keep the order of conflicting nodes count as one. The nodes of `setup` run before
-    each: initializers of variables. At most `limit` schedules are run. Calls, conditionals and
-    loops are taken apart first. Errors are those of a Session's run.
+    The run has all of the fetches and targets; InvalidArgumentError if there are none. Schedules
+    that keep the order of conflicting nodes count as one. The nodes of `setup`, such as
+    initializers, run before each. At most `limit` schedules are run. Calls, conditionals and loops
+    are lowered to frames first. Errors are those of a Session's run.
     """
     fed = arguments.mapping(feeds, "feeds")
     wanted = [_names(fetches, "fetches"), fed, _names(targets, "targets")]
@@ -401,12 +401,12 @@ def _view(
     signature: str = "",
     all: bool = False,
 ) -> Page:
-    """A page that shows the graph in a browser, or below a cell of a notebook.
+    """Returns a page that shows the graph in a browser, or below a cell of a notebook.
 
-    With fetches or targets it has a run to step through, as `explore` runs it. `other` is compared
-    and shown beside it; `trace` is a file that `treadle run --trace` or Session.trace wrote. Of a
-    SavedModel it shows what any signature needs, or the one that is named; with `all` everything.
-    InvalidArgumentError for names that aren't there and for a file that is no trace.
+    With fetches or targets it has a run to step through, as `explore` runs it. `other` is a graph
+    to compare with, shown side by side; `trace` is a file written by `treadle run --trace` or
+    Session.trace. For a SavedModel it shows all signatures, or the named one; with `all` the whole
+    graph. InvalidArgumentError for unknown names and for a malformed trace.
     """
     wanted = [_names(fetches, "fetches"), arguments.mapping(feeds, "feeds")]
     run = (*wanted, _names(targets, "targets"), _names(setup, "setup"))
@@ -417,9 +417,9 @@ def _view(
 
 
 def _draw(graph: Graph, *, function: str = "", loop: str = "", dot: bool = False) -> str:
-    """The graph, or one of its functions or loops of version 1, as SVG, or as DOT for Graphviz.
+    """Draws the graph, a function or a v1 loop as SVG, or as DOT for Graphviz.
 
-    NotFoundError for what isn't there; InvalidArgumentError for SVG of more than 400 nodes.
+    NotFoundError for unknown names; InvalidArgumentError for SVG of more than 400 nodes.
     """
     return graph._draw(
         arguments.name(function, "function"), arguments.name(loop, "loop"), bool(dot)
@@ -427,15 +427,15 @@ def _draw(graph: Graph, *, function: str = "", loop: str = "", dot: bool = False
 
 
 def _show_in_notebook(graph: Graph) -> str | None:
-    most_kept = 50_000  # nodes: a notebook's file keeps the page
+    most_kept = 50_000  # nodes; larger pages would bloat the notebook's file
     return _view(graph)._repr_html_() if len(graph.nodes()) <= most_kept else None
 
 
 def _replace_uses(graph: Graph, old: str | Node, new: str | Node) -> None:
-    """Makes all users of a value use another: `y:0` instead of `x:0`, or `^y` instead of `^x`.
+    """Replaces all uses of a value with another: `y:0` instead of `x:0`, or `^y` instead of `^x`.
 
-    Nodes that the new value is computed from keep the old one. InvalidArgumentError for a
-    value of another dtype.
+    Nodes that compute the new value keep the old one. InvalidArgumentError for a value of another
+    dtype.
     """
     graph._replace_uses(_value(old), _value(new))
 
@@ -450,19 +450,19 @@ def _gradients(
 ) -> list[str | None]:
     """Adds the gradients of the sum of all ys with respect to each x, and returns their names.
 
-    They go through calls, conditionals and loops, nested ones too. The name is None if no y depends
-    on the x, or if the x's dtype has no gradients. An x that is the handle of a variable stands for
-    all reads of the variable.
+    They go through calls, conditionals and loops, including nested ones. The name is None if no y
+    depends on the x, or if the x's dtype has no gradients. The handle of a variable as x means all
+    reads of it.
 
     Args:
         ys: values (`y:0`, `y` or a Node).
-        xs: values as well.
-        grad_ys: the gradient of each y, of its shape; None for ones.
-        stop_gradients: values that count as constants.
+        xs: values (`x:0`, `x` or a Node).
+        grad_ys: the gradient of each y, with its shape; None for ones.
+        stop_gradients: values to treat as constants.
 
-    Nodes that run functions get more results; v1 control flow and regions on the way become
-    functional. UnimplementedError if an op on the way has no gradient; the graph doesn't change
-    then.
+    Nodes that call functions may get more results; v1 control flow and regions on the path become
+    functional. UnimplementedError if an op on the path has no gradient; the graph is then
+    unchanged.
     """
     given = () if grad_ys is None else arguments.several(grad_ys, "grad_ys", (str, Node))
     starts = ["" if g is None else _value(g) for g in given]
@@ -476,14 +476,15 @@ def _preserve_order(
     *,
     soft: bool = False,
 ) -> list[tuple[str, str]]:
-    """Makes each node wait for the nodes that are listed for it: `{"mm": ["add"], "mul": ["mm"]}`.
+    """Adds an edge to each node from each of the nodes listed for it: `{"mm": ["add"], "mul":
+    ["mm"]}`.
 
-    Nodes keep their names and all their edges. With `soft` the edges are wishes for the schedule:
-    they keep no node alive, and stop no fusion. Wishes that other edges contradict are left out,
-    and returned as pairs.
+    Nodes keep their names and all their edges. With `soft` these are soft edges: they order the
+    schedule, keep no node alive, and prevent no fusion. Soft edges that contradict others are not
+    added, and are returned as pairs.
 
-    NotFoundError for a node that isn't there; InvalidArgumentError if a node would follow itself,
-    or nodes would wait in a circle. The graph doesn't change then.
+    NotFoundError for an unknown node; InvalidArgumentError if a node would follow itself, or nodes
+    would form a cycle. The graph is then unchanged.
     """
     pairs = []
     for node, after in arguments.mapping(order, "order", (str, Node)).items():
@@ -500,16 +501,17 @@ def _schedule_communication(
     bucket: int = 0,
     jitter: float = 0.0,
 ) -> CommunicationSchedule:
-    """Lets computing hide exchanges with other ranks: adds soft edges, and tells what they gain.
+    """Adds soft edges so that computation hides communication with other ranks, and returns the
+    predicted effect.
 
     Args:
-        costs: a file of costs, or a trace; docs/scheduling.md says how they look.
-        ranks: how many ranks a collective has whose group's size is no constant.
-        memory: bytes that exchanges under way may hold; 0 for any number.
-        bucket: all-reduces of fewer bytes become one of up to so many; 0 leaves them alone.
-        jitter: how much longer tasks may take, as a share of 1, for the prediction.
+        costs: a file of costs, or a trace; docs/scheduling.md describes the formats.
+        ranks: number of ranks of collectives whose group size is not a constant.
+        memory: memory limit of exchanges in flight in bytes; 0 for none.
+        bucket: combine all-reduces of fewer bytes up to this size; 0 leaves them unchanged.
+        jitter: the fraction by which tasks may take longer, for the prediction.
 
-    InvalidArgumentError for costs that can't be read, NotFoundError for a file that isn't there.
+    InvalidArgumentError for malformed costs, NotFoundError for a missing file.
     """
     return graph._schedule_communication(os.fspath(costs), ranks, memory, bucket, jitter)
 

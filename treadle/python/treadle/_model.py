@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class _ByName(dict):
-    """What `owner` has by name; the error for another name says which `kind`s there are."""
+    """The items of `owner` by name; the error for an unknown name lists the `kind`s that exist."""
 
     def __init__(self, values: Mapping[str, Any], owner: str, kind: str) -> None:
         super().__init__(values)
@@ -34,10 +34,10 @@ class _ByName(dict):
 
 
 class Signature:
-    """One of the functions that a model offers: call it with arrays by name.
+    """A signature of a model: call it with arrays by name.
 
-    `inputs` and `outputs` are dicts of Value(name, dtype, shape) by key; a value's name is the
-    tensor's in the model's graph. A ragged tensor `x` has several keys there, `x.values` and
+    `inputs` and `outputs` are dicts of Value(name, dtype, shape) by key; the name of a value is the
+    tensor in the model's graph. A ragged tensor `x` has several keys, `x.values` and
     `x.row_splits`, and a sparse one `x.indices`, `x.values` and `x.dense_shape`.
     """
 
@@ -59,21 +59,22 @@ class Signature:
         return MappingProxyType(_ByName(values, f"signature '{self.name}'", kind))
 
     def __call__(self, /, *values: Any, **inputs: Any) -> dict[str, Any]:
-        """Calls it; gives all of its outputs by key: arrays, RaggedTensors and SparseTensors.
+        """Calls the signature; returns all of its outputs by key: arrays, RaggedTensors and
+        SparseTensors.
 
-        values: those of the first inputs, in the order of `inputs`.
-        inputs: arrays of the dtype and shape that `inputs` gives, or of one that numpy converts to
-        it without loss, or Python numbers, strings, bytes and lists of them. For a ragged input a
+        values: the first inputs, in the order of `inputs`.
+        inputs: arrays with the dtype and shape in `inputs`, or a dtype that numpy converts to it
+        without loss, or Python numbers, strings, bytes and lists of them. For a ragged input a
         RaggedTensor, a dict of its components or lists of different lengths, for a sparse one a
-        SparseTensor or a dict; TensorFlow's classes serve too. Raises
-        InvalidArgumentError for an input that is missing, unknown, or of another dtype or shape,
-        and whatever the model's ops raise. Ctrl-C cancels the call.
+        SparseTensor or a dict; TensorFlow's classes are accepted too. Raises InvalidArgumentError
+        for a missing or unknown input, or a wrong dtype or shape, and the errors of ops. Ctrl-C
+        cancels the call.
         """
         if len(values) > len(self._arguments):
             raise TypeError(f"{len(values)} values for {len(self._arguments)} inputs of {self!r}")
         for key, value in zip(self._arguments, values, strict=False):
             if key in inputs:
-                raise TypeError(f"input '{key}' is given both by place and by name")
+                raise TypeError(f"input '{key}' is passed both by position and by name")
             inputs[key] = value
         return self._model.call(self.name, inputs)
 
@@ -85,7 +86,7 @@ class Signature:
 
 
 class _Functions(_ByName):
-    """Functions by their names; other paths and aliases lead to them too."""
+    """Functions by name; other paths and aliases are accepted too."""
 
     def __init__(self, native: _Model, values: Mapping[str, Any]) -> None:
         super().__init__(values, "the model", "function")
@@ -97,10 +98,10 @@ class _Functions(_ByName):
 
 
 class Variant(NamedTuple):
-    """What a function was traced for: tensors by name, and other arguments with their values.
+    """A concrete function: the tensors by name, and other arguments with their values.
 
-    fixed: by name, the value as Python writes it, and whether calls may leave it out. problem: why
-    the variant can't be called, or "".
+    fixed: by name, the value in Python's notation, and whether calls may omit it. problem: the
+    reason why the variant can't be called, or "".
     """
 
     name: str
@@ -113,7 +114,7 @@ class Variant(NamedTuple):
 class Function:
     """A function of a model's objects: call it as in Python.
 
-    `variants` has what it was traced for; the arguments of a call choose one of them.
+    `variants` has its concrete functions; the arguments of a call select one of them.
     """
 
     __slots__ = ("_composites", "_model", "arguments", "name", "variants")
@@ -131,19 +132,19 @@ class Function:
         self.variants = tuple(Variant(*variant) for variant in variants)
 
     def __call__(self, /, *values: Any, **arguments: Any) -> Any:
-        """Calls it; gives arrays, nested in tuples, lists and dicts as the function's results are.
+        """Calls the function; returns arrays, nested in tuples, lists and dicts like the function's
+        results.
 
-        Arguments and results are as of Signature; dicts, lists and tuples of them where the
-        function takes such. Raises InvalidArgumentError, with the variants, if none takes the
-        arguments or several do, UnimplementedError for a variant that can't be called, and whatever
-        the ops raise.
-        Ctrl-C cancels the call.
+        Arguments and results are as in Signature, also in dicts, lists and tuples. Raises
+        InvalidArgumentError, with the variants, if none or several accept the arguments,
+        UnimplementedError for a variant that can't be called, and the errors of ops. Ctrl-C cancels
+        the call.
         """
         flat: dict[str, Any] = {}
         for place, value in enumerate(values):
             name = self._name_at(place)
             if name in arguments:
-                raise TypeError(f"argument '{name}' is given both by place and by name")
+                raise TypeError(f"argument '{name}' is passed both by position and by name")
             self._flatten(name, value, flat)
         for name, value in arguments.items():
             self._flatten(name, value, flat)
@@ -153,7 +154,8 @@ class Function:
         return {name for variant in self.variants for name in (*variant.inputs, *variant.fixed)}
 
     def _name_at(self, place: int) -> str:
-        """Behind the named arguments come those of `*rest`: `rest_0`, `rest_1`."""
+        """Returns the name of a positional argument; those of `*rest` follow the named ones:
+        `rest_0`, `rest_1`."""
         if place < len(self.arguments):
             return self.arguments[place]
         others = [name for variant in self.variants for name in variant.inputs]
@@ -164,7 +166,8 @@ class Function:
         return found
 
     def _flatten(self, name: str, value: Any, flat: dict[str, Any]) -> None:
-        """A list is a tensor where the function takes one of this name."""
+        """Flattens nested arguments. A list is one tensor if the function has a tensor of this
+        name."""
         parts = None
         if name in self._composites:
             flat[name] = value
@@ -195,11 +198,11 @@ def _type_text(value: Value) -> str:
 
 
 class SandboxStatus(NamedTuple):
-    """How a sandbox holds a model.
+    """The state of a model's sandbox.
 
-    landlock: the version of Landlock, by which the kernel guards files; 0: it has none, and files
-    are guarded by the process itself. start, load: seconds until the process was closed, and for
-    loading. end: how the process ended, empty while it lives.
+    landlock: the version of Landlock, which the kernel uses to guard files; 0: not available, and
+    the process guards files itself. start, load: seconds for confining the process, and for
+    loading. end: how the process ended; empty while it runs.
     """
 
     landlock: int
@@ -209,9 +212,9 @@ class SandboxStatus(NamedTuple):
 
 
 class Model:
-    """A SavedModel with its variables restored and its tables filled; see treadle.load.
+    """A SavedModel with restored variables and initialized tables; see treadle.load.
 
-    Thread-safe, as a Session is: calls that change variables see each other's changes.
+    As thread-safe as a Session: calls see the changes of variables by other calls.
     """
 
     __slots__ = ("_functions", "_native", "signatures")
@@ -232,12 +235,14 @@ class Model:
 
     @property
     def functions(self) -> Mapping[str, Function]:
-        """What the model's objects offer beside signatures, by the path from the root object.
+        """The functions of the model's objects, by the path from the root object.
 
-        UnimplementedError of a model in a sandbox.
+        UnimplementedError for a model in a sandbox.
         """
         if isinstance(self._native, _Sandbox):
-            raise UnimplementedError("functions of a model in a sandbox can't be called yet")
+            raise UnimplementedError(
+                "calling functions of a model in a sandbox is not supported yet"
+            )
         if self._functions is None:
             found = {
                 name: Function(self._native, name, *parts)
@@ -248,12 +253,12 @@ class Model:
 
     @property
     def session(self) -> Session:
-        """The session that holds the model's state: for tensors that no signature has."""
+        """The session that holds the model's state, for tensors that no signature returns."""
         return self._native.session()
 
     @property
     def sandbox(self) -> SandboxStatus | None:
-        """How the model is held, if it was loaded with sandbox=True."""
+        """The state of the sandbox, if the model was loaded with sandbox=True."""
         return self._native.status() if isinstance(self._native, _Sandbox) else None
 
     def variables(self) -> dict[str, np.ndarray]:
@@ -261,18 +266,18 @@ class Model:
         return self.session.variables()
 
     def save(self, folder: str | os.PathLike[str] | None = None) -> None:
-        """Writes the variables as they are now.
+        """Writes the current values of the variables.
 
-        Without a folder to the checkpoint that they were restored from, which is replaced at once
-        or not at all; else the whole model, to a folder that is empty or not there yet.
-        FailedPreconditionError if the model holds nothing that saves.
+        Without a folder, to the checkpoint that they were restored from, which is replaced
+        atomically; otherwise the whole model, to a new or an empty folder. FailedPreconditionError
+        if the model has no saver.
         """
         self._native.save(folder)
 
     def __reduce__(self) -> Any:
         raise TypeError(
-            "a Model can't be pickled: its state is this process's. Call treadle.load(path) in "
-            "each process"
+            "a Model can't be pickled: its state belongs to this process; call treadle.load(path) "
+            "in each process"
         )
 
     def __repr__(self) -> str:
@@ -299,27 +304,26 @@ def load(
 ) -> Model:
     """Loads a SavedModel: restores its variables and runs its initialization.
 
-    A program in StableHLO or MHLO text (.mlir) has one signature, its function "main". A program of
+    A StableHLO or MHLO program (.mlir) has one signature, its function "main". A program of
     torch.export.save (.pt2) is read without PyTorch, and has the signature "serving_default".
 
     Args:
-        path: the model's folder, a .mlir file that one was converted to, a .tfg file, or a program.
-        tags: which meta graph, where there are several; "serve" or the only one by default.
+        path: the model's folder, a converted .mlir file, a .tfg file, or a program.
+        tags: the tags of the meta graph, if there are several; default: "serve" or the only one.
         threads, cores, tier, loop_overlap, timeout, statistics, trace, fast_math, memory,
-            allow_read, allow_write, allow_clock: as of Session, for all calls.
-        sandbox: whether to load and run the model in a process of its own that can do nothing but
+            allow_read, allow_write, allow_clock: as in Session, for all calls.
+        sandbox: whether to load and run the model in a separate process that can do nothing but
             compute (docs/sandbox.md). Its signatures can be called; its session, variables and save
-            raise FailedPreconditionError, statistics and trace ValueError. UnavailableError, with
-            the reason, once that process has ended.
+            raise FailedPreconditionError, statistics and trace ValueError. Calls raise
+            UnavailableError, with the reason, once that process has exited.
 
-    Raises NotFoundError for a folder, meta graph or checkpoint that isn't there, and for an asset
-    that isn't there where the model's initialization reads it, InvalidArgumentError for a graph
-    that isn't a SavedModel's or a path that leaves the folder, DataLossError for a damaged
-    checkpoint. Nothing is half-loaded.
+    Raises NotFoundError for a missing folder, meta graph, checkpoint or asset that the
+    initialization reads, InvalidArgumentError for a graph that isn't a SavedModel's or a path that
+    leaves the folder, DataLossError for a damaged checkpoint. After an error nothing is loaded.
     """
     wanted = arguments.names(tags, "tags")
     if sandbox and (statistics or trace):
-        raise ValueError("statistics and trace can't be had of a model in a sandbox")
+        raise ValueError("statistics and trace are not available for a model in a sandbox")
     how = (threads, None if cores is None else list(cores), tier, loop_overlap, timeout)
     grants = (memory, allow_read, allow_write, allow_clock)
     with _as_model(path) as file:
@@ -329,7 +333,7 @@ def load(
 
 
 def _as_model(path: str | os.PathLike[str]) -> AbstractContextManager[Any]:
-    """The file to load: of a program of PyTorch, its model."""
+    """Returns the file to load; converts a program of PyTorch to a model."""
     if not os.fspath(path).endswith(".pt2"):
         return nullcontext(path)
     from ._aten import _files

@@ -1,4 +1,4 @@
-"""Types of the native half; what it does is said in the docstrings."""
+"""Type stubs of the native module, whose docstrings describe it."""
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -8,7 +8,7 @@ import pathlib
 
 
 class Page:
-    """A page that shows a graph: HTML with everything in it, which asks for nothing else."""
+    """A self-contained HTML page that shows a graph; it loads nothing else."""
 
     def __init__(self, content: bytes) -> None:
         self.content = content
@@ -21,7 +21,7 @@ class Page:
         return f"<treadle.Page: {len(self.content)} bytes; save(path) writes it>"
 
     def _repr_html_(self) -> str:
-        # In a frame without rights: what it shows may be a stranger's.
+        # In a sandboxed frame: the graph may be untrusted.
         style = "width: 100%; height: 640px; border: 1px solid #8884; border-radius: 6px"
         return (
             f'<iframe sandbox="allow-scripts allow-downloads" style="{style}" '

@@ -1,4 +1,4 @@
-"""Patterns of nodes: `Relu(BiasAdd(MatMul(x, w), b))`. Graph.replace says how they are written."""
+"""Patterns of nodes: `Relu(BiasAdd(MatMul(x, w), b))`. Graph.replace describes the syntax."""
 
 from __future__ import annotations
 
@@ -22,14 +22,15 @@ class _Variable:
 @dataclass
 class _Call:
     ops: list[str]
-    args: list[_Variable | _Call] | None  # None: any
+    args: list[_Variable | _Call] | None  # any if None
     name: str = ""
     output: int = 0
     attrs: dict[str, Any] = field(default_factory=dict)
 
 
 class Match:
-    """What a pattern found: match["x"] is a value's name, match["mm"] a Node (`mm=MatMul(...)`)."""
+    """The captures of a match: match["x"] is the name of a value, match["mm"] a Node
+    (`mm=MatMul(...)`)."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
@@ -47,12 +48,14 @@ class Match:
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._kept:
-            raise KeyError(f"the pattern keeps nothing as '{name}'; it keeps {list(self._kept)}")
+            raise KeyError(
+                f"the pattern captures nothing as '{name}'; it captures {list(self._kept)}"
+            )
         return self._kept[name]
 
 
 class Pattern:
-    """A pattern that was read; ValueError, with the place, for one that can't be."""
+    """A parsed pattern; ValueError, with the position, if it is malformed."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -70,7 +73,7 @@ class Pattern:
         if not isinstance(root, _Call):
             raise self._wrong(0, "expected an op: 'Op(...)'")
         if root.output:
-            raise self._wrong(0, "the root stands for all of its outputs; expected none stated")
+            raise self._wrong(0, "the root matches all of its outputs; expected none listed")
         self._root = root
 
     @property
@@ -78,7 +81,7 @@ class Pattern:
         return self._root.ops
 
     def match(self, graph: Graph, name: str) -> Match | None:
-        """The match whose root is the node of this name, or None."""
+        """Returns the match whose root is the node with this name, or None."""
         match = Match(graph)
         return match if _matches(self._root, graph, f"{name}:0", match) else None
 

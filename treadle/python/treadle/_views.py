@@ -1,4 +1,4 @@
-"""What Node.inputs and Node.attrs give: they read the node as it is, and edits of them edit it."""
+"""The values of Node.inputs and Node.attrs: they read the current node, and their edits edit it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Inputs(MutableSequence[str]):
     def insert(self, index: int, value: str | Node) -> None:
         self._edit("insert", index, value)
 
-    # At once: what stands in between may be no graph.
+    # Set all inputs at once: an intermediate state may be an invalid graph.
     def extend(self, values: Iterable[str | Node]) -> None:
         self._edit("extend", values)
 
@@ -71,7 +71,7 @@ class Inputs(MutableSequence[str]):
 
 
 class Attrs(MutableMapping[str, Any]):
-    """The attributes of a node by name. Changes are those of Node.set_attr and remove_attr."""
+    """The attributes of a node by name. Changes act like Node.set_attr and remove_attr."""
 
     __slots__ = ("_node",)
     __hash__ = None
@@ -108,15 +108,15 @@ class Attrs(MutableMapping[str, Any]):
 
 
 class ListAttr(list):
-    """A list that is an attribute's value. It can't be changed in part: TypeError says how."""
+    """A list that is the value of an attribute. Element changes raise a TypeError with advice."""
 
     __slots__ = ("_where",)
 
     def _refuse(self, *args: Any, **options: Any) -> Any:
         node, key = self._where
         raise TypeError(
-            f"attribute '{key}' of node '{node}' can't be changed in part; "
-            f"set the whole list: attrs['{key}'] = [...]"
+            f"attribute '{key}' of node '{node}' can't be changed element by element; set the "
+            f"whole list: attrs['{key}'] = [...]"
         )
 
     __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse

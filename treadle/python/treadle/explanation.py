@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 
 class Op(NamedTuple):
-    """A node: its name, its op, its function ("": the graph), and where it is from, if known."""
+    """A node: its name, its op, its function ("": the graph), and its source location, if known."""
 
     name: str
     op: str
@@ -13,7 +13,7 @@ class Op(NamedTuple):
 
 
 class Access(NamedTuple):
-    """An op that takes part in an order; for a resource, whether the op writes it."""
+    """An op on a dependency path; for a resource, whether the op writes it."""
 
     op: Op
     writes: bool
@@ -21,13 +21,12 @@ class Access(NamedTuple):
 
 
 class Order(NamedTuple):
-    """A possible reason for the iterations of a loop to run one after the other.
+    """A reason that may order the iterations of a loop.
 
-    `kind` is "condition" for the condition's result and the ops that compute it, "values" for
-    values that one iteration computes for the next, and "resource" for a resource that ops of both
-    access. A resource that is only read orders nothing. If the edges of a v1 loop leave the order
-    of accesses open, it is a race. `would_be_free` has the ops that would overlap if nothing wrote
-    the resource.
+    `kind` is "condition" for the condition and the ops that compute it, "values" for values carried
+    from one iteration to the next, and "resource" for a resource that several ops access. A
+    resource that is only read orders nothing. If the edges of a v1 loop don't order the accesses,
+    it is a race. `would_be_free` has the ops that would overlap if the resource weren't written.
     """
 
     kind: str
@@ -39,13 +38,13 @@ class Order(NamedTuple):
 
 
 class Loop(NamedTuple):
-    """A loop, as `treadle show` counts them.
+    """A loop, as `treadle show` lists them.
 
-    `overlaps_in_auto` and `overlaps_when_on` say whether parts of two iterations may run at the
-    same time with that loop_overlap, and `in_auto` and `when_on` why. `in_turns` has the ops that
-    run in the order of the iterations, `overlapping` the other ops that do something. `starved`
-    tells of nodes in a v1 loop that run in iteration 0 only, because they wait for an `Enter` that
-    isn't constant.
+    `overlaps_in_auto` and `overlaps_when_on` tell whether parts of two iterations may run at the
+    same time with that loop_overlap, and `in_auto` and `when_on` the reasons. `in_turns` has the
+    ops that run in the order of the iterations, `overlapping` the other ops with side effects.
+    `starved` lists nodes in a v1 loop that run in iteration 0 only, because they depend on an
+    `Enter` that isn't constant.
     """
 
     name: str
@@ -73,11 +72,11 @@ class Body(NamedTuple):
 
 
 class Cluster(NamedTuple):
-    """A part of a body that becomes machine code, once for each class of shapes.
+    """A cluster: a part of a body that is compiled, once for each class of input shapes.
 
-    A class consists of the ranks of the inputs and of which dimensions are 1. `nodes` are those of
-    the body. `ops` also counts the ops of the functions that they call, except constants. `inputs`
-    are types, as far as the graph knows them: "float32[?,16]".
+    A class is the rank of each input and which dimensions are 1. `nodes` are those of the body.
+    `ops` also counts the ops of called functions, except constants. `inputs` are types, as far as
+    known: "float32[?,16]".
     """
 
     where: str
@@ -87,16 +86,16 @@ class Cluster(NamedTuple):
 
 
 class Interpreted(NamedTuple):
-    """Ops that stay with the interpreter, and why."""
+    """Ops that are interpreted, with the reason."""
 
     why: str
     nodes: tuple[Op, ...]
 
 
 class Explanation(NamedTuple):
-    """All loops of a graph, by the bodies that contain them, and the parts that are compiled.
+    """All loops of a graph, by the bodies that contain them, and the clusters that are compiled.
 
-    A run that fetches or feeds a value inside one of the `clusters` divides it.
+    A run that fetches or feeds a value inside one of the `clusters` splits it.
     """
 
     bodies: tuple[Body, ...]
@@ -109,5 +108,5 @@ class Explanation(NamedTuple):
 
     @property
     def loops(self) -> tuple[Loop, ...]:
-        """Those of all bodies."""
+        """The loops of all bodies."""
         return tuple(loop for body in self.bodies for loop in body.loops)

@@ -24,7 +24,7 @@ _TARGET = "treadle_callback"
 
 
 class _Array(ctypes.Structure):
-    """An array that a program hands to a callback, or expects of it."""
+    """An array that a program passes to a callback, or expects from it."""
 
     _fields_ = (
         ("data", ctypes.c_void_p),
@@ -34,7 +34,7 @@ class _Array(ctypes.Structure):
     )
 
     def view(self, dtype, is_writeable):
-        """The array's own memory as an array of numpy's."""
+        """Returns the array's memory as a numpy array."""
         import numpy as np
 
         shape = tuple(self.dims[: self.rank])
@@ -61,7 +61,7 @@ class _Callbacks:
 
     def __init__(self, library):
         self._functions = {}
-        self._released = []  # numbers that nobody needs but programs that may still run
+        self._released = []  # unused numbers, which running programs may still refer to
         self._uses = library.treadle_pjrt_uses_callback
         self._uses.argtypes, self._uses.restype = [ctypes.c_int64], ctypes.c_bool
         self._numbers = itertools.count()
@@ -70,15 +70,16 @@ class _Callbacks:
         library.treadle_pjrt_set_callback(self._entry)
 
     def add(self, fill, input_dtypes, output_dtypes):
-        """Gives the function's number, and what keeps it alive. `fill(inputs, outputs)` gets the
-        program's own memory as arrays of numpy's."""
+        """Adds a function; returns its number, and an object that keeps it alive. `fill(inputs,
+        outputs)` is called with the program's memory as numpy arrays."""
         number = next(self._numbers)
         self._functions[number] = (fill, input_dtypes, output_dtypes)
         self._forget()
         return number, _Registration(self._released, number)
 
     def emit(self, ctx, fill, operands, has_side_effect):
-        """Writes a call of the function into a program: its results, and what keeps it alive."""
+        """Adds a call of the function to a program; returns its results, and an object that keeps
+        it alive."""
         import numpy as np
         from jax._src import ffi
 
@@ -102,7 +103,7 @@ class _Callbacks:
                 [inputs[i].view(input_dtypes[i], False) for i in range(num_inputs)],
                 [outputs[i].view(output_dtypes[i], True) for i in range(num_outputs)],
             )
-        except BaseException as raised:  # it goes on as an error of the program
+        except BaseException as raised:  # reported as an error of the program
             text = _described(raised)[: size - 1].decode(errors="ignore").encode() + b"\0"
             ctypes.memmove(problem, text, len(text))
             return False
@@ -110,7 +111,7 @@ class _Callbacks:
 
 
 def _described(raised):
-    """An exception as bytes, whatever it does when it is asked for its text."""
+    """Returns an exception as bytes, even if its conversion to text fails."""
     try:
         return f"{type(raised).__name__}: {raised}".encode(errors="backslashreplace")
     except BaseException:
@@ -118,7 +119,7 @@ def _described(raised):
 
 
 class _Registration:
-    """While it lives, programs that call a function back may be made."""
+    """Enables programs with callbacks during its lifetime."""
 
     def __init__(self, released, number):
         self._released, self._number = released, number
@@ -128,7 +129,7 @@ class _Registration:
 
 
 def _emitter(callbacks, emit_elsewhere):
-    """JAX's `emit_python_callback`, with programs for this platform calling back in its own way."""
+    """JAX's `emit_python_callback`, with this platform's implementation of callbacks."""
     import numpy as np
     from jax._src import dtypes
 
@@ -142,7 +143,7 @@ def _emitter(callbacks, emit_elsewhere):
             )  # fmt: skip
 
         def fill(inputs, outputs):
-            # Copies: the function may keep them, and the program's memory is its own.
+            # Pass copies: the function may keep them, but the program reuses its memory.
             arguments = [array.copy() for array in inputs]
             for array in arguments:
                 array.flags.writeable = False
@@ -168,7 +169,8 @@ def _emitter(callbacks, emit_elsewhere):
 
 
 class _Buffer:
-    """A program's memory for the time of a callback, as jax.experimental.buffer_callback has it."""
+    """A view of a program's memory during a callback, as jax.experimental.buffer_callback provides
+    it."""
 
     def __init__(self, array):
         self._array = array
@@ -191,7 +193,7 @@ class _Buffer:
 
 
 class _ExecutionContext:
-    """What a buffer_callback is told of its call."""
+    """The context argument of a buffer_callback."""
 
     def __init__(self, stage):
         self.stage = stage
@@ -201,12 +203,12 @@ class _ExecutionContext:
         import jax
 
         raise jax.errors.JaxRuntimeError(
-            f"XLA FFI GPU context is not available: {_PLATFORM} is no GPU"
+            f"XLA FFI GPU context is not available: {_PLATFORM} is not a GPU"
         )
 
 
 def _buffer_callback(callbacks, lower_elsewhere):
-    """JAX's rule for `buffer_callback`, in this platform's own way."""
+    """JAX's lowering rule for `buffer_callback` on this platform."""
     from jax._src import buffer_callback, tree_util
 
     def lower(ctx, *operands, callback, in_tree, out_tree, has_side_effect, input_output_aliases,
@@ -235,7 +237,7 @@ def _buffer_callback(callbacks, lower_elsewhere):
 
 
 def _exported_call(call):
-    """JAX's rule for a call of an exported function, which takes those exported for CPUs, too."""
+    """JAX's rule for a call of an exported function, including those exported for CPUs."""
 
     def lower(ctx, *arguments, exported):
         if _PLATFORM not in exported.platforms:
@@ -247,7 +249,7 @@ def _exported_call(call):
 
 
 def _branching(lower, parameter):
-    """JAX's rule for what has branches by platform, with that for CPUs as this platform's own."""
+    """JAX's rule for platform-dependent branches; this platform uses the branch for CPUs."""
 
     def extended(branches):
         named = {name for names in branches for name in names or ()}
@@ -264,7 +266,8 @@ def _branching(lower, parameter):
 
 
 def _custom_partitioning(ctx, *operands, call, **_):
-    """A function with rules for XLA's partitioner is the function: there is no partitioner here."""
+    """Lowers a function with custom partitioning rules as the plain function: there is no
+    partitioner."""
     from jax._src import core
     from jax._src.interpreters import mlir
 
@@ -272,7 +275,7 @@ def _custom_partitioning(ctx, *operands, call, **_):
 
 
 def _inspect_sharding(ctx, value, *, callback):
-    """Tells how a value is spread within a program: every device has all of it."""
+    """Reports how a value is sharded within a program: every device has all of it."""
     import numpy as np
     from jax._src.sharding_impls import GSPMDSharding
     from jax.sharding import Mesh, NamedSharding, PartitionSpec
@@ -290,13 +293,13 @@ def _inspect_sharding(ctx, value, *, callback):
 
 
 class _Rules(collections.abc.MutableMapping):
-    """How JAX writes an operation: by a rule of this platform's own, or as for CPUs, but for what
-    only XLA's CPU backend has to have so."""
+    """Lowering rules for operations: this platform's own, or those for CPUs, except rules that only
+    XLA's CPU backend needs."""
 
     NOT_AS_CPUS = ("bcsr_dot_general", "dot_general")
 
     def __init__(self, of_cpus):
-        self._of_cpus = of_cpus  # modules that are imported later add to it
+        self._of_cpus = of_cpus  # modules that are imported later add rules
         self._own = {}
 
     def __getitem__(self, primitive):
@@ -323,7 +326,7 @@ class _Rules(collections.abc.MutableMapping):
 
 
 def _teach(library):
-    """Lets JAX write programs for this platform."""
+    """Registers the lowering rules for this platform."""
     from jax._src import buffer_callback, callback, custom_partitioning, debugging
     from jax._src.export import _export
     from jax._src.interpreters import mlir
@@ -373,9 +376,9 @@ def initialize():
     platforms = (jax.config.jax_platforms or "").split(",")
     if _PLATFORM not in platforms:
         return
-    if "cpu" not in platforms:  # on which JAX keeps what it hands to callbacks
+    if "cpu" not in platforms:  # the platform of arrays that JAX passes to callbacks
         jax.config.update("jax_platforms", ",".join([*platforms, "cpu"]))
     path = Path(__file__).with_name("libtreadle_pjrt.so")
-    xla_bridge._nonexperimental_plugins.add(_PLATFORM)  # which would be said at each start
+    xla_bridge._nonexperimental_plugins.add(_PLATFORM)  # logged at each start otherwise
     xla_bridge.register_plugin(_PLATFORM, library_path=str(path), options=_options)
     _teach(ctypes.CDLL(str(path)))

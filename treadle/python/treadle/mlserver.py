@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 _DEFAULT = "serving_default"
 
-# The protocol's datatypes by Treadle's names of dtypes.
+# The datatypes of the protocol by Treadle's dtype names.
 _DATATYPES = {
     "bool": Datatype.BOOL,
     "int8": Datatype.INT8,
@@ -55,22 +55,22 @@ _DATATYPES = {
 }
 _DTYPES = {datatype: np.dtype(name) for name, datatype in _DATATYPES.items() if name != "string"}
 
-# What JSON's elements may be, by numpy's kinds; null is a NaN.
+# The Python types of JSON elements by numpy's dtype kinds; null is NaN.
 _ELEMENTS = {"b": {bool}, "i": {int}, "u": {int}, "f": {int, float, type(None)}}
 
-# Statuses of HTTP by the codes of treadle.Error. MLServer makes gRPC's statuses from them.
+# HTTP statuses by the codes of treadle.Error. MLServer derives gRPC statuses from them.
 _STATUSES = {3: 400, 4: 504, 5: 404, 8: 429, 9: 422, 11: 400, 12: 501, 14: 503}
 
 
 class Runtime(MLModel):
-    """A model that treadle.load loads, as one of MLServer's.
+    """A model loaded by treadle.load, as an MLServer model.
 
     `parameters.uri` is its folder, relative to model-settings.json. `parameters.extra` may have
-    "signature", and what treadle.load takes besides the path: "threads", "tier", "timeout". A
-    request may choose another signature by its parameter "signature".
+    "signature", and arguments of treadle.load: "threads", "tier", "timeout". A request may choose
+    another signature by its parameter "signature".
 
-    Calls run at the same time, each in a thread. What a request has wrong becomes a status of 4xx,
-    with the message of the treadle.Error.
+    Calls run concurrently, one thread each. Errors of a request become a 4xx status with the
+    message of the treadle.Error.
     """
 
     _model: Model | None = None
@@ -108,11 +108,11 @@ class Runtime(MLModel):
             inputs: dict[str, np.ndarray] = {}
             for given in payload.inputs:
                 if given.name in inputs:
-                    raise InvalidArgumentError(f"input '{given.name}' is given twice")
+                    raise InvalidArgumentError(f"input '{given.name}' is passed twice")
                 inputs[given.name] = _array(given, signature.inputs.get(given.name))
             wanted = {output.name: output.parameters for output in payload.outputs or ()}
             for name in wanted:
-                signature.outputs[name]  # the error names those that there are
+                signature.outputs[name]  # the error lists the existing ones
             results = spread(signature(**inputs))
             if self._joins_requests:
                 _check_that_results_divide(inputs, results)
@@ -128,15 +128,15 @@ class Runtime(MLModel):
             return self._signature
         if self._joins_requests:
             raise InvalidArgumentError(
-                f"the request chooses signature '{name}', but model '{self.name}' joins requests;"
-                " serve the signature as a model of its own"
+                f"the request chooses signature '{name}', but model '{self.name}' batches "
+                "requests; serve the signature as a separate model"
             )
         return self._model.signatures[name]
 
 
 @contextmanager
 def _statuses(subject: str = "") -> Iterator[None]:
-    """Errors as MLServer's, which have statuses."""
+    """Converts errors to MLServer's, which have HTTP statuses."""
     try:
         yield
     except Error as error:
@@ -146,7 +146,7 @@ def _statuses(subject: str = "") -> Iterator[None]:
 
 
 def _metadata(signature: Signature, kind: str) -> list[MetadataTensor]:
-    """Of its inputs or outputs: -1 stands for a dimension of any size."""
+    """Returns the metadata of inputs or outputs; -1 means a dimension of any size."""
     tensors = []
     for name, value in getattr(signature, f"{kind}s").items():
         datatype = _datatype(value.dtype, f"{kind} '{name}' of signature '{signature.name}'")
@@ -164,7 +164,8 @@ def _datatype(dtype: str, subject: str) -> Datatype:
 
 
 def _array(given: RequestInput, value: Value | None) -> np.ndarray:
-    """The input as an array of its datatype; whether the signature wants that, it says itself."""
+    """Returns the input as an array of its datatype; the signature checks that it is the expected
+    one."""
     subject, shape = f"input '{given.name}'", list(given.shape)
     datatype = Datatype(given.datatype)
     elements = np.array(getattr(given.data, "root", given.data), object).ravel()
@@ -176,14 +177,14 @@ def _array(given: RequestInput, value: Value | None) -> np.ndarray:
         array = _strings(elements, getattr(given.parameters, "content_type", None), subject)
     else:
         array = _numbers(elements, _DTYPES[datatype], subject)
-    # MLServer's own codecs write n values as [n, 1].
+    # MLServer's codecs encode n values with the shape [n, 1].
     if value is not None and value.shape is not None and len(value.shape) == 1 and shape[1:] == [1]:
         shape.pop()
     return array.reshape(shape)
 
 
 def _numbers(elements: np.ndarray, dtype: np.dtype, subject: str) -> np.ndarray:
-    # numpy would make an int of 1.5 and of "1".
+    # numpy would convert 1.5 and "1" to an int.
     for found in set(map(type, elements)) - _ELEMENTS[dtype.kind]:
         raise InvalidArgumentError(
             f"{subject} has an element of type {found.__name__}, expected {dtype}"
@@ -224,26 +225,27 @@ def _output(name: str, array: np.ndarray, wanted: Parameters | None) -> Response
 
 
 def _check_that_requests_join(signature: Signature) -> None:
-    """Where MLServer joins requests, along the first dimension, and divides what they give."""
+    """Checks that MLServer can batch requests along the first dimension, and split the results."""
     for kind in ("input", "output"):
         for name, value in getattr(signature, f"{kind}s").items():
             if value.shape is not None and value.shape[:1] != (None,):
                 raise InvalidArgumentError(
-                    f"{kind} '{name}' of signature '{signature.name}' has shape"
-                    f" {list(value.shape)}: its first dimension isn't that of a batch, so requests"
-                    " can't be joined; set max_batch_size to 0"
+                    f"{kind} '{name}' of signature '{signature.name}' has shape "
+                    f"{list(value.shape)}: its first dimension is not a batch dimension, so "
+                    "requests can't be batched; set max_batch_size to 0"
                 )
 
 
 def _check_that_results_divide(
     inputs: dict[str, np.ndarray], results: dict[str, np.ndarray]
 ) -> None:
-    """Each of the joined requests gets as many rows of each result as it has rows of its inputs."""
+    """Checks that each of the batched requests gets as many rows of each result as it has input
+    rows."""
     rows = {array.shape[0] for array in inputs.values() if array.ndim}
     for name, array in results.items():
         if len(rows) > 1 or array.shape[:1] != tuple(rows):
             raise InvalidArgumentError(
-                f"output '{name}' has shape {list(array.shape)} where the inputs have"
-                f" {', '.join(map(str, sorted(rows)))} rows, so it can't be divided among the"
-                " requests; set max_batch_size to 0"
+                f"output '{name}' has shape {list(array.shape)} where the inputs have "
+                f"{', '.join(map(str, sorted(rows)))} rows, so it can't be split among the "
+                "requests; set max_batch_size to 0"
             )

@@ -18,22 +18,22 @@ _loaded = False
 
 
 def enable(pipeline: str = "tfg-default", *, log: bool = False) -> None:
-    """Runs a pipeline of passes over each graph that TensorFlow optimizes from now on.
+    """Runs a pass pipeline on each graph that TensorFlow optimizes from now on.
 
-    That is each graph of a tf.function when it is first run, the functions that it calls, those of
-    tf.data, and graphs of v1 sessions. Graphs that were optimized before stay as they are.
+    These are the graphs of tf.functions when they first run, the functions that they call, those of
+    tf.data, and graphs of v1 sessions. Graphs that were optimized before are not changed.
 
     Args:
-        pipeline: passes as Graph.run_passes takes them. Where a pass has no options it gets those
-            that keep what TensorFlow needs; in options `{names}` stands for the nodes to keep.
-        log: a line on standard error for each graph.
+        pipeline: passes as in Graph.run_passes. A pass without options gets those that keep the
+            nodes TensorFlow needs; in options `{names}` is replaced by the names of these nodes.
+        log: whether to print a line to standard error for each graph.
 
     Raises:
-        InvalidArgumentError: the pipeline isn't one.
-        NotFoundError: the plug-in isn't where the package is.
-        ModuleNotFoundError: there is no TensorFlow.
+        InvalidArgumentError: the pipeline is malformed.
+        NotFoundError: the plug-in is missing from the package.
+        ModuleNotFoundError: TensorFlow is not installed.
 
-    A graph for which a pass fails stays as it was, and a line on standard error says why.
+    A graph for which a pass fails is left unchanged, and a line on standard error gives the reason.
     """
     _check(pipeline)
     _load()
@@ -42,7 +42,7 @@ def enable(pipeline: str = "tfg-default", *, log: bool = False) -> None:
 
 
 def disable() -> None:
-    """Leaves graphs alone from now on; those that were changed stay so."""
+    """Stops changing graphs; graphs that were already changed are kept."""
     os.environ.pop("TREADLE_PIPELINE", None)
 
 
@@ -59,7 +59,7 @@ def _load() -> None:
     if _loaded:
         return
     if not _PLUGIN.exists():
-        raise NotFoundError(f"the plug-in '{_PLUGIN}' isn't there; './dev build' makes it")
+        raise NotFoundError(f"the plug-in '{_PLUGIN}' is missing; './dev build' builds it")
     from tensorflow.python.framework import load_library
 
     load_library.load_pluggable_device_library(str(_PLUGIN))

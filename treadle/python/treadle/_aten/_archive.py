@@ -1,8 +1,8 @@
-"""Files of torch.export.save (.pt2), read without PyTorch.
+"""Reads files of torch.export.save (.pt2) without PyTorch.
 
-The archive is a zip: a program in JSON, and tensors as they lie in memory. Whatever a file says is
-checked before it is used, entries are only read in memory, and nothing in them is executed: tensors
-that are pickled are refused.
+The archive is a zip: a program in JSON, and tensors in their memory layout. All contents are
+validated before use, entries are only read in memory, and nothing in them is executed: pickled
+tensors are rejected.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .._errors import (
 from . import _dtypes as dtypes
 from ._schema import Exported, Field, meta_of, program_of
 
-#: In archives that PyTorch wrote before 2.8 or so.
+# In archives that PyTorch wrote before about 2.8.
 _OLD_MODEL = "serialized_exported_program.json"
 
 
@@ -49,7 +49,7 @@ def program_in(file: BinaryIO) -> Exported:
         with zipfile.ZipFile(file) as archive:
             return _Archive(archive, file.seek(0, os.SEEK_END)).program()
     except (zipfile.BadZipFile, NotImplementedError, ValueError) as error:
-        raise InvalidArgumentError(f"it is no exported program of PyTorch: {error}") from None
+        raise InvalidArgumentError(f"it is not an exported program of PyTorch: {error}") from None
     except RecursionError:
         raise InvalidArgumentError("it nests too deeply") from None
 
@@ -78,7 +78,7 @@ class _Archive:
         found = [n.removesuffix("archive_format") for n in self._entries if _ends(n)]
         if len(found) != 1:
             raise InvalidArgumentError(
-                "it is no exported program of PyTorch: it has no entry 'archive_format'"
+                "it is not an exported program of PyTorch: it has no entry 'archive_format'"
             )
         return found[0]
 
@@ -101,7 +101,7 @@ class _Archive:
             return "model"
         if len(names) != 1:
             raise InvalidArgumentError(
-                f"it holds {len(names)} programs, and none is called 'model'"
+                f"it contains {len(names)} programs, but none named 'model'"
                 f"{': ' + ', '.join(names[:8]) if names else ''}; expected one of torch.export.save"
             )
         return names[0]
@@ -112,8 +112,8 @@ class _Archive:
             pickled = [n for n in self._entries if n.startswith(self._root + folder)]
             if any(n.endswith(".pt") for n in pickled):
                 raise UnimplementedError(
-                    f"its tensors are pickled ('{pickled[0]}'), which isn't read from files; save "
-                    "the program by a newer PyTorch, or by treadle.torch.save"
+                    f"its tensors are pickled ('{pickled[0]}'), which is not supported; save the "
+                    "program by a newer PyTorch, or by treadle.torch.save"
                 )
             return {}
         table = self._json(folder + file)["config"]
@@ -125,7 +125,7 @@ class _Archive:
     ) -> np.ndarray | None:
         place = field["path_name"].text()
         if field["use_pickle"].truth() or not place.startswith(("weight_", "tensor_")):
-            return None  # an error once the program uses it
+            return None  # reported when the program uses it
         if place not in storages:
             storages[place] = self._read(folder + place)
         return _tensor_of(field["tensor_meta"], storages[place])
@@ -156,12 +156,12 @@ class _Archive:
         try:
             return Field(json.loads(text), name)
         except (ValueError, UnicodeDecodeError) as error:
-            raise InvalidArgumentError(f"entry '{name}' is no JSON: {error}") from None
+            raise InvalidArgumentError(f"entry '{name}' is not JSON: {error}") from None
 
 
 _ENCRYPTED = 1
 _LONGEST_JSON = 1 << 28
-# What a small storage may be expanded to.
+# The maximum size that a small storage may be expanded to.
 _LARGEST_EXPANDED = 1 << 26
 
 
@@ -174,7 +174,7 @@ def _tensor_of(field: Field, storage: bytes) -> np.ndarray:
     meta = meta_of(field)
     dims = (*meta.shape, *(meta.stride or ()), meta.storage_offset)
     if not all(isinstance(d, int) and d >= 0 for d in dims):
-        raise field.error("the tensor's sizes are no numbers of 0 or more")
+        raise field.error("the tensor's sizes are not numbers of 0 or more")
     dtype = dtypes.numpy_dtype(meta.dtype)
     count = len(storage) // dtype.itemsize
     last = meta.storage_offset

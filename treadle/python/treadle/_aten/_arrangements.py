@@ -1,4 +1,4 @@
-"""Tensors put side by side, apart, or in another order, as PyTorch makes it of other ops."""
+"""Concatenating, splitting and rearranging tensors, as PyTorch composes them of other ops."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _volume(x: Any) -> Any:
 
 
 def _each_at_least(x: Any, form: Any, rank: int) -> Any:
-    """Dimensions come in front, and behind as the third one."""
+    """Adds dimensions up to the required rank: leading ones, and the third one at the end."""
     if not isinstance(x, Operand):
         return [form(part) for part in x]
     while x.rank < rank:
@@ -72,7 +72,7 @@ def _is_one(dim: Dim) -> bool:
     return isinstance(dim, int) and dim == 1
 
 
-# ---- one beside the other
+# ---- concatenation
 
 
 @composed("hstack")
@@ -143,7 +143,7 @@ def _mesh(w: Writer, tensors: Sequence[Tensor], *, indexing: str = "ij") -> Any:
     return out
 
 
-# ---- apart
+# ---- splitting
 
 
 def _register_split(name: str, dim: int) -> None:
@@ -209,7 +209,7 @@ def _unshuffled(x: Operand, downscale_factor: int) -> Operand:
     return apart.permute(order).reshape([*batch, channels * f * f, height // f, width // f])
 
 
-# ---- parts, and elements by their places
+# ---- slices, and elements by position
 
 
 @composed("linalg_diagonal")
@@ -266,7 +266,7 @@ def _filled_rows(x: Operand, dim: int, index: Operand, value: Operand) -> Operan
     return where(column, value.to(x.dtype), x)
 
 
-# ---- of neighbours
+# ---- neighbouring elements
 
 
 @composed("diff")
@@ -289,7 +289,7 @@ def _differences(
 
 
 def _steps(y: Operand, x: Operand, dim: int) -> Operand:
-    """How far the places x of the elements of y along a dimension lie apart."""
+    """Returns the distances of the positions x of the elements of y along a dimension."""
     if x.rank < y.rank and x.rank == 1:
         return _differences(x).reshape([-1, *[1] * (y.rank - 1 - y.axis(dim))])
     return _differences(x, 1, dim)
@@ -346,7 +346,7 @@ def _slope(x: Operand, dim: int, step: Any, edge_order: int) -> Operand:
     return cat([begin, inner, end], dim)
 
 
-# ---- borders
+# ---- padding
 
 
 @composed("_pad_circular")

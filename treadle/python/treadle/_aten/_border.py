@@ -1,4 +1,4 @@
-"""The border of a graph: what runs are fed with, what they give, and how both lie in memory."""
+"""The interface of a graph: its feeds and results, and their memory layouts."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from ._writer import Tensor, Writer
 
 @dataclasses.dataclass
 class Source:
-    """Where a value that runs are fed with comes from: an argument by its number, or a tensor.
+    """The source of a fed value: an argument by its number, or a tensor.
 
-    order: it is fed with its dimensions in this order, as they are in memory.
-    memory: the identity of its memory, of all views of it as well.
+    order: the order of its dimensions in memory, in which it is fed.
+    memory: the identity of its memory, shared by all views of it.
     """
 
     name: str
@@ -30,11 +30,11 @@ class Source:
 
 @dataclasses.dataclass
 class Result:
-    """What a call returns in one place: a fetch by its number, an argument, or a constant.
+    """The source of one result of a call: a fetch by its number, an argument, or a constant.
 
-    name: of a fetch the value as the graph has it.
-    order: the fetch has the dimensions in this order, as they are to be in memory.
-    stride: its strides, where neither its shape nor the order tells them; else None.
+    name: for a fetch, the name of the value in the graph.
+    order: the order of the fetch's dimensions, which is that of the result in memory.
+    stride: its strides, if its shape and the order don't determine them; otherwise None.
     """
 
     fetch: int | None = None
@@ -85,7 +85,8 @@ class Border:
         return Tensor(self.writer, whole, meta, out if is_swap(order) else None)
 
     def _order_of_argument(self, name: str, meta: Meta) -> list[int] | None:
-        """What a forward graph kept: products take a transposition as it is."""
+        """Returns the memory order of an argument: swapped for transposed values that a forward
+        graph saved, channels last for images; otherwise None."""
         if self.views and meta.is_swapped():
             return swap(meta.dim())
         return channels_last(meta.dim()) if name in self.turned else None
@@ -103,7 +104,8 @@ class Border:
         return out
 
     def result(self, leaf: Any, *, is_own: bool) -> Result:
-        """What a call returns for a value; `is_own`: it lies in memory as PyTorch says."""
+        """Returns the result of a call for a value; `is_own`: it must have PyTorch's
+        memory layout."""
         if isinstance(leaf, Output):
             number = self._number_of((leaf.name, None))
             return Result(fetch=number, name=leaf.name, is_number=True)
@@ -120,7 +122,7 @@ class Border:
         out = leaf.out if order is None else swapped
         if out is None:
             out = self._laid_out(leaf, order)
-        # Values that are the same share memory where PyTorch's do.
+        # Equal values share memory if PyTorch's do.
         number = self._number_of((out.name, leaf.meta.memory))
         stride = leaf.meta.other_stride() if is_own else None
         return Result(fetch=number, name=leaf.out.name, order=order, stride=stride)
@@ -135,7 +137,8 @@ class Border:
         return order if is_own or is_free else None
 
     def _source_of(self, out: Output | None, meta: Meta) -> Source | None:
-        """What is fed and returned as it is: PyTorch has the same memory for both."""
+        """Returns the source of a value that is fed and returned unchanged: PyTorch uses the same
+        memory for both."""
         if out is None or meta.memory is None:
             return None
         same = (s for s in self.sources if s.name == out.name and s.order is None)

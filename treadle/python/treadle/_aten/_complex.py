@@ -1,4 +1,4 @@
-"""Complex numbers, and transforms that give them."""
+"""Complex numbers, and transforms that return them."""
 
 from __future__ import annotations
 

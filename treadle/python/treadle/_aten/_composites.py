@@ -1,5 +1,5 @@
-"""Layers and functions that PyTorch makes of other ops, as programs have them that were exported
-and not taken apart."""
+"""Layers and functions that PyTorch composes of other ops, as they appear in exported programs
+without decompositions."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _ravel(w: Writer, x: Tensor) -> Output:
 
 
 def _same_padding(w: Writer, x: Tensor, weight: Tensor, dilation: Sequence[int]) -> Any:
-    """What is added before and after each dimension, for a result of the same size."""
+    """Returns the padding before and after each dimension for a result of the same size."""
     spatial = weight.rank - 2
     steps = list(dilation) * spatial if len(dilation) == 1 else list(dilation)
     totals = [d * (k - 1) for d, k in zip(steps, weight.meta.shape[2:], strict=True)]
@@ -137,7 +137,7 @@ for _n in (1, 2, 3):
 
 
 def _statistics(x: Tensor) -> Meta:
-    """What is known of a mean of it, but for the shape."""
+    """Returns the metadata of its mean, except for the shape."""
     return Meta(dtypes.elementwise(KEEP, [(x.dtype, x.rank)], [], x.dtype)[0], ())
 
 
@@ -254,7 +254,7 @@ def _no_dropout(w: Writer, x: Tensor, p: float, train: bool) -> Any:
 
 
 def _row(meta: Meta) -> Meta:
-    """Of a vector as an image of one row."""
+    """Converts a vector to an image with one row."""
     return dataclasses.replace(meta, shape=(*meta.shape[:-1], 1, meta.shape[-1]), stride=None)
 
 
@@ -368,9 +368,10 @@ def _pad(
 def _einsum(
     w: Writer, equation: str, tensors: Sequence[Tensor], *, path: Sequence[int] | None = None
 ) -> Output:
-    """From the left, two at a time: what neither the result nor another operand has is summed."""
+    """Contracts operands from left to right, two at a time; sums over labels that neither the
+    result nor another operand has."""
     left, arrow, right = equation.replace(" ", "").partition("->")
-    if not arrow:  # what occurs once, in the order of the alphabet
+    if not arrow:  # labels that occur once, in alphabetical order
         letters = sorted(c for c in set(left) if c.isalpha() and left.count(c) == 1)
         right = ("..." if "..." in left else "") + "".join(letters)
     terms, values = left.split(","), [t.out for t in tensors]
@@ -390,7 +391,7 @@ def _outer(w: Writer, x: Tensor, y: Tensor) -> Output:
     return w.op("ExpandDims", w.cast(x, dtype), w.indices(1)) * w.cast(y, dtype)
 
 
-# ---- parts, and orders of dimensions
+# ---- slices, and orders of dimensions
 
 
 @rule("movedim", "moveaxis")

@@ -1,4 +1,5 @@
-"""What must hold of the sizes of arguments, as exported programs say it: `L['x'].size()[0] > 4`."""
+"""Conditions on the sizes of arguments, in the syntax of exported programs:
+`L['x'].size()[0] > 4`."""
 
 from __future__ import annotations
 
@@ -11,16 +12,17 @@ from typing import Any
 
 from ._values import Expr
 
-#: The size of an argument, told its name and the dimension: a number, or a value of a graph.
+# : Returns the size of an argument, from its name and the dimension: a number, or a value of a
+# graph.
 Size = Callable[[str, int], Any]
 
-# A size of two is what PyTorch takes for "more than one".
+# PyTorch uses a size of two for "more than one".
 _ORDINARY = 2
 
 
 @dataclasses.dataclass(frozen=True)
 class Condition:
-    """One condition, which holds or not for given sizes."""
+    """A condition that is true or false for given sizes."""
 
     tree: ast.expr
 
@@ -102,7 +104,7 @@ def _value(tree: ast.expr, size: Size) -> Any:
         is_size = isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)
         if is_size and call.func.attr == "size" and not call.args:
             return size("_".join(_path(call.func.value)), int(tree.slice.value))
-    raise ValueError(f"'{ast.unparse(tree)[:40]}' is no size")
+    raise ValueError(f"'{ast.unparse(tree)[:40]}' is not a size")
 
 
 def _path(tree: ast.expr) -> list[str]:
@@ -111,4 +113,4 @@ def _path(tree: ast.expr) -> list[str]:
         return [] if tree.id == "L" else [tree.id]
     if isinstance(tree, ast.Subscript) and isinstance(tree.slice, ast.Constant):
         return [*_path(tree.value), str(tree.slice.value)]
-    raise ValueError(f"'{ast.unparse(tree)[:40]}' is no argument")
+    raise ValueError(f"'{ast.unparse(tree)[:40]}' is not an argument")

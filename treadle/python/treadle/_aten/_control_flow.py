@@ -49,8 +49,8 @@ def write_while(
     carried: Sequence[Any],
     others: Sequence[Any] = (),
 ) -> list[Any]:
-    """while_loop: a condition and a body, both of the variables and of what stays. A condition that
-    changes variables, the last ones, gives these behind its truth."""
+    """Writes while_loop: a condition and a body, both functions of the variables and the loop
+    invariants. A condition that changes variables (the last ones) also returns these."""
     metas = [_meta(n) for n in (*node.args[2], *node.args[3])]
     _draw_outside(importer, condition, body)
     names = [f"v{i}" for i in range(len(carried))]
@@ -61,7 +61,7 @@ def write_while(
         return [*(_variable(importer, value, m, p) for value, m, p in starts), *others]
 
     def tested(values: Sequence[Any]) -> tuple[Any, list[Any]]:
-        """The truth of the condition, and the variables behind it."""
+        """Returns the value of the condition, and the variables after it."""
         with _own_dims(importer):
             truth, *changed = _results(importer, condition, given(condition, values))
             changed = [_output(node, c) for c in changed]
@@ -85,7 +85,8 @@ def write_while(
 
 
 def _variable(importer: _Importer, out: Any, meta: Any, placeholder: Node) -> Any:
-    """A value of a loop's state: a tensor, or a number, which a symbol of the body stands for."""
+    """Returns a value of a loop's state: a tensor, or a number, which a symbol of the body
+    represents."""
     if isinstance(meta, Meta):
         return Tensor(importer.writer, out, meta)
     if isinstance(placeholder.value, Expr):
@@ -96,7 +97,7 @@ def _variable(importer: _Importer, out: Any, meta: Any, placeholder: Node) -> An
 def write_map(
     importer: _Importer, node: Node, step: Graph, rows: Sequence[Any], others: Sequence[Any] = ()
 ) -> list[Any]:
-    """map: a scan that hands nothing on."""
+    """Writes map: a scan without carried values."""
     scan = dataclasses.replace(node, args=(node.args[0], [], *node.args[1:]))
     return write_scan(importer, scan, step, [], rows, others)
 
@@ -109,16 +110,17 @@ def write_scan(
     rows: Sequence[Any],
     others: Sequence[Any] = (),
 ) -> list[Any]:
-    """scan: a step of the variables and of a row of each input, which gives rows of its own."""
+    """Writes scan: a step from the variables and a row of each input to new variables and output
+    rows."""
     if not rows:
-        raise UnimplementedError("'scan' of no inputs; expected one or more")
+        raise UnimplementedError("'scan' without inputs; expected one or more")
     w = importer.writer
     metas = [_meta(n) for n in (*node.args[1], *node.args[2], *node.args[3])]
     inputs = metas[len(carried) : len(carried) + len(rows)]
     metas[len(carried) : len(carried) + len(rows)] = [x.row() for x in inputs]
     _draw_outside(importer, step)
     count = w.cast(w.integers([w.dim(inputs[0].shape[0])])[0], dtypes.int32)
-    made = node.value[len(carried) :]  # all rows of each
+    made = node.value[len(carried) :]  # all rows of each input
     lists = [
         w.op("TensorListReserve", np.int32(-1), count, element_dtype=dtypes.name_of(meta.dtype))
         for meta in made
@@ -148,7 +150,7 @@ def write_scan(
     return [*(loop[name] for name in names[: len(carried)]), *stacked]
 
 
-#: By the name of the op: what writes it, told the importer, the node, and the node's arguments.
+# : The writers by the name of the op, called with the importer, the node, and its arguments.
 CONTROL_FLOW: dict[str, Callable[..., list[Any]]] = {
     "cond": write_cond,
     "while_loop": write_while,
@@ -179,7 +181,7 @@ def _results(importer: _Importer, graph: Graph, values: Sequence[Any]) -> list[A
 
 @contextmanager
 def _own_dims(importer: _Importer) -> Iterator[None]:
-    """What a body finds out of symbolic dimensions is there in that body alone."""
+    """Limits facts about symbolic dimensions that are found in a body to that body."""
     with importer.writer.own_dims():
         yield
 

@@ -32,7 +32,7 @@ class DType:
         return f"torch.{self.name}"
 
 
-# Each stands above the one before it; names on one line promote each other to the next line.
+# Each is wider than the one before it; names on one line promote each other to the next line.
 _LEVELS = (
     "bool:1",
     "uint8:1 int8:1",
@@ -100,16 +100,16 @@ def limits(dtype: DType) -> Any:
 
 
 class Kind(enum.Enum):
-    """What an op on elements makes of the dtype that its inputs have together."""
+    """The result dtype of an elementwise op, as a function of the promoted dtype of its inputs."""
 
     KEEP = enum.auto()
-    FLOAT = enum.auto()  # integers become floating numbers
+    FLOAT = enum.auto()  # integers become floating-point numbers
     REAL = enum.auto()  # complex numbers become real ones
     BOOL = enum.auto()
-    POWER = enum.auto()  # truth values become integers
+    POWER = enum.auto()  # bools become integers
 
 
-#: That of Python's floats among tensors of integers.
+# : The dtype of Python floats among integer tensors.
 DEFAULT = float32
 
 _COMPLEX_OF = {"float64": complex128, "float16": named("complex32")}
@@ -118,12 +118,12 @@ _COMPUTED_IN = {"bfloat16": float32, "float16": float32, "complex32": complex64}
 
 
 def real_of(dtype: DType) -> DType:
-    """That of the parts of complex numbers."""
+    """Returns the dtype of the parts of complex numbers."""
     return _REAL_OF.get(dtype.name, dtype)
 
 
 def complex_of(dtype: DType) -> DType:
-    """That of complex numbers whose parts are of a dtype."""
+    """Returns the complex dtype whose parts have a dtype."""
     return dtype if dtype.is_complex else _COMPLEX_OF.get(dtype.name, complex64)
 
 
@@ -154,8 +154,8 @@ def _kind_of_number(number: Any) -> int:
 
 
 def _together(dtypes: Sequence[tuple[DType, int]], numbers: Sequence[Any], default: DType) -> DType:
-    """What tensors (dtypes and ranks) and Python's numbers have together: tensors of rank 0 and
-    numbers count only where they are of a higher kind."""
+    """Returns the promoted dtype of tensors (dtypes and ranks) and Python numbers: tensors of rank
+    0 and numbers count only if they are of a higher kind."""
     kinds = [_rank(d) for d, _ in dtypes] + [_kind_of_number(n) for n in numbers]
     kind = max(kinds, default=0)
     found: dict[bool, DType | None] = {True: None, False: None}

@@ -57,7 +57,8 @@ def _of_integers_never(op: str, otherwise: bool) -> Unary:
 
 
 def _in_wider(op: str) -> Callable[..., Output]:
-    """An op that doesn't know the narrowest integers: modulo 2^n wide ones give the same."""
+    """Computes an op without kernels for the narrowest integers in wider ones, which is equal
+    modulo 2^n."""
 
     def write(w: Writer, *values: Output) -> Output:
         dtype = values[0].dtype
@@ -83,7 +84,7 @@ def _silu(w: Writer, x: Output) -> Output:
 def _sign(w: Writer, x: Output) -> Output:
     if x.dtype == "bool":
         return x
-    if x.dtype.startswith("uint"):  # which have no Sign
+    if x.dtype.startswith("uint"):  # dtypes without Sign
         return w.op("Cast", x > 0, DstT=x.dtype)
     sign = w.op("Sign", x)
     if x.dtype.startswith("complex"):
@@ -212,7 +213,7 @@ _UNARY: dict[str, tuple[Any, Unary]] = {
     "trunc": (KEEP, _truncated),
 }
 
-# Whose results are truth values whatever goes in.
+# Ops with bool results for all dtypes.
 _QUESTIONS = {"isfinite", "isinf", "isnan", "logical_not", "prims.signbit", "signbit"}
 
 
@@ -286,7 +287,7 @@ def _floor_division(w: Writer, x: Output, y: Output) -> Output:
     signs_differ = w.op("NotEqual", y < 0.0, rest < 0.0)
     is_above = w.op("LogicalAnd", w.op("NotEqual", rest, _like(w, 0, x)), signs_differ)
     whole = w.op("Rint", w.op("SelectV2", is_above, whole - 1.0, whole))
-    whole = w.op("SelectV2", whole == 0.0, exact * 0.0, whole)  # with the quotient's sign
+    whole = w.op("SelectV2", whole == 0.0, exact * 0.0, whole)  # with the sign of the quotient
     return w.op("SelectV2", y == 0.0, exact, whole)
 
 
@@ -324,7 +325,8 @@ def _x_log_y(w: Writer, x: Output, y: Output) -> Output:
 
 
 def _incomplete_gamma(op: str, at_zero: float) -> Binary:
-    """Of a shape of zero all lies at zero; of an infinite one nothing below infinity."""
+    """Computes the incomplete gamma function. With shape 0 all of the distribution is at zero; with
+    an infinite shape, nothing is below infinity."""
 
     def write(w: Writer, shape: Output, x: Output) -> Output:
         low, high, nan = (_like(w, v, x) for v in (at_zero, 1.0 - at_zero, math.nan))
@@ -343,8 +345,8 @@ def _incomplete_gamma(op: str, at_zero: float) -> Binary:
 
 
 def _zeta(w: Writer, x: Output, q: Output) -> Output:
-    """Infinite where a summand is: at whole numbers from zero down. Zero where the first one is too
-    small for the dtype, and so are those behind it."""
+    """Computes the Hurwitz zeta function: infinite if a summand is, at whole numbers from zero
+    down. Zero if the first summand underflows, since the later ones then do too."""
     is_pole = w.op("LogicalAnd", q <= 0.0, w.op("Equal", q, w.op("Floor", q)))
     is_pole = w.op("LogicalAnd", is_pole, w.op("LogicalNot", x <= 1.0))
     is_series = w.op("LogicalAnd", w.op("LogicalAnd", q > 1.0, x > 1.0), w.op("IsFinite", x))
@@ -360,8 +362,8 @@ def _with_sign(w: Writer, x: Output, y: Output) -> Output:
 
 
 def _shifted(op: str) -> Binary:
-    """By a negative count, or by all bits and more, nothing is left but the sign of what is shifted
-    to the right."""
+    """Shifts. A negative count, or one of all bits or more, leaves nothing but the sign for right
+    shifts."""
 
     def write(w: Writer, x: Output, count: Output) -> Output:
         bits = 8 * dtypes.named(x.dtype).itemsize
@@ -411,7 +413,7 @@ _BINARY: dict[str, tuple[Any, Binary]] = {
 }
 
 
-# Which compute with a number as it is, and not with the nearest one of a narrow dtype.
+# Ops that compute with a number as it is, and not with the nearest one of a narrow dtype.
 _OF_WHOLE_NUMBERS = {"mul", "floor_divide"}
 
 
@@ -429,10 +431,10 @@ for _name, (_kind, _write) in _BINARY.items():
 
 @rule("nextafter")
 def _next_after(w: Writer, x: Tensor, y: Tensor) -> Output:
-    (value, goal), _ = w.promoted(BOOL, x, y)  # in the dtype that both have
+    (value, goal), _ = w.promoted(BOOL, x, y)  # in the promoted dtype
     if value.dtype in ("float32", "float64"):
         return w.op("NextAfter", value, goal)
-    # One more or less in the bits, which are a sign and a size.
+    # Adds or subtracts one from the bits, which are a sign and a magnitude.
     bits = w.op("Bitcast", value, type="int16")
     one, zero = w.cast(1, dtypes.int16), _like(w, 0, value)
     grows = w.op("Equal", value < goal, value > zero)
@@ -484,7 +486,7 @@ def _div(w: Writer, x: Any, y: Any, *, rounding_mode: str | None = None) -> Outp
     values, dtype = w.promoted(kind, x, y)
     is_tensor = isinstance(y, Tensor) and y.rank > 0
     if rounding_mode == "trunc" and is_tensor and values[0].dtype != dtype.name:
-        # Of a quotient that is one of the narrow dtype's numbers.
+        # Truncates a quotient rounded to the narrow dtype.
         return _truncated(w, w.cast(w.op("RealDiv", *values), dtype))
     return w.cast(write(w, *values), dtype)
 
@@ -500,7 +502,8 @@ _POWERS: dict[float, Unary] = {
 
 
 def _power_of_integers(w: Writer, x: Output, y: Output) -> Output:
-    """With a negative exponent what is left of 1 / x: of 1 and -1 the power, of others nothing."""
+    """Computes integer powers. A negative exponent truncates 1 / x: 1 and -1 have a power, others
+    zero."""
     zero, one = _like(w, 0, x), _like(w, 1, x)
     whole = _in_wider("Pow")(w, x, w.op("Maximum", y, zero))
     size_is_one = w.op("LogicalOr", x == one, x == -one)
@@ -521,13 +524,13 @@ def _pow(w: Writer, x: Any, y: Any) -> Output:
     return w.cast(_in_wider("Pow")(w, base, exponent), dtype)
 
 
-# ---- three and more
+# ---- three operands and more
 
 
 @rule("where")
 def _where(w: Writer, condition: Tensor, x: Any, y: Any) -> Output:
     (x, y), dtype = w.promoted(KEEP, x, y)
-    # Choosing computes nothing, so the numbers needn't be of the dtype to compute in.
+    # Selection computes nothing, so the numbers needn't have the compute dtype.
     return w.op("SelectV2", _truth(w, condition.out), w.cast(x, dtype), w.cast(y, dtype))
 
 
@@ -628,7 +631,7 @@ def _convert(w: Writer, x: Tensor, dtype: DType) -> Output:
 def _converted(w: Writer, x: Tensor, dtype: DType) -> Output:
     if dtype == dtypes.bool_:
         return _truth(w, x.out)
-    # Truncates towards zero, as both do.
+    # Truncates toward zero, like both ops.
     return w.cast(x, dtype)
 
 

@@ -14,7 +14,7 @@ def expression_of(text: str) -> int | Expr:
     try:
         return _converted(ast.parse(text, mode="eval").body)
     except (SyntaxError, RecursionError, MemoryError) as error:
-        raise ValueError(f"'{text[:40]}' is no expression of a dimension") from error
+        raise ValueError(f"'{text[:40]}' is not an expression of a dimension") from error
 
 
 _LONGEST = 10_000
@@ -31,7 +31,7 @@ def _converted(tree: ast.expr) -> int | Expr:
         return _TRUTHS[tree.id]
     if isinstance(tree, ast.Call):
         return _called(tree)
-    raise ValueError(f"'{ast.unparse(tree)[:40]}' is no expression of a dimension")
+    raise ValueError(f"'{ast.unparse(tree)[:40]}' is not an expression of a dimension")
 
 
 _TRUTHS = {"true": 1, "false": 0}
@@ -46,7 +46,7 @@ def _called(tree: ast.Call) -> int | Expr:
     if kind == "Float" and isinstance(first, ast.Constant):
         return Expr("Float", (str(first.value),))
     if kind == "Symbol" or not tree.args:
-        raise ValueError(f"'{ast.unparse(tree)[:40]}' is no expression of a dimension")
+        raise ValueError(f"'{ast.unparse(tree)[:40]}' is not an expression of a dimension")
     args = tuple(_converted(arg) for arg in tree.args)
     if kind == "Integer" and isinstance(args[0], int):
         return args[0]

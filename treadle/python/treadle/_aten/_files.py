@@ -19,7 +19,7 @@ def require_name(path: Path) -> None:
     """InvalidArgumentError unless a file is called as those are that models are written to."""
     if not os.fspath(path).endswith(".tfg"):
         raise InvalidArgumentError(
-            f"'{os.fspath(path)}' isn't the name of a model's file; expected one that ends in .tfg"
+            f"'{os.fspath(path)}' is not a model file name; expected a name that ends in .tfg"
         )
 
 

@@ -18,11 +18,12 @@ from ._writer import Dim, Tensor, Writer, axis_of, product, require_small
 
 
 def _factor(kind: int, count: Dim) -> Any:
-    """What a sum is divided by: 0 nothing, 1 the root of the count, 2 the count."""
+    """Returns the normalization of a transform: 0 none, 1 the square root of the count, 2 the
+    count."""
     if kind == 0:
         return None
     if not isinstance(count, int):
-        raise UnimplementedError("a transform that is divided by a symbolic size")
+        raise UnimplementedError("a transform that is normalized by a symbolic size")
     return float(count) ** (-0.5 if kind == 1 else -1.0)
 
 
@@ -106,11 +107,11 @@ def _plain_back(w: Writer, x: Tensor, *, dim: Sequence[int], last_dim_size: Dim)
     return _complex_to_real(w, x, dim, 0, last_dim_size)
 
 
-# ---- of parts of dimensions, which are cut or filled up with zeros
+# ---- transforms of dimensions that are truncated or zero-padded
 
 
 def _norm(name: str | None, forward: bool) -> int:
-    """What a transform is divided by, as the kinds of PyTorch's inner ops number it."""
+    """Returns the normalization mode, as PyTorch's internal ops number it."""
     if name == "ortho":
         return 1
     return 2 if (name == "forward") == forward else 0
@@ -120,7 +121,7 @@ def _sized(x: Operand, dims: Sequence[int], sizes: Sequence[Dim]) -> Operand:
     for dim, size in zip(dims, sizes, strict=True):
         extent = x.size(dim)
         if not isinstance(size, int) or not isinstance(extent, int):
-            raise UnimplementedError("a transform of a part of symbolic size")
+            raise UnimplementedError("a transform of a slice of symbolic size")
         if size < extent:
             x = x.first(dim, size)
         elif size > extent:
@@ -159,7 +160,7 @@ def _axes(x: Operand, s: Any, dim: Any) -> tuple[list[int], list[Dim | None]]:
     return dims, [None if isinstance(n, int) and n == -1 else n for n in sizes]
 
 
-Transform = Any  # of an operand, its dimensions, their sizes, and the name of a division
+Transform = Any  # operand, dimensions, sizes, normalization
 
 
 def _forward(x: Operand, dims: list[int], sizes: list[Any], norm: str | None) -> Operand:
@@ -190,7 +191,7 @@ def _backward_to_real(x: Operand, dims: list[int], sizes: list[Any], norm: str |
 
 
 def _forward_to_real(x: Operand, dims: list[int], sizes: list[Any], norm: str | None) -> Operand:
-    """Of what is its own mirror image, conjugate."""
+    """Transforms values with Hermitian symmetry to real ones."""
     size = _last_size(x, dims, sizes)
     x = _cut(x, dims, [*sizes[:-1], size // 2 + 1])
     x = _whole(x, dims[:-1], _norm(norm, True), True)
@@ -237,7 +238,7 @@ _register_shift("fft_fftshift", False)
 _register_shift("fft_ifftshift", True)
 
 
-# ---- of pieces of a signal
+# ---- frames of a signal
 
 
 def _window(x: Operand, window: Operand | None, n_fft: int, length: int) -> Operand:

@@ -1,10 +1,10 @@
-"""Graphs that change tensors in place, as ones that don't.
+"""Converts graphs that change tensors in place to functional graphs.
 
-Programs of torch.export that weren't taken apart have ops such as `add_`. Each becomes the op
-without the underscore, and what is read of the same memory later is read of its result: what a
-changed tensor is a view of is put together anew, and other views of that are taken again. What a
-program does to its own tensors and to its arguments is assigned at the end. A body of a conditional
-or of a loop returns what it changes beside its results.
+Exported programs without decompositions have ops such as `add_`. Each becomes the op without the
+underscore, and later reads of the same memory read its result: if the changed tensor is a view, its
+base is updated, and other views are recomputed from the base. Changes of the program's own tensors
+and of its arguments are assigned at the end. A body of a conditional or of a loop returns its
+changes as additional results.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ def functional(graph: Graph) -> Graph:
 
 
 class _Rewriter:
-    """Old nodes are those of the graph that is given, new ones those that are written."""
+    """Rewrites a graph. Old nodes are those of the input graph, new nodes those of the output."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.out: list[Node] = []
-        # Of old nodes: the first new one, and what it is by now.
+        # For old nodes: the first new node, and the current one.
         self.first: dict[Node, Node] = {}
         self.now: dict[Node, Node] = {}
-        # What an old node is a view of, or may be.
+        # The node that an old node is a view of, or may be.
         self.base: dict[Node, Node] = {}
         self.unsure: dict[Node, Node] = {}
-        # How often memory was changed, by the old node that it began with; and how often it had
-        # been when a node's value was taken.
+        # The number of changes of memory, by the old node that it began with; and that number when
+        # the value of a node was taken.
         self.changes: dict[Node, int] = {}
         self.seen: dict[Node, int] = {}
         self.here = 0
         self.last_use: dict[Node, int] = {}
-        # Of attributes that are graphs.
+        # The rewriters of attributes that are graphs.
         self.bodies: dict[Node, _Rewriter] = {}
         for place, node in enumerate(graph.nodes):
             mapped((node.args, node.kwargs), lambda n, at=place: self.last_use.update({n: at}))
@@ -118,7 +118,7 @@ class _Rewriter:
         return node
 
     def _value(self, node: Node) -> Node:
-        """What an old node is by now."""
+        """Returns the current new value of an old node."""
         changes = self.changes[self._root(node)]
         if node in self.base and self.seen[node] != changes:
             self.now[node], self.seen[node] = self._taken_again(node), changes
@@ -136,7 +136,8 @@ class _Rewriter:
     # ---- bodies
 
     def _define_bodies(self, nodes: Sequence[Node], graphs: Sequence[Graph] = ()) -> None:
-        """Writes the graphs that a node is told, which are functional by now, in front of it."""
+        """Writes the graphs that are arguments of a node, which are functional by now,
+        before it."""
         graphs = graphs or [self.bodies[node].assigning() for node in nodes]
         for node, graph in zip(nodes, graphs, strict=True):
             self._define(node, dataclasses.replace(node, value=graph, users=[]), None)
@@ -147,7 +148,7 @@ class _Rewriter:
         self._require_own_memory(node, operands, changed)
         order = list(range(len(operands)))
         args = list(node.args)
-        if node.target == "while_loop":  # they are variables, no longer what stays
+        if node.target == "while_loop":  # they become variables, and are no longer loop invariants
             first = list(range(len(node.args[2])))
             order = [*first, *changed, *(i for i in order if i not in {*first, *changed})]
             args[2] = [operands[i] for i in order[: len(first) + len(changed)]]
@@ -180,7 +181,7 @@ class _Rewriter:
     # ---- changes
 
     def _change(self, node: Node) -> None:
-        """`x.op_(...)`: both x and the result are what `op` gives."""
+        """Rewrites `x.op_(...)`: both x and the result become the result of `op`."""
         changed = node.args[0] if node.args else None
         if not isinstance(changed, Node) or not isinstance(changed.known, Meta):
             raise _cannot(node, "it changes no tensor")
@@ -195,7 +196,7 @@ class _Rewriter:
         self.now[node], self.seen[node] = new, self.changes[self._root(node)]
 
     def _write_out(self, node: Node) -> None:
-        """`op(..., out=x)`: both x and the result are what the op gives."""
+        """Rewrites `op(..., out=x)`: both x and the result become the result of the op."""
         out = node.kwargs["out"]
         if (out.known.shape, out.known.dtype) != (node.value.shape, node.value.dtype):
             raise _cannot(node, "its result is resized")
@@ -240,7 +241,7 @@ class _Rewriter:
             if not _is_same(node):
                 put = _PUTS.get(node.packet)
                 if put is None or node.target in _OTHER_VIEWS:
-                    raise _cannot(node, "what it takes of a tensor is changed in place")
+                    raise _cannot(node, "the part of a tensor that it reads is changed in place")
                 rest, _ = self._given(node.args[1:], {})
                 given = dataclasses.replace(node, args=(None, *rest))
                 target, args = put(given, base.known, self._value(base), new)
@@ -257,7 +258,9 @@ class _Rewriter:
             if any(
                 self.last_use.get(n, -1) > self.here for n in self.now if self._root(n) is other
             ):
-                raise _cannot(view, "it may be a view of what is changed in place, or not")
+                raise _cannot(
+                    view, "it may or may not be a view of a tensor that is changed in place"
+                )
 
     def _assignment(self, node: Node) -> Node:
         name, first = f"{node.name}_assigned", self.first[node]
@@ -276,7 +279,7 @@ def _changed_by(node: Node, bodies: Sequence[_Rewriter]) -> list[int]:
     """The numbers of the operands that the bodies of a node change."""
     changed = sorted({number for body in bodies for number in body.changed_places()})
     if changed and node.target not in ("cond", "while_loop"):
-        raise _cannot(node, "its body changes what it is given")
+        raise _cannot(node, "its body changes its operands")
     if node.target == "while_loop" and changed and changed[0] < len(node.args[2]):
         raise _cannot(node, "a body changes a variable of the loop in place")
     return changed
@@ -294,7 +297,7 @@ def _writes_out(node: Node) -> bool:
 
 # ---- views
 
-# Ops that give the tensor itself.
+# Ops that return the tensor itself.
 _SAME = {f"aten.{n}" for n in "alias detach detach_ lift_fresh positive".split()}
 
 _VIEWS = {
@@ -306,7 +309,7 @@ _VIEWS = {
     ).split()
 }
 
-# Views of what lies in order, else copies, or views yet.
+# Views of contiguous tensors, otherwise copies, or still views.
 _RESHAPES = {"aten.reshape", "aten.flatten", "aten.contiguous", "aten.ravel"}
 
 _OF_SHAPE = {
@@ -316,7 +319,7 @@ _OF_SHAPE = {
 
 
 def _is_same(node: Node) -> bool:
-    """Whether a node gives the tensor that it is given."""
+    """Whether a node returns its argument itself."""
     if _is_change(node) or _writes_out(node):
         return True
     if node.packet in _SAME or node.packet == "aten.contiguous":
@@ -332,7 +335,7 @@ def _may_copy(node: Node) -> bool:
 
 
 def _base_of(node: Node, bases: dict[Node, Node]) -> Node | None:
-    """What a node gives a part of, without a copy."""
+    """Returns the node of which this node is a view."""
     first = node.args[0] if node.op == "call" and node.args else None
     if not isinstance(first, Node):
         return None
@@ -344,7 +347,8 @@ def _base_of(node: Node, bases: dict[Node, Node]) -> Node | None:
 
 
 def _may_be_view(node: Node) -> bool:
-    """Whether it is open if a node gives a part of what it is given: sizes or flags decide."""
+    """Whether it is unknown if a node returns a view of its argument, since sizes or flags
+    decide."""
     if node.op != "call":
         return False
     if node.packet == "aten.to":
@@ -352,9 +356,10 @@ def _may_be_view(node: Node) -> bool:
     return node.packet in _RESHAPES and not is_in_order(node.args[0].known)
 
 
-# ---- tensors with a part of them new: of the view, what is known of its base, the base, the part
+# ---- updates of a base by a new view: arguments are the view's node, the base's metadata, the base
+# and the new part
 
-# Of the same ops, what isn't put back so.
+# View ops that can't be updated in this way.
 _OTHER_VIEWS = {"aten.view.dtype"}
 
 Put = Callable[[Node, Meta, Node, Node], tuple[str, tuple[Any, ...]]]

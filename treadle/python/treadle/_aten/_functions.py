@@ -1,4 +1,4 @@
-"""Functions of elements that are made of others."""
+"""Elementwise functions that are composed of others."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _degrees(x: Operand) -> Operand:
 @composed("sinc", "special_sinc")
 def _sinc(x: Operand) -> Operand:
     x = x.floating()
-    x = x.to(dtypes.float32) if x.dtype.itemsize == 2 else x  # pi times x may not fit it
+    x = x.to(dtypes.float32) if x.dtype.itemsize == 2 else x  # pi times x may overflow it
     scaled = x * math.pi
     return where(x.eq(0), 1, scaled.sin() / scaled)
 
@@ -160,7 +160,7 @@ def _added_in_logarithms(x: Operand, y: Operand, base: float) -> Operand:
     """log_b(b^x + b^y), of which the larger one is taken out; b = exp(base)."""
     x, y = x.floating(), y.floating()
     if x.dtype.is_complex:
-        raise UnimplementedError("logarithms of complex numbers, added up")
+        raise UnimplementedError("sums of logarithms of complex numbers")
     rest = (-(x - y).abs() * base).exp().log1p() / base
     return where(x.eq(y) & x.isinf(), x, x.maximum(y) + rest)
 
@@ -198,7 +198,7 @@ def _outer_sum(x: Operand, y: Operand, z: Operand, *, beta: Any = 1, alpha: Any 
     return scaled + x * beta if beta != 0 else scaled
 
 
-# ---- many in one
+# ---- reductions
 
 
 @composed("isin")
@@ -231,7 +231,7 @@ def _mean_of_numbers(
 def _quantile(
     x: Operand, q: Any, dim: int | None, keepdim: bool, interpolation: str, skips_nan: bool
 ) -> Operand:
-    """Between the two of the sorted elements where q of them lie below; NaN come last."""
+    """Interpolates between the two sorted elements at quantile q; NaN come last."""
     rank, axis = x.rank, 0 if dim is None else x.axis(dim)
     q = q if isinstance(q, Operand) else constant(x, q, x.dtype)
     rows = (x.flat() if dim is None else x).movedim(axis, -1) if rank else x.reshape([1])
@@ -251,14 +251,14 @@ def _quantile(
 
 
 def _nan_last(rows: Operand) -> Operand:
-    """Sorted rows whose NaN stand behind all numbers."""
+    """Returns sorted rows with NaN after all numbers."""
     known = where(rows.isnan(), math.inf, rows).sort()[0]
     numbers = counted(rows, rows.size(-1))
     return where(numbers < rows.isnan().logical_not().sum([-1], True), known, math.nan)
 
 
 def _between(ordered: Operand, place: Operand, interpolation: str) -> Operand:
-    """The values of rows at places that may lie between two elements."""
+    """Returns the values of rows at positions that may be between two elements."""
     below, above = place.floor(), place.ceil()
     if interpolation == "nearest":
         below = above = place.round()

@@ -1,4 +1,4 @@
-"""A graph of PyTorch's as plain records: what rules are told by, wherever the graph comes from."""
+"""A PyTorch graph as plain records, the input of rules for all sources of graphs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-#: What Python computes with dimensions; values of a graph know the operators.
+# : Python functions on dimensions; values of a graph support the operators too.
 SCALAR_OPS: dict[str, Callable[..., Any]] = {
     name: getattr(operator, name)
     for name in "add sub mul floordiv mod neg truediv pow ge gt le lt eq ne and_ or_ xor".split()
@@ -49,7 +49,7 @@ class Node:
 
     @property
     def known(self) -> Any:
-        """What is known of its value, of a tensor of the module as well."""
+        """Returns the metadata of its value, also for a tensor of the module."""
         return self.value if self.meta is None else self.meta
 
     @property

@@ -23,9 +23,10 @@ from ._writer import KEEP, Dim, Tensor, Writer, is_static, product, require_smal
 
 
 class _Convolution:
-    """One convolution: what an op of ours is told of it.
+    """A convolution, with the attributes of Treadle's op.
 
-    Vectors are images of one row. Volumes are padded beforehand, since their ops aren't told how.
+    Vectors become images with one row. Volumes are padded beforehand, since their ops have no
+    padding attribute.
     """
 
     def __init__(
@@ -67,12 +68,12 @@ class _Convolution:
 
     @property
     def amounts(self) -> list[list[Dim]]:
-        """What a volume is padded with."""
+        """Returns the padding of a volume."""
         rows = self.padding if self.is_volume else [0] * len(self.padding)
         return [[0, 0], [0, 0]] + [[p, p] for p in rows]
 
     def image(self, x: Tensor | Output) -> Output:
-        """As its op takes it: with a row for vectors."""
+        """Returns the image in the form of its op: with a row for vectors."""
         value = x.out if isinstance(x, Tensor) else x
         return self.w.op("ExpandDims", value, self.w.indices(2)) if self.spatial == 1 else value
 
@@ -102,7 +103,7 @@ class _Convolution:
         return [d + b + a for d, (b, a) in zip(dims, self.amounts, strict=True)]
 
     def input_gradient(self, dims: list[Dim], weight: Tensor, grad: Tensor | Output) -> Output:
-        """The gradient of the input, whose dimensions (as an image's) are given."""
+        """Returns the gradient of the input with these dimensions (of an image)."""
         op = "Conv3DBackpropInputV2" if self.is_volume else "Conv2DBackpropInput"
         sizes = self._sizes(self._padded(dims))
         out = self.w.op(op, sizes, self.filter(weight), self.image(grad), **self.window)
@@ -134,7 +135,7 @@ def _is_depthwise(conv: _Convolution, x: Tensor, weight: Tensor) -> bool:
 
 
 def _depthwise(conv: _Convolution, x: Tensor, weight: Tensor) -> Output:
-    """Each channel with windows of its own: [in * n, 1, h, w] as [h, w, in, n]."""
+    """Converts the filter of a depthwise convolution: [in * n, 1, h, w] to [h, w, in, n]."""
     w = conv.w
     out, _, height, width = weight.shape
     split = w.reshape(weight, [conv.groups, out // conv.groups, height, width])
@@ -273,7 +274,8 @@ class Pool:
         return value if self.is_batch else self.w.op("Squeeze", value, squeeze_dims=[0])
 
     def after(self, axis: int) -> int:
-        """How much is padded at the end: more than at the beginning where sizes are rounded up."""
+        """Returns the padding at the end, which exceeds that at the beginning if sizes are rounded
+        up."""
         extent, s, p = self.dims[2 + axis], self.stride[axis], self.padding[axis]
         reach = (self.kernel[axis] - 1) * self.dilation[axis] + 1
         if not is_static([extent, self.out[axis]]):
@@ -351,7 +353,7 @@ _max_pool, _max_pool3d = (_register_max(spatial) for spatial in (2, 3))
 
 
 def _flow_to_places(w: Writer, grad: Tensor, x: Tensor, indices: Tensor, spatial: int) -> Output:
-    """What flows to each place of an image, added up."""
+    """Adds up the gradients of each position of an image."""
     planes, area = product(x.shape[:-spatial]), product(x.shape[-spatial:])
     starts = w.range(planes) * area
     flat = w.reshape(indices, [planes, product(grad.shape[-spatial:])])
@@ -374,7 +376,7 @@ for _spatial in (2, 3):
 
 
 def _shares(w: Writer, pool: Pool, count_include_pad: bool, divisor: int | None) -> Any:
-    """What sums over windows are multiplied with: a number, or one for each window."""
+    """Returns the factors of sums over windows: a number, or one for each window."""
     if divisor:
         return 1.0 / divisor
     if not any(a for pair in pool.amounts for a in pair):
@@ -414,7 +416,8 @@ def _times_shares(w: Writer, pool: Pool, means: Output, share: Any, dtype: DType
 
 
 def _window_sizes(pool: Pool, axis: int, count_include_pad: bool) -> np.ndarray:
-    """How many rows a window counts; what lies beyond the padding asked for never counts."""
+    """Returns the number of rows in each window; rows beyond the requested padding are never
+    counted."""
     k, s, p, extent = (pool.kernel[axis], pool.stride[axis], pool.padding[axis],
                        pool.dims[2 + axis])  # fmt: skip
     begin = np.arange(pool.out[axis]) * s - p
@@ -486,13 +489,13 @@ def _avg_pool_backward(
     return pool.unbatch(pad(w, out, [[-b, -a] for b, a in pool.amounts]))
 
 
-# ---- rows of an image, each made of a few
+# ---- rows of an image, each a weighted sum of a few
 
 
 class Taps:
-    """Which of `extent` rows each row of a result is made of, and how much each counts.
+    """The rows, of `extent`, that contribute to each row of a result, and their weights.
 
-    Rows that count nothing aren't among them: NaN and infinities stay where they belong.
+    Rows with weight zero are not included, so that NaN and infinities don't spread.
     """
 
     def __init__(self, extent: int, places: np.ndarray, weights: np.ndarray) -> None:
@@ -500,8 +503,8 @@ class Taps:
 
     @classmethod
     def of_parts(cls, first: np.ndarray, last: np.ndarray, extent: int, weights: Any) -> Taps:
-        """Of the rows from `first` to before `last`; those of shorter parts end with the last row
-        several times, and it counts as much less. weights(places): how much rows count."""
+        """Returns the taps for the rows from `first` to before `last`; shorter parts repeat their
+        last row with reduced weights. weights(places): the weights of rows."""
         wanted = first[:, None] + np.arange(int(np.max(last - first, initial=1)))
         places = np.minimum(wanted, last[:, None] - 1)
         repeats = 1 + wanted[:, -1:] - (last[:, None] - 1)
@@ -533,7 +536,7 @@ class Taps:
         return reduce(w, "Sum", weighted, [axis + 1])
 
 
-# Up to how many are added one by one.
+# The maximum number of rows that are added one by one.
 _FEW_TAPS = 4
 
 
@@ -559,7 +562,7 @@ def along_axes(w: Writer, x: Tensor, each: Sequence[Taps]) -> Output:
 
 
 def _parts(extent: int, count: int) -> Taps:
-    """Of parts that begin and end at whole rows."""
+    """Returns the taps of parts that begin and end at whole rows."""
     require_small(count, extent)
     first = np.arange(count) * extent // count
     last = -((-(np.arange(count) + 1) * extent) // count)

@@ -44,9 +44,10 @@ from ._writer import Tensor, Writer
 
 
 class Home(Protocol):
-    """Where a graph comes from: what only PyTorch can tell, if it is there.
+    """The origin of a graph: information that only PyTorch has, if available.
 
-    is_file: whether anybody may have written it, so that arguments may not fit their op.
+    is_file: whether the graph comes from an untrusted file, so that arguments may not match their
+    op.
     """
 
     is_file: bool
@@ -55,15 +56,15 @@ class Home(Protocol):
         """The elements of an attribute or a tensor of the state."""
 
     def parts(self, node: Node, values: dict[Node, Any]) -> tuple[Graph, list[Tensor]]:
-        """What an op without a rule is made of, and the tensors that its placeholders are.
-        UnimplementedError where nothing tells."""
+        """Returns the decomposition of an op without a rule, and the tensors of its placeholders.
+        UnimplementedError if none is known."""
 
     def flat(self, out: Any) -> tuple[list[Any], Any]:
-        """What a graph returns, one after another, and how it is put together."""
+        """Returns the flat results of a graph, and their structure."""
 
 
 class Alone:
-    """A graph of a file, whose tensors are arrays; nothing takes ops apart."""
+    """The origin of a graph from a file, whose tensors are arrays; without decompositions."""
 
     is_file = True
 
@@ -73,8 +74,8 @@ class Alone:
     def parts(self, node: Node, values: dict[Node, Any]) -> tuple[Graph, list[Tensor]]:
         given = mapped((node.args, node.kwargs), lambda n: values[n])
         raise UnimplementedError(
-            f"{refusal(node.target, *given)}; ExportedProgram.run_decompositions() may take it"
-            " apart before the program is saved"
+            f"{refusal(node.target, *given)}; try ExportedProgram.run_decompositions() before the "
+            "program is saved"
         )
 
     def flat(self, out: Any) -> tuple[list[Any], Any]:
@@ -120,20 +121,21 @@ def import_graph(
     """Imports a functional graph.
 
     Args:
-        state: tensors that are the first arguments of the graph, and none of a call.
-        freeze: whether they, and the tensors of the module, become constants; else runs are fed
-            with them.
-        views: whether results may be views of arguments or of each other, as PyTorch's are.
-        turned: arguments that are images whose channels are last in memory.
-        own_results: how many results, the first ones, lie in memory as PyTorch says; None: all.
-        default_dtype: that of Python's floats among integers.
+        state: tensors that are the first arguments of the graph, but not arguments of a call.
+        freeze: whether these, and the tensors of the module, become constants; otherwise they are
+            fed to runs.
+        views: whether results may be views of arguments or of each other, as in PyTorch.
+        turned: arguments that are images in channels-last memory format.
+        own_results: the number of leading results that must have PyTorch's memory layout; None:
+            all.
+        default_dtype: the dtype of Python floats among integers.
     """
     importer = _Importer(graph, home, list(state), freeze, views, turned, own_results)
     importer.writer.default_dtype = default_dtype
     return importer.run()
 
 
-# What only tells PyTorch's compiler something about shapes that it has checked already.
+# Ops that only inform PyTorch's compiler about shapes that were checked already.
 _HINTS = {
     "aten._linalg_check_errors",
     "aten._assert_async",
@@ -150,7 +152,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _leaves(value: Any) -> Iterator[Any]:
-    """What lists and dicts hold, one after another."""
+    """Returns the leaves of nested lists and dicts in order."""
     if isinstance(value, list | tuple):
         for part in value:
             yield from _leaves(part)
@@ -190,23 +192,23 @@ class _Importer:
     ) -> None:
         self.graph, self.home, self.state = graph, home, state
         self.freeze, self.own_results = freeze, own_results
-        # Whether arguments are there that nothing uses.
+        # Whether there are unused arguments.
         self.keeps_arguments = False
         self.writer = Writer(Builder())
         self.border = Border(self.writer, views=views, turned=turned)
         self.attributes: dict[str, Any] = {}
         self.mutations: list[tuple[Node, Any]] = []
-        # For each node of the graph itself: its scope, and its value.
+        # For each node of the top-level graph: its scope, and its value.
         self.made: dict[str, tuple[str, Any]] = {}
-        # Scopes, and the values that all in them waits for.
+        # Scopes, and the values that all of their nodes wait for.
         self.waits: list[tuple[str, list[Any]]] = []
         self.depth = 0
-        # What the body is given to which nodes are added now: of a branch or a loop.
+        # The arguments of the current body of a branch or a loop.
         self.arguments: set[Output] = set()
-        # Tokens of effects by their identity, and what gave the last effect of each.
+        # Effect tokens by identity, and the node with the last effect of each.
         self.tokens: dict[int, tuple[Any, list[Output]]] = {}
 
-    # ---- the whole
+    # ---- the whole graph
 
     def run(self) -> Imported:
         values: dict[Node, Any] = {}
@@ -215,7 +217,7 @@ class _Importer:
 
     def _add_placeholders(self, values: dict[Node, Any]) -> None:
         nodes = self.graph.placeholders
-        # Numbers first: a dimension that is an argument needn't be read off a tensor.
+        # Numbers first, so that a dimension that is an argument isn't read from a tensor.
         for number, node in sorted(enumerate(nodes), key=lambda n: not _is_number(n[1].value)):
             meta = node.value
             if _is_number(meta):
@@ -262,7 +264,7 @@ class _Importer:
     # ---- nodes
 
     def _inline(self, graph: Graph, values: dict[Node, Any]) -> Any:
-        """Writes the nodes of a graph whose placeholders have values; gives what it returns."""
+        """Writes the nodes of a graph whose placeholders have values; returns its results."""
         for node in graph.nodes:
             if node.op == "output":
                 return self._arguments(node.args[0], values)
@@ -284,7 +286,7 @@ class _Importer:
         key = f"{id(graph)}.{node.target}"
         if key not in self.attributes:
             name = _path_name(node.target)
-            # What a decomposition is made of has no life of its own.
+            # The tensors of a decomposition are temporary, so they become constants.
             self.attributes[key] = self._captured(
                 name, node.meta, node.value, freeze=bool(self.depth)
             )
@@ -304,7 +306,7 @@ class _Importer:
         if target in SCALAR_OPS:
             return SCALAR_OPS[target](*args, **kwargs)
         if target == "tuple":
-            return list(args[0]) if len(args) == 1 else list(args)  # one with names
+            return list(args[0]) if len(args) == 1 else list(args)  # a tuple with names
         if target == "control_deps":
             return self._call_after(node, args, values)
         if target == "with_effects":
@@ -358,7 +360,7 @@ class _Importer:
         return self.inside(parts, dict(zip(parts.placeholders, tensors, strict=True)))
 
     def inside(self, graph: Graph, values: dict[Node, Any]) -> Any:
-        """Writes a graph that is part of a node; gives what it returns."""
+        """Writes a graph that is part of a node; returns its results."""
         self.depth += 1
         try:
             return self._inline(graph, values)
@@ -366,7 +368,7 @@ class _Importer:
             self.depth -= 1
 
     def _wrapped(self, out: Any, meta: Any) -> Any:
-        """What a rule gave, as the values of the node's results."""
+        """Converts the result of a rule to the values of the node's results."""
         if isinstance(out, tuple | list):
             return [
                 self._wrapped(o, m) if o is not None else None
@@ -380,12 +382,13 @@ class _Importer:
         swapped = known.swapped if known and known.dtype == meta.dtype else None
         made = Tensor(self.writer, self.writer.cast(out, meta.dtype), meta, swapped)
         for axis, dim in enumerate(meta.shape):
-            if isinstance(dim, Expr) and dim.kind == "Symbol":  # one that elements decide
+            if isinstance(dim, Expr) and dim.kind == "Symbol":  # a number that depends on elements
                 self.writer.bind(dim, lambda axis=axis: self._dim_of(made, axis))
         return made
 
     def _batch_norm(self, node: Node, args: Any) -> Any:
-        """In training it changes its running statistics, where it is given any."""
+        """Imports batch normalization; in training it updates its running statistics, if it has
+        any."""
         with self._writing(node):
             x, weight, bias, mean, variance, _, momentum, eps = args
             out = _layers.batch_norm_train(self.writer, x, weight, bias, eps)
@@ -400,8 +403,8 @@ class _Importer:
         target = node.args[0]
         if self.depth or target.op not in ("placeholder", "attribute"):
             raise UnimplementedError(
-                f"node '{node.name}' ({node.target}): '{target.name}' is no argument; expected a "
-                "graph without assignments to what it computes",
+                f"node '{node.name}' ({node.target}): '{target.name}' is not an argument; "
+                "expected a graph that doesn't assign to computed values",
                 node=node.name,
             )
         with self._writing(node):
@@ -416,7 +419,7 @@ class _Importer:
         before, body, *operands = args
         inside = dict(zip(body.placeholders, operands, strict=True))
         given = set(_outputs(operands))
-        # Nodes of a graph that is part of another can't be found by their names afterwards.
+        # Nodes in nested graphs can't be found by name afterwards.
         waits = (
             self._waiting(self._awaited(node.args[0], values))
             if self.depth
@@ -427,7 +430,8 @@ class _Importer:
             result = inside[body.calls[-1]] if body.calls else out
             computed = [o for c in body.calls for o in _outputs(inside[c]) if o not in given]
             with self._waiting(computed):
-                # What hands its argument on, as a wait does, has no node that could come later.
+                # An op that forwards its argument, such as a wait, has no node that could be
+                # delayed.
                 later = self._handed_on(out, given)
         if isinstance(out, Tensor) and later is not out:
             result = later
@@ -447,8 +451,8 @@ class _Importer:
         return out
 
     def _awaited(self, nodes: Iterable[Any], values: dict[Node, Any]) -> list[Output]:
-        """What is there once nodes have run; for one that starts a collective, once it has begun:
-        what it needs."""
+        """Returns the nodes to wait for so that nodes have run; for one that starts a collective,
+        its inputs."""
         found: list[Output] = []
         for node in nodes:
             if _is_start(node):
@@ -462,7 +466,7 @@ class _Importer:
 
     @contextlib.contextmanager
     def in_body(self, arguments: Iterable[Any]) -> Iterator[None]:
-        """Nodes that are made in it belong to a body that is given these."""
+        """Adds nodes to a body with these arguments."""
         outer, self.arguments = self.arguments, set(_outputs(list(arguments)))
         try:
             yield
@@ -477,15 +481,15 @@ class _Importer:
     def _call_with_effects(
         self, node: Node, args: Any, kwargs: dict[str, Any], values: dict[Node, Any]
     ) -> Any:
-        """with_effects: an op that runs after those that gave its token, and its own token."""
+        """Imports with_effects: an op that runs after the ops of its token, and a new token."""
         token, op, *rest = args
         packet = op.rsplit(".", 1)[0]
         if packet in _HINTS:
-            return [token, None]  # a token, which orders what we have no need to
+            return [token, None]  # a token, whose order is not needed here
         if find(op) is None:
             raise UnimplementedError(
-                f"node '{node.name}': with_effects of '{op}', which has effects outside of the"
-                " graph; expected an op that Treadle computes",
+                f"node '{node.name}': with_effects of '{op}', which has side effects outside of "
+                "the graph; expected an op that Treadle supports",
                 node=node.name,
             )
         known = node.value[1:]
@@ -567,8 +571,8 @@ class _Importer:
                     graph._set_inputs(name, [*inputs, *(t for t in tokens if t not in inputs)])
 
     def _rename(self, graph: _native.Graph) -> dict[str, str]:
-        """Gives each node of PyTorch's graph its name; what else was written for it keeps it as
-        the first part of its own."""
+        """Gives each imported node the name of its node in PyTorch's graph; auxiliary nodes get it
+        as a prefix."""
         renamed: dict[str, str] = {}
         for scope, value in self.made.values():
             out = _first_output(value)
@@ -593,15 +597,15 @@ def _usage_of(node: Node) -> Callable[[int], bool]:
 
 
 def _free_collectives(graph: _native.Graph) -> None:
-    """Takes the order away that the builder gives to what has effects: collectives are told apart
-    by number, so that a rank may come to them in any order, and a scheduler choose one."""
+    """Removes the order that the builder gives to collectives as side effects: they are matched by
+    number, so a rank may reach them in any order, and a scheduler may choose one."""
     for name in graph._node_names(""):
         if graph._op(name).startswith("Collective"):
             graph._set_inputs(name, [i for i in graph._inputs(name) if not i.startswith("^")])
 
 
 def _is_start(node: Node) -> bool:
-    """Whether a node starts a collective whose result nobody has waited for by then."""
+    """Whether a node starts a collective whose result is not yet waited for at that point."""
     if node.target == "control_deps":
         body = node.args[1]
         calls = (body.value if isinstance(body, Node) else body).calls
@@ -637,7 +641,7 @@ def _outputs(value: Any) -> list[Output]:
 
 
 def _names_of(values: Iterable[Any]) -> list[str]:
-    """The nodes that give values."""
+    """Returns the nodes that produce values."""
     outs = [_first_output(v) for v in values]
     return [o.op.name for o in outs if o is not None]
 

@@ -1,4 +1,4 @@
-"""Ops that take or put elements at places that tensors name."""
+"""Ops that read or write elements at positions in tensors."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _index_select(w: Writer, x: Tensor, dim: int, index: Tensor) -> Output:
     return w.op("GatherV2", x, index, w.indices(axis_of(dim, x.rank)))
 
 
-# ---- one place for each element, along one dimension
+# ---- one index for each element, along one dimension
 
 
 def _flat_places(w: Writer, index: Tensor, dims: Sequence[Dim], axis: int) -> Output:
@@ -62,7 +62,7 @@ def _gather(w: Writer, x: Tensor, dim: int, index: Tensor, *, sparse_grad: bool 
 
 
 def _leading_part(w: Writer, x: Value, index: Tensor) -> Output:
-    """What of a source belongs to an index, which may be smaller."""
+    """Returns the part of a source that an index covers, which may be smaller."""
     value = x.out if isinstance(x, Tensor) else x
     if isinstance(x, Tensor) and is_static(x.shape) and x.shape == index.shape:
         return value
@@ -117,7 +117,7 @@ def _scatter_reduce(
     include_self: bool = True,
 ) -> Output:
     source = _leading_part(w, src, index)
-    if x.dtype == dtypes.bool_:  # counts of what is true
+    if x.dtype == dtypes.bool_:  # numbers of true elements
         whole = dtypes.int32
         meta = dataclasses.replace(x.meta, dtype=whole)
         x, source = Tensor(w, w.cast(x, whole), meta), w.cast(source, whole)
@@ -157,7 +157,7 @@ _EXTREMES = {"amax": "TensorScatterMax", "amin": "TensorScatterMin"}
 def _reduced_parts(
     w: Writer, how: str, x: Tensor, dim: int, index: Tensor, source: Output, include_self: bool
 ) -> Output:
-    """What comes to each place is reduced by itself first; places that nothing comes to stay."""
+    """Reduces the values for each position first; positions without values are unchanged."""
     if how not in _SEGMENTS:
         raise UnimplementedError(f"reduce='{how}'")
     whole = w.reshape(x, [-1])
@@ -186,7 +186,7 @@ def _joined(
     return w.op("SelectV2", is_met, parts, whole)
 
 
-# ---- one place for each part, along one dimension
+# ---- one index for each slice, along one dimension
 
 
 def _first(x_rank: int, axis: int) -> tuple[list[int], list[int]]:
@@ -196,7 +196,7 @@ def _first(x_rank: int, axis: int) -> tuple[list[int], list[int]]:
 
 
 def _with_rows(w: Writer, op: str, x: Tensor, dim: int, index: Tensor, source: Output) -> Output:
-    if x.rank == 0:  # as a vector of one
+    if x.rank == 0:  # as a vector with one element
         whole, rows = (w.reshape(value, [-1]) for value in (x, source))
         return w.reshape(w.op(op, whole, w.reshape(index, [-1, 1]), rows), [])
     order, back = _first(x.rank, axis_of(dim, x.rank))
@@ -271,7 +271,7 @@ class _Places:
         given = [i for i, index in enumerate(indices) if index is not None]
         self.order = [*given, *(i for i in range(x.rank) if i not in given)]
         self.count = len(given)
-        # Where the indexed dimensions lie apart, theirs come first.
+        # If the indexed dimensions are not adjacent, theirs come first.
         together = given == list(range(given[0], given[-1] + 1))
         self.at = given[0] if together else 0
         tensors = [t for t in indices if t is not None]
@@ -284,7 +284,7 @@ class _Places:
         self.where = w.op("Pack", columns, axis=len(self.shape))
 
     def out_order(self, rank: int) -> list[int]:
-        """From [places..., others...] to where they belong."""
+        """Moves dimensions from [places..., others...] to their positions."""
         width, others = len(self.shape), rank - self.count
         first = list(range(width, width + self.at))
         rest = list(range(width + self.at, width + others))
@@ -303,8 +303,7 @@ def _is_mask(index: Tensor | None) -> bool:
 
 
 def _by_number(w: Writer, indices: Sequence[Tensor | None]) -> list[Tensor | None]:
-    """Indices with numbers in place of truth values, which stand for as many as they have
-    dimensions."""
+    """Replaces bool masks by integer indices, one for each of their dimensions."""
     found: list[Tensor | None] = []
     for index in indices:
         if index is None or not _is_mask(index):
@@ -381,7 +380,7 @@ def _put(w: Writer, x: Tensor, index: Tensor, source: Tensor, accumulate: bool =
     return w.reshape(out, x.shape)
 
 
-# ---- where numbers belong among sorted ones
+# ---- insertion positions among sorted numbers
 
 
 @rule("bucketize")
@@ -423,7 +422,7 @@ def _search_sorted(
     rows = w.reshape(w.cast(sorted_sequence, dtype), _as_matrix(sorted_sequence.shape))
     values = w.reshape(w.cast(x, dtype), [1, -1] if is_one else _as_matrix(x.shape))
     if dtype.is_floating_point:
-        # PyTorch steps over every NaN of the sequence, and so it puts NaN itself at the end.
+        # PyTorch skips every NaN of the sequence, so NaN itself is inserted at the end.
         rows = w.op("SelectV2", w.op("IsNan", rows), w.cast(float("-inf"), dtype), rows)
     places = w.op(op, rows, values, out_type="int64")
     if dtype.is_floating_point:

@@ -1,4 +1,4 @@
-"""What a program does under `torch.no_grad()`: graphs of their own, put where they are called."""
+"""Inlines the graphs of `torch.no_grad()` blocks where they are called."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from ._graph import Graph, Node, mapped
 
-_CALL = "wrap_with_set_grad_enabled"  # of whether there are gradients, a graph, and its operands
+_CALL = "wrap_with_set_grad_enabled"  # gradients enabled?, graph, *operands
 
 
 def inlined(graph: Graph) -> Graph:
@@ -22,7 +22,7 @@ class _Writer:
         self.bodies = {n.args[1] for n in graph.nodes if n.target == _CALL}
         self.names = {n.name for n in graph.nodes}
         self.out: list[Node] = []
-        # What stands for a node that is gone; of a call, its results.
+        # The replacements of removed nodes; for a call, its results.
         self.now: dict[Node, Any] = {}
 
     def add(self, node: Node) -> None:

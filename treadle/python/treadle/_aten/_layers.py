@@ -112,7 +112,7 @@ def _layer_norm_backward(
     bias: Tensor | None,
     output_mask: Sequence[bool],
 ) -> tuple[Output | None, ...]:
-    """Of y = (x - mean) * rstd: dx = rstd * (g - mean(g) - y * mean(g * y)), g = grad * weight."""
+    """For y = (x - mean) * rstd: dx = rstd * (g - mean(g) - y * mean(g * y)), g = grad * weight."""
     (grad, value), dtype = w.promoted(KEEP, grad_out, x)
     computed = dtypes.named(value.dtype)
     split = x.rank - len(normalized_shape)
@@ -154,7 +154,8 @@ def _group_norm(
         image = x.out if x.rank == 4 else w.reshape(x, [n, c, product(x.shape[2:]), 1])
         out, *statistics = w.op("_GroupNorm", image, scale, offset, **attributes)
         out = out if x.rank == 4 else w.reshape(out, x.shape)
-        # A node for each result: what runs ask for by name keeps its order of dimensions.
+        # A separate node for each result: values that are fetched by name keep their order of
+        # dimensions.
         return tuple(w.op("Identity", v) for v in (out, *statistics))
     grouped = w.reshape(value, [n, group, -1])
     mean, variance = moments(w, grouped, [2])
@@ -189,9 +190,9 @@ def _group_norm_backward(
     group: int,
     output_mask: Sequence[bool],
 ) -> Any:
-    """Of y = (x - mean) * rstd * weight: dx = rstd * (h - mean(h) - z * mean(h * z)), where
-    h = grad * weight, z = (x - mean) * rstd and the means are of a group. All that has the size of
-    an image is computed in the image's own dimensions."""
+    """For y = (x - mean) * rstd * weight: dx = rstd * (h - mean(h) - z * mean(h * z)), where h =
+    grad * weight, z = (x - mean) * rstd and the means are of a group. Values of the size of an
+    image are computed in the image's own dimensions."""
     if x.dtype != dtypes.float32 or not isinstance(c, int) or not isinstance(hxw, int):
         return NotImplemented
     require_small(c)
@@ -267,7 +268,7 @@ def batch_norm_train(
     """The result, and the mean, 1 / deviation and variance (over n) that it was made with."""
     (value,), dtype = w.promoted(KEEP, x)
     mean, variance, invstd = _batch_statistics(w, x, value, eps)
-    # Of the difference: with the mean in a summand of its own digits would be lost.
+    # Subtract the mean first: merging it into another summand would lose digits.
     centred = value - _per_channel(w, mean, x.rank, value.dtype)
     computed = dtypes.named(value.dtype)
     factor = invstd if weight is None else invstd * w.cast(weight, computed)
@@ -304,7 +305,8 @@ def _functional_batch_norm(
     running_var: Tensor,
     *rest: Any,
 ) -> tuple[Output | Tensor, ...]:
-    """With new running statistics as the last two results. One overload has a flag of training."""
+    """Imports the overloads that return new running statistics as the last two results. One
+    overload has a flag for training."""
     training = rest[0] if isinstance(rest[0], bool) else True
     momentum, eps = rest[-2:]
     has_reserve = len(w.result) == 6
@@ -386,8 +388,8 @@ def _batch_norm_backward(
     eps: float,
     output_mask: Sequence[bool],
 ) -> tuple[Output | None, ...]:
-    """Of y = (x - mean) * invstd: dx = invstd * weight * (g - mean(g) - y * mean(g * y)), where
-    the statistics are of the batch, else invstd * weight * g."""
+    """For y = (x - mean) * invstd: dx = invstd * weight * (g - mean(g) - y * mean(g * y)) if the
+    statistics are those of the batch, otherwise invstd * weight * g."""
     (grad, value), dtype = w.promoted(KEEP, grad_out, x)
     computed = dtypes.named(value.dtype)
     axes = [0, *range(2, x.rank)]
@@ -494,8 +496,8 @@ def _largest_of_bags(w: Writer, rows: Output, bag_of: Output, bags: Output) -> O
 def _largest_rows(
     w: Writer, indices: Tensor, rows: Output, out: Output, bag_of: Output, bags: Output
 ) -> Output:
-    """Which row of the table each largest number is from, the first of equal ones; -1 where a bag
-    is empty."""
+    """Returns the row of the table for each maximum, the first of equal ones; -1 for an
+    empty bag."""
     none = w.op("Size", indices, out_type="int64")
     known = w.op("Maximum", bag_of, w.indices(0))
     same = w.op("Equal", rows, w.op("GatherV2", out, known, w.indices(0)))
@@ -532,7 +534,7 @@ def _embedding_backward(
 
 
 def _random(w: Writer, op: str, dims: Sequence[Dim], dtype: DType) -> Output:
-    """Halves are made of floats."""
+    """Generates random numbers; half precision is converted from float32."""
     drawn = dtype if dtype in (dtypes.float32, dtypes.float64) else dtypes.float32
     name = drawn.name
     return w.cast(w.op(op, w.integers(dims), w.seed(), dtype=name), dtype)

@@ -10,7 +10,7 @@ from ._writer import Tensor, Value, Writer
 
 
 def _no_info(w: Writer, x: Tensor) -> Output:
-    """What tells how a factorisation went: a run fails where one didn't."""
+    """Returns the status of a factorization, always success: a run fails otherwise."""
     return w.full(x.shape[:-2], 0, dtypes.int32)
 
 
@@ -42,7 +42,7 @@ def _solve_triangular(
     factor = _with_ones(w, x) if unitriangular else x.out
     if left:
         return w.op("MatrixTriangularSolve", factor, b, lower=not upper)
-    # Of y x = b: the adjoint x times the adjoint y.
+    # y x = b: solve with the adjoint of x for the adjoint of y.
     out = w.op(
         "MatrixTriangularSolve", factor, adjoint(w, b, b.rank), lower=not upper, adjoint=True
     )
@@ -76,7 +76,7 @@ def _triangular_solve(
 
 
 def _solved(w: Writer, factor: Tensor, b: Value, upper: bool) -> Output:
-    """Of a a^H x = b, or a^H a x = b where the factor is an upper one."""
+    """Solves a a^H x = b, or a^H a x = b if the factor is an upper one."""
     first = w.op("MatrixTriangularSolve", factor, b, lower=not upper, adjoint=upper)
     return w.op("MatrixTriangularSolve", factor, first, lower=not upper, adjoint=not upper)
 

@@ -188,7 +188,7 @@ def _negative_log_likelihood(
 def _of_shares(
     log: Operand, target: Operand, weight: Operand | None, reduction: int, smoothing: float
 ) -> Operand:
-    """Of targets that give each class a share."""
+    """Computes the loss for targets that are class probabilities."""
     if smoothing > 0:
         target = target * (1 - smoothing) + smoothing / log.static_size(-1, "smoothed classes")
     loss = -(log * target * (1 if weight is None else weight))

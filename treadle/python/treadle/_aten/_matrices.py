@@ -16,7 +16,7 @@ from ._writer import Dim, Scalar, Tensor, Value, Writer
 
 
 def _operand(x: Tensor) -> tuple[Output, bool]:
-    """What a product is made of, and whether it has to be taken with its dimensions swapped."""
+    """Returns an operand of a product, and whether its dimensions must be swapped."""
     return (x.out, False) if x.swapped is None else (x.swapped, True)
 
 
@@ -79,14 +79,14 @@ def _addbmm(
     return _sum(w, x, w.op("Sum", multiply(w, a, b), w.indices([0])), beta, alpha)
 
 
-# ---- rows in groups, each with a matrix of its own, as mixtures of experts have them
+# ---- grouped rows with a matrix for each group, as in mixtures of experts
 
 
 def _groups(w: Writer, offs: Tensor, *rows: Tensor) -> Iterator[list[Output]]:
     """The rows of each group; offs are where groups end."""
     count = offs.shape[0]
     if not isinstance(count, int):
-        raise UnimplementedError("products of a number of groups that runs decide")
+        raise UnimplementedError("products with a number of groups that is known only at run time")
     ends = w.cast(offs, dtypes.int64)
     for group in range(count):
         start = w.op("Pack", [ends[group - 1] if group else w.indices(0), w.indices(0)])
@@ -95,7 +95,7 @@ def _groups(w: Writer, offs: Tensor, *rows: Tensor) -> Iterator[list[Output]]:
 
 
 def _with_rest(w: Writer, parts: list[Output], offs: Tensor, rows: Dim) -> Output:
-    """The rows of all groups, and zeros behind them."""
+    """Returns the rows of all groups, followed by zeros."""
     whole = w.op("ConcatV2", parts, w.indices(0))
     left = rows - w.cast(offs, dtypes.int64)[-1]
     amounts = w.op("Pack", [w.op("Pack", [w.indices(0), left]), w.indices([0, 0])])
@@ -226,7 +226,7 @@ def _scores(
     is_causal: bool,
     mask: Tensor | None,
 ) -> Output:
-    """What the softmax of attention is taken of, for keys of a length."""
+    """Returns the scores of attention before the softmax, for keys of a length."""
     scores = _scaled(w, w.op("BatchMatMulV2", q, k, adj_y=True), scale)
     if mask is not None:
         low = w.cast(float("-inf"), q.dtype)
@@ -254,7 +254,7 @@ def _finite(w: Writer, largest: Output) -> Output:
     return w.op("SelectV2", w.op("IsInf", largest), w.op("ZerosLike", largest), largest)
 
 
-#: The dtypes whose attention is computed in floats, by one op.
+# : The dtypes whose attention is computed in float32, by one op.
 _IN_FLOATS = (dtypes.float32, dtypes.bfloat16, dtypes.float16)
 
 
@@ -279,7 +279,7 @@ def _summands(w: Writer, mask: Tensor | None) -> list[Output]:
 def _scale_of(q: Tensor, scale: float | None) -> float:
     width = q.meta.shape[-1]
     if scale is None and not isinstance(width, int):
-        raise UnimplementedError("the gradient of attention with heads of a size that may change")
+        raise UnimplementedError("the gradient of attention with heads of symbolic size")
     return width**-0.5 if scale is None else scale
 
 
@@ -303,7 +303,7 @@ def _shared(w: Writer, part: Tensor, q: Tensor) -> Tensor | Output:
 
 
 def _unshared(w: Writer, flow: Output, part: Tensor, q: Tensor) -> Output:
-    """What flows to keys or values of which several queries' heads share one."""
+    """Adds up the gradients of keys or values that several query heads share."""
     batch, heads, length, width = part.shape
     queries = q.shape[1]
     if isinstance(heads, int) and isinstance(queries, int) and heads != queries:
@@ -357,7 +357,7 @@ def _attention_backward(
     attn_mask: Tensor | None = None,
     scale: float | None = None,
 ) -> tuple[Output, Output, Output]:
-    """Of the probabilities p: dv = p^T g, ds = p * (g v^T - sum(g * out)), and dq = ds k * scale
+    """For the probabilities p: dv = p^T g, ds = p * (g v^T - sum(g * out)), and dq = ds k * scale
     (Dao and others, FlashAttention, arXiv 2205.14135, appendix B)."""
     factor = _scale_of(q, scale)
     keys, values = _shared(w, k, q), _shared(w, v, q)
@@ -381,7 +381,7 @@ def _with_heads(w: Writer, part: Tensor, q: Tensor) -> Tensor:
     """Each head of keys or values as often as the queries have one for it."""
     heads, queries = part.meta.shape[-3], q.meta.shape[-3]
     if not isinstance(heads, int) or not isinstance(queries, int):
-        raise UnimplementedError("enable_gqa=True with as many heads as a symbol says")
+        raise UnimplementedError("enable_gqa=True with a symbolic number of heads")
     places = w.indices(np.arange(queries) // max(queries // heads, 1))
     wide = w.op("GatherV2", part, places, w.indices(part.rank - 3))
     shape = (*part.meta.shape[:-3], queries, *part.meta.shape[-2:])
@@ -402,7 +402,7 @@ def _whole_attention(
     enable_gqa: bool = False,
 ) -> Output:
     if dropout_p or is_causal and attn_mask is not None:
-        return NotImplemented  # as PyTorch takes it apart
+        return NotImplemented  # as in PyTorch's decomposition
     if enable_gqa:
         k, v = (_with_heads(w, part, q) for part in (k, v))
     q, scale = _scaled_queries(w, q, scale)

@@ -69,8 +69,8 @@ class _ModelWriter(_Importer):
                 is_other = name != other and name in self.assigned
                 if is_other and np.shares_memory(array, second):
                     raise UnimplementedError(
-                        f"'{name}' and '{other}' share memory, and the program changes '{name}'; "
-                        "expected tensors of their own: clone one of them"
+                        f"'{name}' and '{other}' share memory, but the program changes '{name}'; "
+                        "expected separate tensors: clone one of them"
                     )
 
     def _require(self, conditions: Sequence[Condition], given: dict[str, Any]) -> list[Operation]:
@@ -105,8 +105,8 @@ class _ModelWriter(_Importer):
         for target, value in self.mutations:
             if target.op != "attribute":
                 raise UnimplementedError(
-                    f"the program changes its argument '{target.name}', which a model can't;"
-                    " expected one that returns the new value"
+                    f"the program changes its argument '{target.name}', which a model can't do; "
+                    "expected a program that returns the new value"
                 )
             done.append(self.variables[target.target].assign(value))
         return done
@@ -114,7 +114,7 @@ class _ModelWriter(_Importer):
     def _named(
         self, leaves: list[Any], names: Sequence[str], after: list[Operation]
     ) -> list[tuple[str, Output, Any]]:
-        """Nodes of their own for what is returned, which come after all assignments."""
+        """Adds separate nodes for results, which run after all assignments."""
         builder, results = self.writer.builder, []
         with builder.scope("outputs"), builder.control_dependencies(after):
             for name, leaf in zip(names, leaves, strict=True):
@@ -125,7 +125,7 @@ class _ModelWriter(_Importer):
 
 
 def _constant(leaf: Any) -> Any:
-    """A result that is no tensor; nothing stands for None."""
+    """Returns a result that is not a tensor as a constant; None stays None."""
     if leaf is None or isinstance(leaf, Output):
         return leaf
     if isinstance(leaf, bool | int | float):

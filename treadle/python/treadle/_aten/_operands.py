@@ -1,4 +1,4 @@
-"""Ops that are made of others: PyTorch's functions on values that Python's operators work on.
+"""Composed ops: PyTorch's functions written with Python operators on values.
 
 >>> @composed("deg2rad")
 ... def _radians(x: Operand) -> Operand:
@@ -55,8 +55,8 @@ def composed(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
 
 def call(name: str, *args: Any, result: Any = None, **kwargs: Any) -> Any:
-    """An op of PyTorch's by name. `result`: what is known of what it gives, where its rule asks: a
-    Meta, or several."""
+    """Adds a PyTorch op by name. `result`: the metadata of its results if its rule uses it: a Meta,
+    or several."""
     w = next(a.writer for a in _flat(args) if isinstance(a, Operand))
     found = find(f"aten.{name}")
     assert found is not None, name
@@ -78,9 +78,9 @@ def _flat(values: Any) -> Iterator[Any]:
 
 
 class Operand(Tensor):
-    """A tensor in a rule that is made of PyTorch's ops: with its operators and methods.
+    """A tensor in a rule that is composed of PyTorch's ops, with operators and methods.
 
-    Elements are promoted as PyTorch does. A method that isn't here is the op of that name.
+    Elements are promoted as in PyTorch. Methods that are not defined here are the ops of that name.
     """
 
     __slots__ = ()
@@ -166,7 +166,7 @@ class Operand(Tensor):
         del shape[self.axis(dim)]
         return call("squeeze", self, dim, result=self._like(shape))
 
-    # ---- parts
+    # ---- slices
 
     def narrow(self, dim: int, start: Any, length: Any) -> Operand:
         return call("narrow", self, dim, start, length)
@@ -185,7 +185,7 @@ class Operand(Tensor):
             ends = ends + size
         return parts
 
-    # ---- many in one
+    # ---- reductions
 
     def _reduced(self, name: str, dims: Any, keepdim: bool, dtype: DType) -> Operand:
         shape = list(self.meta.shape)
@@ -227,7 +227,7 @@ class Operand(Tensor):
         return call("_log_softmax", self, dim, False, result=self.meta)
 
     def filled(self, number: Any, dtype: DType | None = None) -> Operand:
-        """As many of a number."""
+        """Returns a tensor of the same shape filled with a number."""
         return call("full_like", self, number, result=self._like(self.meta.shape, dtype))
 
     def imag(self) -> Operand:
@@ -260,7 +260,7 @@ def _register_operators() -> None:
 _register_operators()
 
 
-# ---- functions of several
+# ---- functions of several operands
 
 
 def cat(parts: Sequence[Operand], dim: int = 0) -> Operand:

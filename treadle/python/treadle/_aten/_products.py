@@ -1,4 +1,4 @@
-"""Products, norms and powers of matrices that are made of others."""
+"""Products, norms and powers of matrices that are composed of other ops."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _tensordot(
     x: Operand, y: Operand, dims_self: Sequence[int], dims_other: Sequence[int]
 ) -> Operand:
     left, right = ([t.axis(d) for d in dims] for t, dims in ((x, dims_self), (y, dims_other)))
-    for i, j in zip(left, right, strict=True):  # a dimension of one is stretched
+    for i, j in zip(left, right, strict=True):  # a dimension of size one is broadcast
         if _is_one(x.shape[i]) and not _is_one(y.shape[j]):
             y = y.sum([j], True)
         elif _is_one(y.shape[j]) and not _is_one(x.shape[i]):
@@ -128,7 +128,7 @@ def _correlation(x: Operand) -> Operand:
 
 @composed("norm_except_dim")
 def _norm_of_others(v: Operand, pow: int = 2, dim: int = 0) -> Operand:
-    """Of all elements but those that differ along a dimension."""
+    """Returns the norm of all elements except those along a dimension."""
     if dim == -1:
         return v.norm(pow)
     return v.norm(pow, [a for a in range(v.rank) if a != v.axis(dim)], True)
@@ -300,7 +300,7 @@ def _solve(x: Operand, b: Operand, *, left: bool = True) -> Operand:
 def _solve_told(
     x: Operand, b: Operand, *, left: bool = True, check_errors: bool = False
 ) -> list[Operand]:
-    """With what tells how it went: a run fails where it didn't."""
+    """Solves a system and returns a status, always success: a run fails otherwise."""
     return [_solve(x, b, left=left), call("zeros", x, result=Meta(dtypes.int32, x.meta.shape[:-2]))]
 
 
@@ -369,7 +369,7 @@ def _old_pseudo_inverse(x: Operand, rcond: float = 1e-15) -> Operand:
 
 @composed("linalg_matrix_rank")
 def _rank(x: Operand, tol: Any = None, hermitian: bool = False, **named: Any) -> Operand:
-    """Of an absolute tolerance alone, nothing is relative."""
+    """Returns the rank. With an absolute tolerance only, the relative one is zero."""
     atol, rtol = named.get("atol"), named.get("rtol")
     if tol is not None:
         atol, rtol = tol, 0.0
@@ -425,14 +425,16 @@ def _powers(
     return stack(columns if increasing else columns[::-1], -1)
 
 
-# Of exp(x) = sum(x^n / n!): for matrices of norm 1 the rest is below the dtype's precision.
+# Terms of exp(x) = sum(x^n / n!): for matrices of norm 1 the remainder is below the dtype's
+# precision.
 _TERMS = {4: 12, 8: 18}
 
 
 @composed("linalg_matrix_exp", "matrix_exp")
 def _exponential(x: Operand) -> Operand:
-    """Of x / 2^s, squared s times (C. Moler and C. Van Loan, Nineteen Dubious Ways to Compute the
-    Exponential of a Matrix, Twenty-Five Years Later, 2003, method 3)."""
+    """Computes the exponential of x / 2^s, squared s times (C. Moler and C. Van Loan, Nineteen
+    Dubious Ways to Compute the Exponential of a Matrix, Twenty-Five Years Later, 2003, method 3).
+    """
     w, real = x.writer, dtypes.real_of(x.dtype)
     size = _largest(x.abs().sum([-2]), -1, True, False)
     exponent = (size.maximum(size * 0 + 1)).log2().ceil()

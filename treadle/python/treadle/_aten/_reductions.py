@@ -43,8 +43,8 @@ def _extreme(w: Writer, op: str, x: Tensor, axes: list[int], keepdim: bool) -> O
 
 
 def place_of_extreme(w: Writer, op: str, x: Output, axis: int) -> Output:
-    """Where the largest ("Max") or smallest ("Min") element is along an axis: the first NaN, or
-    the first of equal ones."""
+    """Returns the position of the largest ("Max") or smallest ("Min") element along an axis: the
+    first NaN, or the first of equal ones."""
     return w.op(f"_Arg{op}", x, w.indices(axis))
 
 
@@ -104,7 +104,7 @@ def _aminmax(
 def _register_truth(name: str, op: str) -> None:
     def apply(w: Writer, x: Tensor, dim: Any = None, keepdim: bool = False) -> Output:
         value = x.out if x.dtype == dtypes.bool_ else w.op("NotEqual", x, w.cast(0, x.dtype))
-        # Of bytes the answer is a byte.
+        # For uint8 the result is uint8.
         return w.cast(reduce(w, op, value, axes_of(dim, x.rank), keepdim), w.result.dtype)
 
     rule(name)(apply)
@@ -118,7 +118,7 @@ _register_truth("all", "All")
 
 
 def count_of(w: Writer, x: Tensor, axes: Sequence[int]) -> Any:
-    """How many elements are reduced to one."""
+    """Returns the number of elements that are reduced to one."""
     return product(x.shape[a] for a in axes)
 
 
@@ -137,7 +137,7 @@ def _variance(
     mean = reduce(w, "Mean", value, axes, True)
     total = reduce(w, "Sum", w.op("SquaredDifference", value, mean), axes, keepdim)
     count, less = count_of(w, x, axes), 1 if correction is None else correction
-    # Of one element nothing is left: NaN, as what PyTorch divides by is no less than zero.
+    # For one element the result is NaN, since PyTorch clamps the divisor to zero.
     if isinstance(count, Output):
         zero = w.cast(0, dtypes.named(value.dtype))
         rest = w.op("Maximum", w.cast(count, dtypes.named(value.dtype)) - float(less), zero)
@@ -226,7 +226,7 @@ def _norm_along(w: Writer, x: Tensor, p: Any, dim: Any, keepdim: bool = False, *
 
 
 def _distances(w: Writer, difference: Output, p: float) -> Output:
-    """The norms of differences, which lie along the last dimension."""
+    """Returns the norms of differences, which are along the last dimension."""
     axes = [len(difference.shape) - 1]
     return norm_of(w, difference, p, axes, False)
 
@@ -245,7 +245,7 @@ def _pdist(w: Writer, x: Tensor, p: float = 2.0) -> Output:
     """Between each row and those after it."""
     count = x.shape[0]
     if not isinstance(count, int):
-        raise UnimplementedError("distances between as many rows as a symbol says")
+        raise UnimplementedError("distances between a symbolic number of rows")
     require_small(count, count)
     first, second = np.triu_indices(count, 1)
     rows = [w.op("GatherV2", x, w.indices(places), w.indices(0)) for places in (first, second)]
@@ -263,7 +263,7 @@ def _logsumexp(w: Writer, x: Tensor, dim: Any, keepdim: bool = False) -> Output:
     is_complex = w.result.dtype.is_complex
     size = w.op("Real", value, Tout=real_name(w.result.dtype)) if is_complex else value
     largest = reduce(w, "Max", size, axes, True)
-    # Of infinities alone the difference is NaN, and the result infinite.
+    # The difference of infinities is NaN, but the result must be infinite.
     zero = w.op("ZerosLike", largest)
     base = w.op("SelectV2", w.op("IsFinite", largest), largest, zero)
     base = w.cast(base, w.result.dtype)
@@ -419,7 +419,7 @@ def _stable_argsort(
 
 
 def _nth(w: Writer, x: Tensor, number: Any, dim: int, keepdim: bool) -> tuple[Output, Output]:
-    """What stands at a place once all are sorted, and where it stood."""
+    """Returns the element at a position in sorted order, and its original position."""
     if not x.rank:
         return x.out, w.constant(0, dtypes.int64)
     axis = axis_of(dim, x.rank)
@@ -486,7 +486,7 @@ _register_median("median", False)
 _register_median("nanmedian", True)
 
 
-# ---- how many there are of each
+# ---- counts of values
 
 
 @rule("bincount")
@@ -501,7 +501,7 @@ def _bincount(w: Writer, x: Tensor, weights: Tensor | None = None, minlength: in
 
 @rule("histc")
 def _histogram(w: Writer, x: Tensor, bins: int = 100, min: Scalar = 0, max: Scalar = 0) -> Output:
-    """Of a range, or of all that there is; what lies outside isn't counted."""
+    """Counts elements in bins of a range, by default that of all elements; others are ignored."""
     value = w.reshape(x, [-1])
     low, high = w.cast(min, x.dtype), w.cast(max, x.dtype)
     if min == max:

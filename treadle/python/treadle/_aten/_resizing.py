@@ -18,7 +18,7 @@ _Rows = Callable[[int, int, Any, bool], Taps]
 
 
 def _nearest_places(extent: int, size: int, scale: float | None) -> np.ndarray:
-    """Which row each row of the result is."""
+    """Returns the source row of each row of the result."""
     require_small(size)
     factor = np.float32(1 / scale if scale else extent / size)
     sources = np.floor(np.arange(size, dtype=np.float32) * factor).astype(int)
@@ -31,7 +31,7 @@ def _nearest_rows(extent: int, size: int, scale: float | None) -> Taps:
 
 
 def _places(extent: int, size: int, scale: float | None, align_corners: bool) -> np.ndarray:
-    """Where each row of the result lies among those of the image."""
+    """Returns the position of each row of the result among the rows of the image."""
     require_small(extent, max(extent, size))
     if align_corners:
         return np.arange(size) * ((extent - 1) / (size - 1) if size > 1 else 0.0)
@@ -39,7 +39,7 @@ def _places(extent: int, size: int, scale: float | None, align_corners: bool) ->
 
 
 def _linear_rows(extent: int, size: int, scale: float | None, align_corners: bool) -> Taps:
-    """Each row of the result is made of two."""
+    """Interpolates each row of the result between two rows."""
     places = np.maximum(_places(extent, size, scale, align_corners), 0)
     below = np.minimum(np.floor(places).astype(int), extent - 1)
     share = places - below
@@ -63,7 +63,8 @@ def _cubic_rows(extent: int, size: int, scale: float | None, align_corners: bool
 
 
 def _smooth(filter_of: Callable[[np.ndarray], np.ndarray], support: float) -> _Rows:
-    """Rows that take in all that lies below them, where an image becomes smaller."""
+    """Returns the antialiased taps of rows, which cover all rows below them if an image becomes
+    smaller."""
 
     def rows(extent: int, size: int, scale: float | None, align_corners: bool) -> Taps:
         step = 1 / scale if scale else extent / size
@@ -89,19 +90,19 @@ def _smooth(filter_of: Callable[[np.ndarray], np.ndarray], support: float) -> _R
 
 
 def _scales(given: Sequence[Any], dims: int) -> list[float | None]:
-    """The factor of each dimension, however they are given."""
+    """Returns the factor of each dimension, for all forms of the arguments."""
     if len(given) == 1 and isinstance(given[0], list | tuple):
         return list(given[0])
     return [*given, *[None] * (dims - len(given))]
 
 
 def _dims(w: Writer, x: Tensor) -> list[tuple[Dim, Dim]]:
-    """Of each dimension its size in the image, and in the result."""
+    """Returns for each dimension its size in the image, and in the result."""
     return list(zip(x.shape[2:], w.dims(w.result.shape[2:]), strict=True))
 
 
 def _step(w: Writer, extent: Dim, size: Dim, scale: float | None) -> Output:
-    """How far apart the rows of a result lie, where sizes are symbolic."""
+    """Returns the distance of the rows of a result, for symbolic sizes."""
     if scale:
         return w.cast(1 / scale, dtypes.float32)
     return w.op("RealDiv", *(w.cast(d, dtypes.float32) for d in (extent, size)))
@@ -112,7 +113,7 @@ def _register_nearest(n: int, name: str, shift: float, places_of: Callable[..., 
 
     @rule(f"{name}{n}d")
     def nearest(w: Writer, x: Tensor, output_size: Any = None, *scales: Any) -> Output:
-        """With a factor for each dimension, or a list of them."""
+        """Resizes with a factor for each dimension, or a list of factors."""
         value = x.out
         each = zip(_dims(w, x), _scales(scales, n), strict=True)
         for axis, ((extent, size), scale) in enumerate(each):
@@ -152,7 +153,7 @@ def _register_rows(name: str, n: int, rows_of: _Rows) -> None:
             each = zip(dims, by, strict=True)
             return along_axes(w, x, [rows_of(*pair, scale, align_corners) for pair, scale in each])
         if rows_of is not _linear_rows:
-            raise UnimplementedError("an image of symbolic size made larger by more than two rows")
+            raise UnimplementedError("enlarging an image of symbolic size by more than two rows")
         value = x.out
         for axis, (pair, scale) in enumerate(zip(dims, by, strict=True)):
             value = _between_two(w, value, x.rank, 2 + axis, *pair, scale, align_corners)
@@ -169,7 +170,7 @@ def _between_two(
     scale: float | None,
     align_corners: bool,
 ) -> Output:
-    """What _linear_rows says, where sizes are symbolic."""
+    """Interpolates like _linear_rows for symbolic sizes."""
     zero, one = (w.cast(number, dtypes.float32) for number in (0, 1))
     rows = w.range(size, dtypes.float32)
     last = w.cast(extent, dtypes.float32) - 1.0
@@ -213,7 +214,7 @@ def _flow_back(w: Writer, grad: Tensor, rows: Taps, columns: Taps) -> Output:
 
 def _static_sizes(sizes: Sequence[Dim], dims: Sequence[Dim]) -> tuple[list[int], list[int]]:
     if not is_static([*sizes, *dims]):
-        raise UnimplementedError("the gradient of an image of symbolic size made larger")
+        raise UnimplementedError("the gradient of enlarging an image of symbolic size")
     return list(sizes), list(dims)
 
 

@@ -12,11 +12,11 @@ from typing import Any
 #: was told to leave out.
 Rule = Callable[..., Any]
 
-#: By `aten.max.dim`, or by `aten.add` for all overloads that have no rule of their own.
+# : By `aten.max.dim`, or by `aten.add` for all overloads without a separate rule.
 RULES: dict[str, Rule] = {}
 
 
-#: The rules that draw random numbers.
+# : The rules of ops with random numbers.
 _DRAWING: set[Rule] = set()
 
 

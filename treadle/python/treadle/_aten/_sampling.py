@@ -17,7 +17,7 @@ _ZEROS, _BORDER, _REFLECTION = range(3)
 
 
 class _Axis:
-    """One dimension of an image, and where places along it lie."""
+    """A dimension of an image, and the sampling positions along it."""
 
     def __init__(self, w: Writer, extent: Dim, dtype: str, padding: int, align: bool) -> None:
         self.w, self.padding, self.align = w, padding, align
@@ -28,7 +28,7 @@ class _Axis:
         return self.w.cast(value, self.dtype)
 
     def place(self, x: Output) -> Output:
-        """From -1 ... 1 as an element's number."""
+        """Converts a coordinate in -1 ... 1 to an element position."""
         if self.align:
             return (x + 1.0) * 0.5 * (self.extent - 1.0)
         return ((x + 1.0) * self.extent - 1.0) * 0.5
@@ -40,7 +40,7 @@ class _Axis:
         return self.w.op("Minimum", low, self.extent - 1.0)
 
     def reflected(self, place: Output) -> Output:
-        """Beyond its ends an image goes on as its mirror image."""
+        """Reflects positions beyond the ends into the image."""
         start = 0.0 if self.align else -0.5
         span = self.extent - 1.0 if self.align else self.extent
         w, distance = self.w, self.w.op("Abs", place - start)
@@ -57,7 +57,7 @@ class _Axis:
         return self.clipped(self.reflected(place) if self.padding == _REFLECTION else place)
 
     def share(self, tap: Output, weight: Output) -> Output:
-        """What an element counts: nothing outside."""
+        """Returns the weight of an element; zero outside."""
         if self.padding != _ZEROS:
             return weight
         is_inside = self.w.op("LogicalAnd", tap >= 0.0, tap <= self.extent - 1.0)
@@ -79,7 +79,7 @@ def _nearest(axis: _Axis, x: Output) -> Taps:
     return [(tap, axis.w.op("OnesLike", tap))]
 
 
-_SHARPNESS = -0.75  # as PyTorch has it
+_SHARPNESS = -0.75  # as in PyTorch
 
 
 def _cubic_near(t: Output) -> Output:
@@ -93,7 +93,7 @@ def _cubic_far(t: Output) -> Output:
 
 
 def _cubic(axis: _Axis, x: Output) -> Taps:
-    """Here the padding brings each of the four elements into the image by itself."""
+    """Samples cubically; the padding maps each of the four elements into the image separately."""
     place = axis.place(x)
     below = axis.w.op("Floor", place)
     t = place - below

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from .._errors import ResourceExhaustedError
 
-#: What calls the model, as TensorFlow names it.
+# : TensorFlow's method name for signatures.
 SIGNATURE = "serving_default"
 
 
@@ -26,12 +26,12 @@ class Value:
 def message(
     graph: bytes, inputs: Mapping[str, Value], outputs: Mapping[str, Value], has_init: bool = False
 ) -> bytes:
-    """A SavedModel of one meta graph. A collection keeps the order of inputs and outputs, which a
-    map of protobuf's doesn't.
+    """Returns a SavedModel with one meta graph. A collection keeps the order of inputs and outputs,
+    which protobuf maps don't.
 
     Args:
         graph: a GraphDef.
-        has_init: whether its node `init` gives variables their first values.
+        has_init: whether its node `init` initializes variables.
     """
     values = [*inputs.values(), *outputs.values()]
     signature = [_map(1, k, _tensor(v)) for k, v in inputs.items()]
@@ -45,15 +45,15 @@ def message(
     whole = _number(1, 1) + _bytes(2, b"".join(meta))
     if len(whole) > _LARGEST:
         raise ResourceExhaustedError(
-            f"the model takes {len(whole)} bytes, and a file of protobuf's holds less than 2 GiB; "
-            "expected fewer weights, or smaller ones, such as bfloat16"
+            f"the model takes {len(whole)} bytes, but protobuf files are limited to 2 GiB; use "
+            "fewer or smaller weights, such as bfloat16"
         )
     return whole
 
 
 _LARGEST = (1 << 31) - 1
 
-# The numbers that TensorFlow's DataType gives to dtypes.
+# The numbers of dtypes in TensorFlow's DataType.
 _DTYPES = {
     "float32": 1, "float64": 2, "int32": 3, "uint8": 4, "int16": 5, "int8": 6, "complex64": 8,
     "int64": 9, "bool": 10, "bfloat16": 14, "uint16": 17, "complex128": 18, "float16": 19,

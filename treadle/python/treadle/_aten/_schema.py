@@ -1,4 +1,4 @@
-"""Programs of torch.export as JSON, in its schema 8, as the records that rules are told by."""
+"""Reads programs of torch.export in JSON (schema 8) as the records that rules use."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ._rules import draws
 from ._values import Expr, Meta, OtherNumber
 from ._vmap import without_batching
 
-#: The schema's version that is read; a new major one breaks readers, by its own rules.
+# : The supported version of the schema; by its own rules a new major version breaks readers.
 MAJOR = 8
 
 
@@ -122,7 +122,7 @@ def _dtype_of(field: Field) -> dtypes.DType:
 
 
 def meta_of(field: Field) -> Meta:
-    """What is known of a tensor. Programs of any device are run on the CPU."""
+    """Returns the metadata of a tensor. Programs for any device run on the CPU."""
     if field["layout"].number() != _STRIDED:
         raise UnimplementedError(f"{field.place}: a sparse tensor")
     shape, stride = (tuple(map(_dim_of, field[key])) for key in ("sizes", "strides"))
@@ -149,7 +149,7 @@ def _dim_of(field: Field) -> int | Expr:
 
 
 class _Reader:
-    """One graph, whose names are its own."""
+    """Reads one graph, which is a scope of names."""
 
     def __init__(self, field: Field) -> None:
         self.field = field
@@ -170,9 +170,9 @@ class _Reader:
 
     def _define(self, node: Node, place: Field) -> Node:
         if not _NAME.fullmatch(node.name):
-            raise place.error(f"{_shown(node.name)} is no name of a value")
+            raise place.error(f"{_shown(node.name)} is not the name of a value")
         if node.name in self.by_name:
-            raise place.error(f"there are two values called '{node.name}'")
+            raise place.error(f"there are two values named '{node.name}'")
         self.nodes.append(node)
         self.by_name[node.name] = node
         return node
@@ -183,13 +183,13 @@ class _Reader:
             name, known = self._result(place)
             self._define(Node(name, "placeholder", value=known), place)
             return
-        # A number that the graph was made for: no value uses it.
+        # A number that the graph was specialized for: no value uses it.
         self.nodes.append(Node(f"arg{len(self.nodes)}", "placeholder", value=None))
         if kind not in ("as_none", "as_int", "as_float", "as_bool", "as_string"):
             raise UnimplementedError(f"{value.place}: an argument that is {kind}")
 
     def _result(self, place: Field) -> tuple[str, Any]:
-        """The name of what a node gives in one place, and what is known of it."""
+        """Returns the name of a node's result, and its metadata."""
         kind, value = place.only()
         if kind == "as_tensor":
             name = value["name"].text()
@@ -400,7 +400,7 @@ def _lift(graph: Graph, specs: Field, tensors: dict[str, Any]) -> None:
     """Makes the program's own tensors attributes, so that placeholders are its arguments."""
     rows, nodes = list(specs), graph.placeholders
     if len(rows) != len(nodes):
-        raise specs.error(f"there are {len(rows)} of them for {len(nodes)} inputs of the graph")
+        raise specs.error(f"it has {len(rows)} entries for {len(nodes)} inputs of the graph")
     for row, node in zip(rows, nodes, strict=True):
         kind, spec = row.only()
         if kind in _STATE:
@@ -426,18 +426,22 @@ def _make_attribute(node: Node, name: Field, tensors: dict[str, Any]) -> None:
         raise kind(f"{name.place}: tensor '{path}' {why}")
     value = tensors[path]
     if not isinstance(node.value, Meta) or node.value.shape != value.shape:
-        raise name.error(f"tensor '{path}' has the shape {value.shape}, the graph says otherwise")
+        raise name.error(
+            f"tensor '{path}' has the shape {value.shape}, but the graph states another shape"
+        )
     if dtypes.numpy_dtype(node.value.dtype) != value.dtype:
-        raise name.error(f"tensor '{path}' is {value.dtype}, the graph says {node.value.dtype}")
+        raise name.error(
+            f"tensor '{path}' is {value.dtype}, but the graph states {node.value.dtype}"
+        )
     node.op, node.target, node.meta, node.value = "attribute", path, node.value, value
 
 
 def _take_mutations(graph: Graph, specs: Field) -> list[Any]:
-    """Writes down what a program assigns; gives its results."""
+    """Records the assignments of a program; returns its results."""
     results = graph.nodes[-1].args[0]
     rows = list(specs)
     if not isinstance(results, list) or len(rows) != len(results):
-        raise specs.error(f"there are {len(rows)} of them, but the graph gives other results")
+        raise specs.error(f"it has {len(rows)} entries, but the graph has other results")
     targets = {n.target: n for n in graph.nodes if n.op == "attribute"}
     targets |= {n.name: n for n in graph.placeholders}
     outputs = []
@@ -448,7 +452,7 @@ def _take_mutations(graph: Graph, specs: Field) -> list[Any]:
         elif kind in _MUTATIONS:
             name = spec[_MUTATIONS[kind]]
             if name.text() not in targets or not isinstance(result, Node):
-                raise name.error("it names no tensor of the program")
+                raise name.error("it doesn't name a tensor of the program")
             graph.nodes.insert(-1, assignment(targets[name.text()], result))
         else:
             raise UnimplementedError(f"{row.place}: an output that is a {kind}")

@@ -64,11 +64,11 @@ def _item(w: Writer, x: Tensor) -> Output:
     return w.cast(number, dtypes.float64 if x.dtype.is_floating_point else dtypes.int64)
 
 
-# ---- what differs from others
+# ---- duplicates
 
 
 def _run_starts(w: Writer, x: Output) -> Output:
-    """Of a vector, whether each element differs from the one before it."""
+    """Returns for a vector whether each element differs from the previous one."""
     first = w.op("OnesLike", w.op("Equal", x[:1], x[:1]))
     return w.op("ConcatV2", [first, w.op("NotEqual", x[1:], x[:-1])], w.indices(0))
 
@@ -105,7 +105,7 @@ def _unique(
     return_inverse: bool = False,
     return_counts: bool = False,
 ) -> tuple[Output, ...]:
-    """Equal elements lie side by side once all are sorted."""
+    """Removes duplicates, which are adjacent after sorting."""
     flat = w.reshape(x, [-1])
     values, order = sorted_along(w, Tensor(w, flat, x.meta.flat()))
     distinct, run, lengths = _runs(w, values)
@@ -133,7 +133,7 @@ def _unique_along(
 
 @rule("repeat_interleave.Tensor")
 def _repeats(w: Writer, repeats: Tensor, *, output_size: Any = None) -> Output:
-    """Each number as often as its element says."""
+    """Returns each index i repeats[i] times."""
     ends = w.op("Cumsum", w.cast(repeats, dtypes.int64), w.indices(0))
     count = w.op("Sum", w.cast(repeats, dtypes.int64), w.indices([0]))
     wanted = w.op("ExpandDims", w.range(count), w.indices(0))

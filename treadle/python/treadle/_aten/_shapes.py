@@ -1,4 +1,4 @@
-"""Ops that make tensors, or give the elements of others in another shape or order."""
+"""Ops that create tensors, or return the elements of others in another shape or order."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _permuted(w: Writer, x: Tensor, order: list[int]) -> Tensor:
     swap[-2:] = swap[:-3:-1]
     if x.rank < 2 or order != swap:
         return Tensor(w, w.transpose(x, order), w.result)
-    # Twice is not at all.
+    # Two transpositions cancel.
     if x.swapped is not None:
         return Tensor(w, x.swapped, w.result)
     return Tensor(w, w.transpose(x, order), w.result, x.out)
@@ -115,7 +115,7 @@ def _as_strided(
 
 
 def _memory(w: Writer, x: Tensor) -> Output:
-    """The elements as they lie in memory, which no others share."""
+    """Returns the elements in memory order; they must not be shared."""
     if x.meta.is_contiguous() or is_in_order(x.meta):
         return w.reshape(x, [-1])
     steps = x.meta.stride or ()
@@ -124,7 +124,7 @@ def _memory(w: Writer, x: Tensor) -> Output:
         shape, stride = (tuple(dims[a] for a in order) for dims in (x.meta.shape, steps))
         if is_in_order(Meta(x.dtype, shape, stride)):
             return w.reshape(w.transpose(x, order), [-1])
-    raise UnimplementedError("as_strided of a part of what memory holds")
+    raise UnimplementedError("as_strided of a part of a tensor's memory")
 
 
 def _strided(
@@ -143,7 +143,7 @@ def _strided(
     for extent, step in zip(size, stride, strict=True):
         places = places[..., None] + np.arange(extent) * step
     if places.size and not 0 <= places.min() <= places.max() < product(x.shape):
-        raise UnimplementedError("as_strided of memory beyond the tensor that it is given")
+        raise UnimplementedError("as_strided of memory beyond its tensor")
     return w.indices(places)
 
 
@@ -157,13 +157,13 @@ def _as_strided_scatter(
     storage_offset: Dim | None = None,
 ) -> Output:
     if not (x.meta.is_contiguous() or is_in_order(x.meta)):
-        raise UnimplementedError("elements are put into memory that isn't in order")
+        raise UnimplementedError("writing elements to memory that is not contiguous")
     column = w.reshape(_strided(w, x, size, stride, storage_offset), [-1, 1])
     flat = w.op("TensorScatterUpdate", w.reshape(x, [-1]), column, w.reshape(src, [-1]))
     return w.reshape(flat, x.shape)
 
 
-# ---- parts
+# ---- slices
 
 
 def _wrapped(index: Any, extent: Dim) -> Any:
@@ -198,7 +198,7 @@ def _slice_bounds(w: Writer, x: Tensor, dim: int, start: Any, end: Any) -> tuple
     return axis, start, end
 
 
-# PyTorch says "to the end" by the largest number.
+# PyTorch uses the largest number for "to the end".
 _FAR = 2**62
 
 
@@ -279,7 +279,7 @@ def _in_place_of(
         after = [] if end is None else [_slice_of(w, x, axis, end, None)]
         return w.op("ConcatV2", [before, source, *after], w.indices(axis))
     if not is_static(x.shape):
-        raise UnimplementedError("a part with steps of a tensor of symbolic shape is replaced")
+        raise UnimplementedError("writing to a strided slice of a tensor of symbolic shape")
     require_small(x.shape[axis])
     rows = np.arange(x.shape[axis])[start:end:step]
     order = [axis, *(i for i in range(x.rank) if i != axis)]
@@ -339,12 +339,12 @@ def _unbind(w: Writer, x: Tensor, dim: int = 0) -> list[Output]:
     return list(out) if isinstance(out, tuple) else [out]
 
 
-# ---- several in one
+# ---- concatenation
 
 
 @rule("cat", "concat")
 def _cat(w: Writer, tensors: Sequence[Tensor], dim: int = 0) -> Output:
-    # Empty vectors may come with tensors of any rank.
+    # Empty vectors may be concatenated with tensors of any rank.
     rank = max(t.rank for t in tensors)
     parts = [t for t in tensors if t.rank == rank]
     values = [w.cast(t, w.result.dtype) for t in parts]
@@ -428,7 +428,7 @@ def _reflection_pad_backward(w: Writer, grad: Tensor, x: Tensor, padding: Sequen
 
 
 def _replications(w: Writer, x: Tensor, padding: Sequence[int]) -> Iterator[tuple[int, Output]]:
-    """The axes that grow, and which element of x stands at each place of them."""
+    """Returns the axes that grow, and the source element of each of their positions."""
     for axis, (before, after) in enumerate(_amounts(w, x.rank, padding)):
         if before == 0 and after == 0:
             continue
@@ -447,7 +447,7 @@ def _replication_pad(w: Writer, x: Tensor, padding: Sequence[int]) -> Output:
 
 @rule("replication_pad1d_backward", "replication_pad2d_backward", "replication_pad3d_backward")
 def _replication_pad_backward(w: Writer, grad: Tensor, x: Tensor, padding: Sequence[int]) -> Output:
-    """What flows to copies of an element adds up."""
+    """Adds up the gradients of the copies of an element."""
     value = grad.out
     for axis, places in _replications(w, x, padding):
         value = summed_rows(w, value, places, axis, x.shape[axis], x.rank)
@@ -531,7 +531,7 @@ def _triu(w: Writer, x: Tensor, diagonal: int = 0) -> Output:
 
 
 def _masked_band(w: Writer, x: Tensor, diagonal: int, *, keeps_above: bool) -> Output:
-    """What lies beyond a diagonal that isn't the main one, zeros elsewhere."""
+    """Keeps elements beyond a diagonal other than the main one, and zeros the others."""
     rows, columns = (w.range(d) for d in x.shape[-2:])
     distance = columns - w.op("ExpandDims", rows, w.indices(1))
     kept = distance >= diagonal if keeps_above else distance <= diagonal
@@ -548,7 +548,7 @@ def _made(w: Writer, number: Any) -> Output:
 @rule("zeros", "zeros_like", "new_zeros", "empty", "empty_like", "new_empty", "empty_strided",
       "new_empty_strided", "empty_permuted", "zero", "_efficientzerotensor")  # fmt: skip
 def _zeros(w: Writer, *_: Any, **__: Any) -> Output:
-    """What PyTorch leaves uninitialized is zero."""
+    """Returns zeros for tensors that PyTorch leaves uninitialized."""
     return _made(w, 0)
 
 
@@ -613,7 +613,7 @@ def _iota(w: Writer, length: Dim, *, start: Any, step: Any, dtype: DType, **_: A
 @rule("linspace")
 def _linspace(w: Writer, start: Any, end: Any, steps: Any, **_: Any) -> Output:
     if not all(isinstance(v, int | float) for v in (start, end, steps)):
-        raise UnimplementedError("linspace between values that the graph computes")
+        raise UnimplementedError("linspace between computed values")
     dtype = w.result.dtype
     require_small(steps)
     return w.constant(np.linspace(start, end, steps), dtype)
@@ -660,7 +660,7 @@ def _sym_numel(w: Writer, x: Tensor) -> Dim:
     return product(x.shape)
 
 
-# ---- numbers that depend on sizes, as Python computes with them
+# ---- Python arithmetic on sizes
 
 
 def _is_real(x: Any) -> bool:

@@ -1,4 +1,4 @@
-"""What is known of a value before it is there: dtype, and shape with symbols for what may vary."""
+"""Metadata of values: dtype, and shape with symbols for dynamic sizes."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ class Expr:
 
 @dataclasses.dataclass(frozen=True)
 class OtherNumber:
-    """A symbolic number that is no integer: `kind` says what, as PyTorch names it."""
+    """A symbolic number that is not an integer: `kind` is PyTorch's name for it."""
 
     kind: str
 
 
 @dataclasses.dataclass
 class Meta:
-    """What PyTorch knows of a tensor without its elements.
+    """The metadata of a tensor.
 
     Attributes:
         shape: numbers and Exprs.
-        stride: the same, of its memory; None: as of one that is contiguous.
-        memory: the identity of the storage that it is a view of; None where that isn't known.
-        source: what PyTorch itself has for it, where that is there.
+        stride: the strides of its memory, likewise; None: contiguous.
+        memory: the identity of the storage that it is a view of; None if unknown.
+        source: PyTorch's own object for it, if available.
     """
 
     dtype: DType
@@ -53,8 +53,8 @@ class Meta:
         return self.stride is None or _is_contiguous(self.shape, self.stride)
 
     def memory_order(self) -> list[int] | None:
-        """The dimensions as they lie in memory, the outermost first, of a dense tensor that is
-        permuted; None of any other."""
+        """Returns the dimensions in memory order, the outermost first, for a dense tensor that is
+        permuted; None for others."""
         if self.stride is None:
             return None
         left, inner = list(range(self.dim())), []
@@ -74,7 +74,7 @@ class Meta:
         return (isinstance(extent, int) and extent == 1) or _factors(self.stride[axis]) == size
 
     def is_swapped(self) -> bool:
-        """Whether the last two dimensions lie in memory the other way round, and all is dense."""
+        """Whether the tensor is dense with its last two dimensions swapped in memory."""
         return is_swap(self.memory_order())
 
     def other_stride(self) -> list[int | None] | None:
@@ -89,7 +89,7 @@ class Meta:
         return given if any(given) else None
 
     def flat(self) -> Meta:
-        """That of all elements as a vector."""
+        """Returns the metadata of all elements as a vector."""
         number, rest = 1, []
         for dim in self.shape:
             number, rest = (number * dim, rest) if isinstance(dim, int) else (number, [*rest, dim])
@@ -97,14 +97,14 @@ class Meta:
         return Meta(self.dtype, (count,))
 
     def row(self) -> Meta:
-        """That of x[0]."""
+        """Returns the metadata of x[0]."""
         source = self.source[0] if self.source is not None else None
         stride = None if self.stride is None else self.stride[1:]
         return dataclasses.replace(self, shape=self.shape[1:], stride=stride, source=source)
 
 
 def channels_last(rank: int) -> list[int]:
-    """The order of dimensions that puts those of an image's channels behind the others."""
+    """Returns the order of dimensions that moves the channels of an image to the end."""
     return [0, *range(2, rank), 1]
 
 
@@ -136,7 +136,7 @@ def _is_contiguous(shape: Sequence[Any], stride: Sequence[Any]) -> bool:
 
 
 def is_in_order(meta: Any) -> bool:
-    """Whether a tensor's elements lie in memory in order, with symbols in sizes as well."""
+    """Whether a tensor is contiguous in memory, also for symbolic sizes."""
     if not isinstance(meta, Meta) or meta.stride is None:
         return False
     expected: list[Any] = []

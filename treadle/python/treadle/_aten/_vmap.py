@@ -30,7 +30,7 @@ def _rewritten(nodes: Sequence[Node]) -> list[Node]:
         kind = _kind(node)
         if kind == "_vmap_increment_nesting":
             out += _as_map(node, _rewritten(_level(rest)))
-        elif kind == "_unwrap_for_grad":  # gradients are computed already
+        elif kind == "_unwrap_for_grad":  # gradients were computed already
             out.append(_as_same(node))
         elif kind not in ("lazy_load_decompositions", "_vmap_decrement_nesting"):
             out.append(node)
@@ -58,12 +58,14 @@ def _as_same(node: Node) -> Node:
 
 
 def _as_map(start: Node, nodes: list[Node]) -> list[Node]:
-    """A `map`, the tensors that it takes apart, and those that it makes of its results."""
+    """Returns a `map`, the tensors that it iterates over, and the results."""
     adds = [n for n in nodes if _kind(n) == "_add_batch_dim"]
     removes = [n for n in nodes if _kind(n) == "_remove_batch_dim"]
     inside = [n for n in nodes if n not in removes]
     if not adds or any(n in inside for add in adds for n in nodes_in(add.args)):
-        raise UnimplementedError(f"node '{start.name}': torch.vmap of what isn't its argument")
+        raise UnimplementedError(
+            f"node '{start.name}': torch.vmap over a value that is not an argument"
+        )
     rows = [_moved(f"{add.name}_rows", add.args[0], add.args[1], 0) for add in adds]
     results = list(dict.fromkeys(remove.args[0] for remove in removes))
     used = nodes_in([[(n.args, n.kwargs) for n in inside if n not in adds], results])
@@ -91,12 +93,12 @@ def _moved(name: str, x: Node, source: int, to: int) -> Node:
 
 
 def _stacked(row: Meta, count: Any) -> Meta:
-    """What is known of so many rows."""
+    """Returns the metadata of that many stacked rows."""
     return Meta(row.dtype, (count.known if isinstance(count, Node) else count, *row.shape))
 
 
 def _body(adds: list[Node], others: list[Node], inside: list[Node], results: list[Node]) -> Graph:
-    """What is done with one row; what is there outside comes behind the rows."""
+    """Returns the body for one row; captured values follow the rows."""
     places = {o: Node(f"{o.name}_outside", "placeholder", value=o.known) for o in others}
     for add in adds:
         add.op, add.target, add.args = "placeholder", "", ()

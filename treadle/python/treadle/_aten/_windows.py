@@ -1,5 +1,4 @@
-"""Parts of images and volumes as dimensions of their own: for adaptive pools, and for images as
-columns."""
+"""Windows of images and volumes as separate dimensions: for adaptive pools and im2col."""
 
 from __future__ import annotations
 
@@ -19,7 +18,7 @@ from ._writer import Dim, Tensor, Writer, is_static, product, require_small
 
 
 def each(values: Sequence[int], spatial: int) -> list[int]:
-    """A number for each dimension of an image, where one may stand for all."""
+    """Returns a number for each dimension of an image; a single one is repeated."""
     return list(values) * spatial if len(values) == 1 else list(values)
 
 
@@ -30,7 +29,7 @@ def lowest(w: Writer, dtype: DType) -> Output:
 
 
 class Windows:
-    """Which elements each window takes, along each of the last dimensions of x."""
+    """The elements of each window along each of the last dimensions of x."""
 
     def __init__(
         self,
@@ -51,7 +50,7 @@ class Windows:
 
     @property
     def amounts(self) -> list[list[Dim]]:
-        """What x is padded with: more at the end where sizes are rounded up."""
+        """Returns the padding of x, which is larger at the end if sizes are rounded up."""
         rows: list[list[Dim]] = [[0, 0] for _ in range(self.first)]
         for axis in range(self.spatial):
             p, extent = self.padding[axis], self.x.shape[self.first + axis]
@@ -84,7 +83,7 @@ class Windows:
         return self.w.reshape(self.w.transpose(value, order), dims)
 
 
-# ---- integers, for which no op of its own has convolutions and means
+# ---- integers, for which convolution and mean ops have no kernels
 
 
 def convolved(
@@ -119,7 +118,7 @@ def whole_means(windows: Windows, counts: np.ndarray) -> Output:
     return w.op("TruncateDiv", total, w.constant(np.rint(counts), windows.x.dtype))
 
 
-# ---- the largest of parts that begin and end at whole rows
+# ---- maxima of parts that begin and end at whole rows
 
 
 def _register_adaptive(spatial: int) -> None:
@@ -171,7 +170,7 @@ for _spatial in (2, 3):
     _register_adaptive(_spatial)
 
 
-# ---- images as columns
+# ---- im2col and col2im
 
 
 @rule("im2col")
@@ -202,10 +201,10 @@ def _col2im(
     padding: Sequence[int],
     stride: Sequence[int],
 ) -> Output:
-    """What comes to each element of an image, added up."""
+    """Adds up the values for each element of an image (col2im)."""
     sizes = w.dims(output_size)
     if not is_static(sizes):
-        raise UnimplementedError("columns become an image of symbolic size")
+        raise UnimplementedError("col2im to an image of symbolic size")
     places = []
     for extent, k, d, p, s in zip(sizes, kernel_size, dilation, padding, stride, strict=True):
         count = (extent + 2 * p - d * (k - 1) - 1) // s + 1

@@ -1,4 +1,4 @@
-"""What rules write with: values with PyTorch's dtypes and shapes, over a treadle.Builder."""
+"""The writer of rules: values with PyTorch's dtypes and shapes, on top of a treadle.Builder."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ._values import Meta
 
 KEEP, FLOAT, REAL, BOOL, POWER = Kind
 
-#: A dimension: a number, or a value of the graph where the shape is symbolic.
+# : A dimension: a number, or a value of the graph if the shape is symbolic.
 Dim = int | Output
 
 
@@ -67,7 +67,7 @@ def is_static(dims: Iterable[Dim]) -> bool:
     return all(isinstance(d, int) for d in dims)
 
 
-# How many numbers a rule may make part of the graph that no file holds.
+# The maximum number of elements that a rule may add as constants that are in no file.
 _MOST_NUMBERS = 1 << 26
 
 
@@ -78,7 +78,7 @@ def is_small(*dims: int) -> bool:
 
 def require_small(*dims: int) -> None:
     if not is_small(*dims):
-        raise UnimplementedError(f"{product(dims)} numbers would become part of the graph")
+        raise UnimplementedError(f"{product(dims)} numbers would become constants of the graph")
 
 
 class Writer:
@@ -94,7 +94,7 @@ class Writer:
         self.result: Any = None
         self.is_used: Callable[[int], bool] = lambda index: True
         self._dims: dict[Any, Output] = {}
-        #: Whether runs are fed with what random numbers come from; else the graph draws it.
+        # : Whether the seed of random numbers is fed to runs; otherwise the graph generates it.
         self.seed_is_fed = True
         self._seed: Output | None = None
         self._draws = 0
@@ -115,7 +115,7 @@ class Writer:
     # ---- nodes
 
     def op(self, op: str, *inputs: Any, **attrs: Any) -> Any:
-        """Adds a node; gives its output, or a tuple of several."""
+        """Adds a node; returns its output, or a tuple of several."""
         return self.builder.op(op, [self._input(i) for i in inputs], attrs=attrs)
 
     @staticmethod
@@ -133,7 +133,7 @@ class Writer:
         return self.builder.constant(np.asarray(value).astype(dtypes.numpy_dtype(dtype)))
 
     def indices(self, values: Any) -> Output:
-        """Numbers as an op wants axes and sizes."""
+        """Returns numbers in the form of axes and sizes of ops."""
         return self.builder.constant(np.asarray(values, np.int64))
 
     def integers(self, value: Any) -> Output:
@@ -184,7 +184,7 @@ class Writer:
             self._solve(dim, self._dims[dim])
 
     def _solve(self, expr: Any, value: Output) -> None:
-        """Of `2*s + 1`, what s is."""
+        """Solves an expression such as `2*s + 1` for s."""
         if expr.kind == "Symbol":
             self._dims.setdefault(expr, value)
         numbers = [a for a in expr.args if isinstance(a, int)]
@@ -196,7 +196,7 @@ class Writer:
 
     @contextlib.contextmanager
     def own_dims(self) -> Iterator[None]:
-        """What is found out of dimensions in it, in the body of a loop, isn't there after it."""
+        """Discards facts about dimensions that are found in the body of a loop at its end."""
         saved = dict(self._dims)
         try:
             yield
@@ -274,7 +274,8 @@ class Writer:
         return self.op("RandomUniformInt", self.indices([2]), low, high)
 
     def seed(self) -> Output:
-        """A pair of integers of its own for each call of it, and for each run of the graph."""
+        """Returns a pair of integers that is unique for each call, and for each run of the
+        graph."""
         if self._seed is None:
             self._seed = self._first_seed()
         self._draws += 1
@@ -282,7 +283,8 @@ class Writer:
 
 
 def _stand_in(value: Any) -> Any:
-    """What rules of promotion see of a number: one that the graph computes is Python's, too."""
+    """Returns the representation of a number for dtype promotion: computed numbers count as Python
+    numbers."""
     if isinstance(value, Output):
         return 1.0 if value.dtype.startswith("float") else 1
     return value
@@ -290,7 +292,7 @@ def _stand_in(value: Any) -> Any:
 
 def _power(writer: Writer, base: Dim, exponent: Dim) -> Dim:
     if not isinstance(exponent, int) or exponent < 0:
-        raise UnimplementedError("a dimension is a power of no fixed exponent")
+        raise UnimplementedError("a dimension is a power with a symbolic exponent")
     return product([base] * exponent)
 
 
@@ -302,7 +304,7 @@ def _extreme(op: str, fn: Callable[[int, int], int]) -> Callable[..., Dim]:
     return apply
 
 
-# What the expressions of symbolic dimensions are made of, by the names of their classes.
+# The operations in expressions of symbolic dimensions, by class name.
 _EXPRESSIONS: dict[str, Callable[..., Dim]] = {
     "Add": lambda w, x, y: x + y,
     "Mul": lambda w, x, y: x * y,
@@ -319,7 +321,7 @@ _EXPRESSIONS: dict[str, Callable[..., Dim]] = {
 }
 
 
-# Of one number: what rounds it, and the dtype. Casts to integers drop what follows the point.
+# Conversions of a number: the rounding op, and the dtype. Casts to integers truncate.
 _CONVERSIONS = {
     "ToFloat": (None, dtypes.float64),
     "TruncToInt": (None, dtypes.int64),

@@ -11,11 +11,11 @@ from ._step import Step
 def main() -> int:
     parser = argparse.ArgumentParser(
         prog="python -m treadle.steps",
-        description="Says whether the orders of all ranks' steps are right. Exits with 1 if not.",
+        description="Checks the orders of all ranks' steps. Exits with 1 if there are faults.",
     )
-    parser.add_argument("files", nargs="+", help="a step of each rank, by its number")
-    parser.add_argument("--before", nargs="*", help="the same steps before they were reordered")
-    parser.add_argument("--memory", type=int, help="bytes that a rank may hold at any point")
+    parser.add_argument("files", nargs="+", help="the step of each rank, in order")
+    parser.add_argument("--before", nargs="*", help="the same steps before reordering")
+    parser.add_argument("--memory", type=int, help="memory limit of a rank in bytes")
     parser.add_argument(
         "--one-stream", action="store_true", help="exchanges of all groups share a stream"
     )

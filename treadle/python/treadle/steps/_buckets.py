@@ -1,4 +1,4 @@
-"""Several small exchanges as one: their latencies are paid once."""
+"""Combining small exchanges into one, so that their latencies are paid once."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ JOINED = ("all_reduce", "all_gather", "reduce_scatter")
 
 @dataclasses.dataclass(frozen=True)
 class Bucket:
-    """Exchanges that become one. `members` are their starts, `waits` the waits of these, whose
-    names the parts of the result get."""
+    """Exchanges that are combined. `members` are their starts, `waits` their waits, whose names the
+    parts of the result get."""
 
     members: tuple[str, ...]
     waits: tuple[str, ...]
@@ -34,7 +34,8 @@ class Bucket:
 
 
 def buckets_of(problem: Problem, costs: Costs, order: Sequence[int], limit: int) -> list[Bucket]:
-    """Neighbours on their link, of at most `limit` bytes together, that gain by being one."""
+    """Returns groups of adjacent exchanges on a link, of at most `limit` bytes in total, for which
+    combining saves time."""
     step = problem.step
     waits = joinable(problem)
     level = levels(problem)
@@ -66,8 +67,8 @@ def _parts(step: Step, members: Sequence[int], limit: int) -> list[list[int]]:
 
 
 def joinable(problem: Problem) -> dict[int, int]:
-    """Starts that may become part of a bucket, with their waits: each has one input, whose memory
-    nobody changes, and nothing but its wait, which follows nothing else, uses it."""
+    """Returns the starts that can be in a bucket, with their waits: each has one input, whose
+    memory no node changes, and its only use is its wait, which has no other dependency."""
     step, memory = problem.step, problem.memory
     changed = set().union(*memory.writes) if len(step) else set()
     found = {}
@@ -86,8 +87,8 @@ def joinable(problem: Problem) -> dict[int, int]:
 
 
 def levels(problem: Problem) -> list[int]:
-    """How many exchanges a path to each node has at most. No path connects two of one level, and
-    buckets within levels make no circle."""
+    """Returns the maximum number of exchanges on a path to each node. No path connects two on the
+    same level, so buckets within levels form no cycle."""
     level = [0] * len(problem)
     for i in problem.in_order():
         own = 1 if problem.link[i] >= 0 else 0
@@ -96,7 +97,7 @@ def levels(problem: Problem) -> list[int]:
 
 
 def joined(nodes: Sequence[Node]) -> Exchange:
-    """The exchange that stands for those of several starts."""
+    """Returns the exchange that combines those of several starts."""
     first = nodes[0].exchange
     size = sum(n.exchange.bytes for n in nodes)
     signature = " + ".join(n.exchange.signature for n in nodes)
@@ -104,7 +105,7 @@ def joined(nodes: Sequence[Node]) -> Exchange:
 
 
 def gain(step: Step, costs: Costs, members: Sequence[int]) -> int:
-    """Nanoseconds of link and computing that a bucket saves: latencies, less copies."""
+    """Returns the nanoseconds that a bucket saves: latencies, less the time of copies."""
     nodes = [step.nodes[i] for i in members]
     whole = Node("bucket", kind=START, exchange=joined(nodes))
     saved = sum(costs.exchange(n) for n in nodes) - costs.exchange(whole)
@@ -115,7 +116,7 @@ def gain(step: Step, costs: Costs, members: Sequence[int]) -> int:
 
 
 def with_buckets(step: Step, buckets: Sequence[Bucket]) -> Step:
-    """The step with buckets in place of their members, in an order that the edges allow."""
+    """Returns the step with buckets instead of their members, in an order that the edges allow."""
     if not buckets:
         return step
     gone = {name for b in buckets for name in (*b.members, *b.waits)}
@@ -157,7 +158,8 @@ def _nodes_of(step: Step, bucket: Bucket) -> list[Node]:
 
 
 def _renamed(node: Node, names: Mapping[str, str]) -> Node:
-    """What follows a member for another reason than its result follows the bucket."""
+    """Renames dependencies: nodes that follow a member for a reason other than its result follow
+    the bucket."""
     if not any(name in names for name in node.after):
         return node
     after = dict.fromkeys(names.get(name, name) for name in node.after)

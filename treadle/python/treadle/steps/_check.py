@@ -1,5 +1,5 @@
-"""Is a schedule right? Of one rank: what is used is there, unchanged, in order, and within memory.
-Of all: they issue the same exchanges, and nobody waits in a circle."""
+"""Checks schedules. For one rank: results are available, unchanged, in order, and within the memory
+limit. For all ranks: they issue the same exchanges, without deadlock."""
 
 from __future__ import annotations
 
@@ -20,16 +20,15 @@ def check(
     memory: int | None = None,
     one_stream: bool = False,
 ) -> list[Fault]:
-    """Whether the orders of all ranks' steps are right; what is wrong, if they aren't.
+    """Checks the orders of all ranks' steps; returns the faults.
 
     Args:
         steps: each rank's step, in the order in which it issues its nodes.
-        before: the same steps before they were reordered. Effects, and accesses to memory that
-            changes, have to keep that order.
-        memory: bytes that a rank may hold at any point.
-        one_stream: whether exchanges of all groups go one after the other on each rank, in the
-            order in which it issues them, and none begins before the last has ended. Without, those
-            of different groups can be under way at once.
+        before: the same steps before reordering. Side effects, and accesses to memory that changes,
+            must keep that order.
+        memory: memory limit of a rank in bytes.
+        one_stream: whether exchanges of all groups run one after the other on each rank, in the
+            order in which it issues them. Otherwise exchanges of different groups may overlap.
     """
     if not steps:
         raise InvalidArgumentError("no steps to check")
@@ -47,18 +46,18 @@ def check(
     return faults + (exchanges.differences() or exchanges.circles(one_stream))
 
 
-# Memory that was given back is taken again.
+# Freed memory may be allocated again.
 _TAKEN_AGAIN = "resize"
 
 
 class _Rank:
-    """Walks through one rank's nodes, with what exchanges are under way and what was given back."""
+    """Walks through one rank's nodes, and tracks exchanges in flight and freed memory."""
 
     def __init__(self, rank: int, step: Step):
         self.rank, self.step = rank, step
         self.memory = Memory(step)
         self.starts = self.memory.starts
-        # Pieces of memory, each with the node that reads or writes it meanwhile or gave it back.
+        # Pieces of memory, each with the node that accesses it in flight, or that freed it.
         self.reading: dict[int, int] = {}
         self.writing: dict[int, int] = {}
         self.freed: dict[int, int] = {}
@@ -85,7 +84,7 @@ class _Rank:
         return self.step.nodes[i].name
 
     def fault(self, kind: str, message: str, i: int, *others: int) -> None:
-        """One of each kind for a node: more follow from it."""
+        """Adds a fault, at most one of each kind for a node: others would be consequences."""
         trace = tuple(line_of(self.step, j) for j in sorted((i, *others)))
         self.found.setdefault((kind, i), Fault(kind, (self.rank,), message, trace))
 
@@ -148,7 +147,7 @@ def _check_memory(rank: int, step: Step, bound: int) -> list[Fault]:
 
 
 def _check_effects(rank: int, step: Step, before: Step) -> list[Fault]:
-    """Effects, and changes of memory, are in the order in which they were."""
+    """Checks that side effects and changes of memory keep their order."""
     faults = []
     was = _sequences(before)
     now = _sequences(step)
@@ -165,7 +164,7 @@ def _check_effects(rank: int, step: Step, before: Step) -> list[Fault]:
 
 
 def _sequences(step: Step) -> dict[tuple[str, str], list[str]]:
-    """Nodes by effect; and by the memory that they change, with what reads it in between."""
+    """Returns nodes by effect, and by the memory that they change, with the reads in between."""
     memory = Memory(step)
     changed = {p for w in memory.writes for p in w}
     found: dict[tuple[str, str], list[str]] = {}
@@ -179,7 +178,7 @@ def _sequences(step: Step) -> dict[tuple[str, str], list[str]]:
             readers.setdefault(piece, []).append(node.name)
         for piece in sorted(memory.writes[i]):
             key = "memory", f"use '{step.nodes[piece].name}'"
-            # Those that only read can change places.
+            # Nodes that only read can be swapped.
             found.setdefault(key, []).extend([*sorted(readers.pop(piece, ())), node.name])
     for piece, names in readers.items():
         found.setdefault(("memory", f"use '{step.nodes[piece].name}'"), []).extend(sorted(names))

@@ -1,4 +1,4 @@
-"""What nodes and exchanges take: from tables, from measurements, or from the machine's figures."""
+"""Costs of nodes and exchanges: from tables, from measurements, or from hardware parameters."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ NANOSECONDS = 1e9
 
 @dataclasses.dataclass(frozen=True)
 class Link:
-    """How exchanges get through: a latency in seconds, and bytes a second.
+    """The speed of exchanges: a latency in seconds, and a bandwidth in bytes per second.
 
-    `name` says which exchanges go one after the other: those of links of the same name.
+    Exchanges on links with the same `name` run one after the other.
     """
 
     latency: float = 1e-5
@@ -33,8 +33,8 @@ class Link:
 
 
 def wire(collective: str, ranks: int) -> tuple[int, float]:
-    """How many latencies a collective of ring algorithms has, and how often its bytes pass a
-    link."""
+    """Returns the number of latencies of a collective with ring algorithms, and how often its bytes
+    cross a link."""
     if ranks < 2:
         return 0, 0.0
     if collective == "all_reduce":
@@ -48,13 +48,13 @@ def wire(collective: str, ranks: int) -> tuple[int, float]:
 
 @dataclasses.dataclass(frozen=True)
 class Costs:
-    """What a step's nodes cost, in seconds. The first that says something counts: `nodes` by name,
+    """The costs of a step's nodes, in seconds. The first that is known is used: `nodes` by name,
     `sizes` by op and the sizes of its inputs ("aten.mm(8x8 f32, 8x8 f32)"), `ops` by op
-    ("aten.mm"); else the time in which a machine of `flops` operations and `bandwidth` bytes a
-    second does the node's work, and `launch` seconds for each.
+    ("aten.mm"); otherwise the time of a machine with `flops` operations per second and a memory
+    `bandwidth` in bytes per second, plus `launch` seconds for each node.
 
-    `link` is the link of all groups but those that `groups` names. `exchanges` has the times of
-    exchanges by node, where they were measured.
+    `link` is the link of all groups except those in `groups`. `exchanges` has measured times of
+    exchanges by node.
     """
 
     nodes: Mapping[str, float] = dataclasses.field(default_factory=dict)
@@ -68,7 +68,7 @@ class Costs:
     launch: float = 0.0
 
     def node(self, node: Node) -> int:
-        """Nanoseconds of computing. Views, waits and starts take none."""
+        """Returns the compute time of a node in nanoseconds. Views, waits and starts take none."""
         if node.kind != COMPUTE:
             return 0
         for table, key in ((self.nodes, node.name), (self.sizes, f"{node.op}({node.sizes})"),
@@ -79,7 +79,7 @@ class Costs:
         return _nanoseconds(work + self.launch if work else 0)
 
     def exchange(self, node: Node) -> int:
-        """Nanoseconds of an exchange on its link."""
+        """Returns the time of an exchange on its link in nanoseconds."""
         if node.name in self.exchanges:
             return _nanoseconds(self.exchanges[node.name])
         return _nanoseconds(self.link_of(node.exchange).seconds(node.exchange))
@@ -88,7 +88,7 @@ class Costs:
         return self.groups.get(exchange.group, self.link)
 
     def copies(self, size: int) -> int:
-        """Nanoseconds in which `size` bytes are read and written again."""
+        """Returns the nanoseconds for reading and writing `size` bytes."""
         return _nanoseconds(2 * size / self.bandwidth + self.launch)
 
     def text(self) -> str:
@@ -107,7 +107,8 @@ class Costs:
 
     @classmethod
     def from_dict(cls, made: Any, name: str = "the costs") -> Costs:
-        """Of JSON: the attributes by name; `link` and `groups` have latency, bytes_per_second."""
+        """Reads costs from JSON: the attributes by name; `link` and `groups` have latency,
+        bytes_per_second."""
         fields = {f.name: f for f in dataclasses.fields(cls)}
         if not isinstance(made, dict) or (unknown := sorted(set(made) - set(fields))):
             found = unknown if isinstance(made, dict) else type(made).__name__
@@ -128,9 +129,9 @@ class Costs:
 
     @classmethod
     def merged(cls, parts: Iterable[Costs]) -> Costs:
-        """The costs of several ranks as one: the median of what they measured, whatever their
-        order. Links are those of the slowest rank, and the exchange that took least had to wait
-        for nobody."""
+        """Combines the costs of several ranks: the median of their measurements, independent of
+        their order. Links are those of the slowest rank; for exchanges the shortest time is used,
+        which includes no waiting."""
         parts = list(parts)
         if not parts:
             raise InvalidArgumentError("no costs to merge")
@@ -155,7 +156,7 @@ def _nanoseconds(seconds: float) -> int:
 
 
 def merged(values: Iterable[tuple[str, float]], choose: Any) -> dict[str, float]:
-    """Of all values that a name has, in order of size, one."""
+    """Returns one value for each name: `choose` selects it from all its values in order of size."""
     found: dict[str, list[float]] = {}
     for key, value in values:
         found.setdefault(key, []).append(value)

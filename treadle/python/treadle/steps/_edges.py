@@ -1,4 +1,4 @@
-"""What the nodes of a step have to follow, and whose memory they share."""
+"""Dependencies between the nodes of a step, and the memory that they share."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from ._step import INPUT, START, VIEW, WAIT, Step
 
 
 class Memory:
-    """Which pieces of memory each node's result is in. A piece has the number of the node that
-    takes it. `starts` has, for each wait, the starts that it waits for: those whose result its
-    inputs are."""
+    """The pieces of memory that each node's result is in. A piece has the number of the node that
+    allocates it. `starts` has, for each wait, the starts whose results are its inputs."""
 
     def __init__(self, step: Step):
         nodes, index = step.nodes, step.index
@@ -34,7 +33,7 @@ class Memory:
             self.writes.append({p for name in node.writes for p in self.pieces[index[name]]})
 
     def ends_of_reads(self) -> dict[int, list[int]]:
-        """For each start, the waits that end it: until then it holds its inputs."""
+        """Returns the waits that end each start; a start keeps its inputs alive until then."""
         ends: dict[int, list[int]] = {}
         for wait, starts in enumerate(self.starts):
             for start in starts:
@@ -43,7 +42,7 @@ class Memory:
 
 
 def in_order_of_use(step: Step) -> list[int]:
-    """All nodes, each after what it uses, whatever the order of the step is."""
+    """Returns all nodes, each after the nodes it uses, independent of the order of the step."""
     order: list[int] = []
     state = bytearray(len(step.nodes))
     for first in range(len(step.nodes)):
@@ -72,10 +71,10 @@ def in_order_of_use(step: Step) -> list[int]:
 
 
 def edges(step: Step, memory: Memory, keep_exchanges: bool = False) -> list[list[int]]:
-    """For each node, the nodes before it: those that it uses, those that change what it reads or
+    """Returns the predecessors of each node: those that it uses, those that change what it reads or
     read what it changes, and those with the same effects.
 
-    The order of the step says which of two accesses to the same memory comes first.
+    The order of the step decides between two accesses to the same memory.
     """
     nodes, index = step.nodes, step.index
     before = [{index[name] for name in (*n.inputs, *n.after, *n.aliases)} for n in nodes]
@@ -103,7 +102,7 @@ def _order_accesses(step: Step, memory: Memory, before: list[set[int]]) -> None:
     for i, node in enumerate(step.nodes):
         if node.kind in (INPUT, VIEW):
             continue
-        # What an exchange writes is there when it is waited for.
+        # The results of an exchange are available after its wait.
         writes = memory.writes[ended.get(i, i)]
         reads = memory.reads[i] & changed
         for piece in sorted(reads - writes):
@@ -113,7 +112,7 @@ def _order_accesses(step: Step, memory: Memory, before: list[set[int]]) -> None:
         for piece in sorted(writes):
             before[i].update(read.pop(piece, ()))
             for reader in list(before[i]):
-                # What an exchange reads is free when the exchange has ended.
+                # The inputs of an exchange are free after its end.
                 before[i].update(w for w in ends.get(reader, ()) if w < i)
             if piece in written:
                 before[i].add(written[piece])

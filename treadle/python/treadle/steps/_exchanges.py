@@ -1,4 +1,4 @@
-"""The exchanges of all ranks, side by side."""
+"""The exchanges of all ranks, matched with each other."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ._step import START, Node, Step
 
 @dataclasses.dataclass(frozen=True)
 class Fault:
-    """What is wrong with a schedule.
+    """A fault of a schedule.
 
     Attributes:
         kind: "order", "not waited for", "changed in flight", "freed", "memory", "effects",
             "exchanges differ", "nobody comes", "circle".
-        ranks: where.
-        message: what.
-        trace: the shortest part of the schedules that shows it, one line for each node.
+        ranks: the ranks with the fault.
+        message: a description.
+        trace: the shortest part of the schedules that shows the fault, one line for each node.
     """
 
     kind: str
@@ -42,7 +42,8 @@ def line_of(step: Step, i: int) -> str:
 
 
 class Key(NamedTuple):
-    """One exchange: the n-th collective of some ranks, or the n-th message of a pair of them."""
+    """The identity of an exchange: the n-th collective of some ranks, or the n-th message of a pair
+    of ranks."""
 
     what: str  # "collective" or "message", the group, a tag; or "issued": a rank's own
     ranks: tuple[int, ...]
@@ -50,13 +51,13 @@ class Key(NamedTuple):
 
 
 class Event(NamedTuple):
-    posts: bool  # comes to the exchanges; else needs their end
+    posts: bool  # reaches the exchanges; otherwise waits for their end
     keys: tuple[Key, ...]
     node: int
 
 
 class Exchanges:
-    """What each rank exchanges, in its order."""
+    """The exchanges of each rank, in its order."""
 
     def __init__(self, steps: Mapping[int, Step]):
         self.steps = dict(sorted(steps.items()))
@@ -94,15 +95,15 @@ class Exchanges:
             counts[pair] += 1
 
     def _members(self, rank: int, step: Step, node: Node) -> tuple[int, ...]:
-        """The ranks of the node's group: as the step says; else all, if they are that many."""
+        """Returns the ranks of the node's group: those in the step, or all if the sizes match."""
         exchange = node.exchange
         ranks = step.groups.get(exchange.group)
         if ranks is None and exchange.ranks == len(self.steps):
             ranks = tuple(self.steps)
         if ranks is None or len(ranks) != exchange.ranks:
             raise InvalidArgumentError(
-                f"node '{node.name}': it isn't known which {exchange.ranks} ranks are in group "
-                f"'{exchange.group}'; 'groups' of the step has to name them"
+                f"node '{node.name}': the {exchange.ranks} ranks of group '{exchange.group}' are "
+                "unknown; list them in 'groups' of the step"
             )
         if rank not in ranks:
             raise InvalidArgumentError(
@@ -112,11 +113,11 @@ class Exchanges:
         return ranks
 
     def present(self, key: Key) -> list[int]:
-        """Ranks of an exchange whose steps are there."""
+        """Returns the ranks of an exchange whose steps are known."""
         return [rank for rank in dict.fromkeys(key.ranks) if rank in self.steps]
 
     def differences(self) -> list[Fault]:
-        """The first collective of each group that isn't the same on all ranks."""
+        """Returns the first collective of each group that differs between ranks."""
         faults: list[Fault] = []
         seen: set[tuple[str, tuple[int, ...]]] = set()
         for key in dict.fromkeys(key for key, _ in self.nodes):
@@ -149,7 +150,7 @@ class Exchanges:
         return "nothing more" if i is None else line_of(self.steps[rank], i)
 
     def circles(self, one_stream: bool) -> list[Fault]:
-        """Runs all ranks without time. Whoever is left waits forever."""
+        """Runs all ranks without time. Agents that don't finish are deadlocked."""
         agents = {(rank, ""): events for rank, events in self.events.items()}
         if one_stream:
             agents = {}
@@ -159,7 +160,8 @@ class Exchanges:
 
 
 def _host_and_stream(rank: int, events: list[Event]) -> tuple[list[Event], list[Event]]:
-    """The stream comes to an exchange when the rank has issued it and the last one has ended."""
+    """Returns agents for the host and the stream of a rank: the stream reaches an exchange when the
+    host has issued it and the previous one has ended."""
     host, stream = [], []
     for event in events:
         if not event.posts:
@@ -176,7 +178,7 @@ def _host_and_stream(rank: int, events: list[Event]) -> tuple[list[Event], list[
 
 
 class _Run:
-    """Agents that come to exchanges, and wait for their end, each in its order."""
+    """A run of agents that reach exchanges, and wait for their end, each in its order."""
 
     def __init__(self, exchanges: Exchanges, agents: Mapping[tuple[int, str], list[Event]]):
         self.exchanges, self.agents = exchanges, agents
@@ -224,7 +226,7 @@ class _Run:
         return [self._nobody(left)] if left else []
 
     def _awaited(self, key: Key) -> tuple[int, str] | None:
-        """Who comes to an exchange later."""
+        """Returns the agents that reach an exchange later."""
         posts = self.posts[key]
         return next((agent for agent, place in posts.items() if self.at[agent] <= place), None)
 

@@ -1,4 +1,4 @@
-"""Which nodes a compiler can fuse without delaying an exchange."""
+"""Determines which nodes a compiler can fuse without delaying an exchange."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from ._step import COMPUTE, START, WAIT, Step
 
 
 class Fusion:
-    """Asked about pairs of nodes of a step, in the order of the step.
+    """Answers queries about pairs of nodes of a step, in the order of the step.
 
-    Nodes that become one run where the last of them can, and follow all that one of them follows.
-    That delays an exchange that needs the first and begins before the last; and it delays the
-    first behind a wait that only the last needs, so that it hides nothing any more.
+    Fused nodes run at the position of the last of them, and have the dependencies of all of them.
+    That delays an exchange that needs the first and starts before the last; it also moves the first
+    behind a wait that only the last needs, so that the first hides nothing any more.
     """
 
     def __init__(self, step: Step, costs: Costs):
@@ -36,8 +36,8 @@ class Fusion:
         self.starts = problem.starts
 
     def delayed(self, nodes: Iterable[str]) -> str | None:
-        """The exchange that is delayed if the nodes become one, or None. Nodes that aren't the
-        step's count for nothing."""
+        """Returns the exchange that fusing the nodes would delay, or None. Ignores nodes that are
+        not in the step."""
         places = sorted(self.step.index[n] for n in set(nodes) if n in self.step.index)
         places = [i for i in places if self.kind[i] == COMPUTE]
         if len(places) < 2:
@@ -53,7 +53,7 @@ class Fusion:
         return None
 
     def _hidden(self, wait: int, hiding: int) -> str | None:
-        """The exchange of a wait, if the computing is a share of its time worth mentioning."""
+        """Returns the exchange of a wait, if the computation is a relevant fraction of its time."""
         for start in self.starts[wait]:
             if hiding > self.cost[start] // 50:
                 return self.step.nodes[start].name

@@ -1,4 +1,4 @@
-"""Timelines of steps, as pictures in SVG."""
+"""Timelines of steps as SVG images."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ STYLE = """
 
 
 def picture(cases: Sequence[tuple[str, Case]]) -> str:
-    """Below each title, what the first rank computes, when it stands still, and its links."""
+    """Draws below each title what the first rank computes, when it waits, and its links."""
     longest = max((case.seconds for _, case in cases), default=0) or 1
     parts, y = [], 0
     for title, case in cases:

@@ -1,8 +1,8 @@
-"""Which order a step should have, which exchanges become one, and why.
+"""Planning: the order of a step, the exchanges to combine, and the reasons.
 
-The planner tries orders of several kinds, and takes the one that the cost model says is fastest
-within the memory: the given one if nothing is faster. Nothing is random, and all numbers are whole,
-so all ranks find the same.
+The planner tries orders of several kinds, and selects the fastest by the cost model within the
+memory limit; the given order if none is faster. It uses no randomness and whole numbers only, so
+all ranks compute the same plan.
 """
 
 from __future__ import annotations
@@ -19,33 +19,33 @@ from ._problem import Problem, Timeline, memory_of
 from ._scheduler import Scheduler, after_waits, nearest_exchange, ranked, releases
 from ._step import COMPUTE, INPUT, OUTPUT, START, Step
 
-# Nodes that all attempts of one plan may place together: what bounds the planner's time.
+# Limits the planner's time: the number of nodes that all attempts of one plan may place.
 _WORK = 240_000
 
-# How much slower than expected exchanges may turn out to be.
+# The factor by which exchanges may turn out to be slower than expected.
 _SLOWER = 1.5
 
-# Moves of single nodes that one plan tries at most.
+# The maximum number of single-node moves that one plan tries.
 _SHIFTS = 4000
 
-# Attempts without success after which it gives up.
+# The number of unsuccessful attempts before the search stops.
 _VAIN = 60
 
-# How long before it is needed an exchange should have ended, in its own time.
+# The slack of an exchange before it is needed, in multiples of its duration.
 _SLACKS = 8.0, 4.0, 2.0, 1.0
 _SMALL_SLACKS = 0.5, 0.2, 0.0
 
 
 @dataclasses.dataclass(frozen=True)
 class Decision:
-    """One thing that a plan changes.
+    """One change of a plan.
 
     Attributes:
-        kind: "bucket", "early" (an exchange begins earlier), "late" (its wait comes later).
-        node: the exchange; a bucket by its name.
-        reason: in words.
-        gain: seconds that computing stands still less, or that the bucket saves; below zero where
-            this exchange pays for another.
+        kind: "bucket", "early" (an exchange starts earlier), "late" (its wait comes later).
+        node: the exchange; the name of a bucket.
+        reason: a description.
+        gain: seconds of waiting that the change saves, or that the bucket saves; negative if this
+            exchange is delayed in favor of another.
     """
 
     kind: str
@@ -61,16 +61,16 @@ class Plan:
     Attributes:
         order: names of nodes. A bucket is its `pack`, its start, its `wait`, and the waits of its
             members, which are the parts of its result.
-        buckets: the exchanges that become one.
-        decisions: what changes, why, and what it gains.
-        edges: pairs of nodes, the second of which must follow the first, that hold the exchanges
-            in their places, whatever else is reordered.
-        seconds, given_seconds: what a step takes by the cost model; and in its given order.
-        bound: no order takes less.
-        serial: what a step takes in which every exchange is waited for at once.
-        peak, given_peak: bytes in memory at most, with the step's arguments.
-        exchanges: how many the step has, before they are joined in buckets.
-        digest: of the step for which it was made.
+        buckets: the exchanges that are combined.
+        decisions: the changes, their reasons, and their gains.
+        edges: pairs of nodes, the second of which must follow the first, that keep the exchanges at
+            their positions if other nodes are reordered.
+        seconds, given_seconds: time of the step by the cost model; and in its given order.
+        bound: a lower bound for all orders.
+        serial: time of the step if every exchange is waited for immediately.
+        peak, given_peak: peak memory in bytes, including the step's arguments.
+        exchanges: number of exchanges in the step, before they are combined.
+        digest: the digest of the step that it was created for.
     """
 
     order: tuple[str, ...]
@@ -88,12 +88,12 @@ class Plan:
 
     @property
     def hidden(self) -> float:
-        """How much is hidden of the communication that could be."""
+        """The fraction of the communication that can be hidden and is hidden."""
         could = self.serial - self.bound
         return (self.serial - self.seconds) / could if could > 0 else 1.0
 
     def text(self) -> str:
-        """JSON, the same on all ranks."""
+        """Returns JSON, the same on all ranks."""
         own = [field.name for field in dataclasses.fields(Plan)]
         made = {k: v for k, v in dataclasses.asdict(self).items() if k in own}
         return json.dumps({"treadle_plan": 1, **made}, indent=1) + "\n"
@@ -111,9 +111,9 @@ class Plan:
         return "\n".join(lines)
 
     def step(self, step: Step) -> Step:
-        """The step in the plan's order, with its buckets."""
+        """Returns the step in the plan's order, with its buckets."""
         if step.digest() != self.digest:
-            raise InvalidArgumentError("the plan is of another step; make it from this one")
+            raise InvalidArgumentError("the plan belongs to another step; create it from this one")
         return with_buckets(step, self.buckets).reordered(self.order)
 
 
@@ -125,16 +125,16 @@ def plan(
     bucket: int = 0,
     exchanges: str = "free",
 ) -> Plan:
-    """Finds an order of a step's nodes in which computing hides communication.
+    """Finds an order of a step's nodes in which computation hides communication.
 
     Args:
-        memory: bytes that the step may hold at any point, its arguments included.
-        bucket: bytes up to which exchanges of one group are joined where that gains; 0: none.
-        exchanges: "given" keeps the order of all exchanges, for ranks that run different graphs
-            (a pipeline); "free" doesn't.
+        memory: memory limit of the step in bytes, including its arguments.
+        bucket: maximum bytes of a bucket, in which exchanges of one group are combined if that
+            saves time; 0: none.
+        exchanges: "given" keeps the order of all exchanges, for ranks that run different graphs (a
+            pipeline); "free" doesn't.
 
-    ResourceExhaustedError says what the step needs at least, if no order was found within
-    `memory`.
+    Raises ResourceExhaustedError with the lowest peak that was found, if no order fits in `memory`.
     """
     if exchanges not in ("free", "given"):
         raise InvalidArgumentError(f"exchanges is '{exchanges}'; expected 'free' or 'given'")
@@ -150,21 +150,21 @@ def plan(
     best = _Search(best.problem, memory, first, best.buckets).thorough()
     if best.excess:
         raise ResourceExhaustedError(
-            f"no order was found that holds at most {memory} bytes: the least is {best.peak}; "
-            "allow more, or recompute more"
+            f"no order was found with a peak of at most {memory} bytes: the lowest is "
+            f"{best.peak}; allow more memory, or recompute more"
         )
     return _written(step, given, best, costs)
 
 
 @dataclasses.dataclass
 class _Attempt:
-    """An order. It counts by what it takes, and a little by what it would take if exchanges were
-    slower than expected: between equals, that one whose exchanges have time to spare."""
+    """An order, rated by its time, and slightly by its time if exchanges were slower than expected:
+    among equal orders, the one whose exchanges have slack is better."""
 
     problem: Problem
     order: list[int]
     memory: int | None
-    given: int | None = None  # what a step takes in its given order
+    given: int | None = None  # the time of the step in its given order
     buckets: tuple[Bucket, ...] = ()
 
     def __post_init__(self) -> None:
@@ -180,7 +180,7 @@ class _Attempt:
 
 
 def _limits(step: Step, bucket: int) -> list[int]:
-    """Sizes of buckets to try."""
+    """Returns the bucket sizes to try."""
     if not bucket:
         return []
     most = sum(n.exchange.bytes for n in step.exchanges())
@@ -194,7 +194,7 @@ def _limits(step: Step, bucket: int) -> list[int]:
 
 
 class _Search:
-    """Tries orders of one problem, and keeps the best."""
+    """Searches for the best order of a problem."""
 
     def __init__(
         self,
@@ -251,7 +251,7 @@ class _Search:
         return self.best
 
     def chained(self, nearest: list[int]) -> frozenset[int]:
-        """Nodes that wait for an exchange, and with which another begins soon."""
+        """Returns nodes that wait for an exchange, and after which another can start soon."""
         longest = max(
             (c for c, link in zip(self.problem.cost, self.problem.link, strict=True) if link >= 0),
             default=0,
@@ -259,8 +259,8 @@ class _Search:
         return frozenset(i for i in self.late if 2 * nearest[i] <= longest)
 
     def begin_late(self) -> None:
-        """Exchanges begin as late as they can without costing time, so that they hold less; or
-        later, if the bound asks for it."""
+        """Delays the start of exchanges as far as this costs no time, so that they hold less
+        memory; further if the memory limit requires it."""
         first = self.best
         allowed, slow = first.time, first.slow + first.slow // 10
         for slack in _SLACKS if self.memory is None else (*_SLACKS, *_SMALL_SLACKS):
@@ -278,7 +278,7 @@ class _Search:
             self.repair(self.given)
 
     def repair(self, order: list[int]) -> None:
-        """Exchanges that are under way where memory is above the bound begin after that."""
+        """Delays exchanges that are in flight while memory exceeds the limit."""
         release = releases(self.problem, order, 0.0)
         for _ in range(16):
             options = {"priority": self.given, "ceiling": self.memory, "release": list(release)}
@@ -303,7 +303,7 @@ class _Search:
         return changed
 
     def wander(self) -> None:
-        """Small steps a random way, always the same, while there is something to gain."""
+        """Makes small pseudorandom changes, always the same, while an improvement is possible."""
         bound = self.problem.bound()
         chance, vain = _Chance(), 0
         while self.passes > 8 and vain < _VAIN and (self.best.slow > bound or self.best.excess):
@@ -314,8 +314,8 @@ class _Search:
             vain = vain + 1 if self.best is best else 0
 
     def changed(self, chance: _Chance) -> list[int] | None:
-        """Priorities by which the best order changes for one exchange that computing stands still
-        for: what it needs comes earlier, or something that it doesn't need comes later."""
+        """Returns priorities that change the best order for one exchange that computation waits
+        for: nodes that it needs come earlier, or a node that it doesn't need comes later."""
         problem, order = self.problem, self.best.order
         exposed = self.best.timeline.exposed
         if not any(exposed):
@@ -342,8 +342,8 @@ class _Search:
         return ranked(place)
 
     def shift(self) -> None:
-        """Moves single nodes, with what they need or with what needs them, while that gains: to
-        orders that no priorities lead to."""
+        """Moves single nodes, with their predecessors or successors, while that saves time, to
+        reach orders that no priorities produce."""
         bound = self.problem.bound()
         chance, vain = _Chance(), 0
         most = 8 * _VAIN
@@ -365,14 +365,14 @@ class _Search:
         rest = [i for i in between if i not in with_it]
         between = moved + rest if to < at else rest + moved
         changed = [*order[:low], *between, *order[high + 1 :]]
-        # Arguments stay first, in their order, and what is returned last.
+        # Arguments stay first, in their order, and results last.
         ends = {i: problem.kind[i] for i in self.given if problem.kind[i] in (INPUT, OUTPUT)}
         first, last = ([i for i, kind in ends.items() if kind == end] for end in (INPUT, OUTPUT))
         return [*first, *(i for i in changed if i not in ends), *last]
 
 
 class _Chance:
-    """The same numbers everywhere, in all releases of Python."""
+    """Pseudorandom numbers that are the same on all machines and in all releases of Python."""
 
     def __init__(self) -> None:
         self.state = 1
@@ -404,9 +404,9 @@ def _written(step: Step, given: Problem, best: _Attempt, costs: Costs) -> Plan:
 
 
 def _held(problem: Problem, order: Sequence[int]) -> list[tuple[int, int]]:
-    """Edges that hold exchanges in their places: each start before the next one and before a node
-    that is computed meanwhile, each wait after such a node. Products are taken for that, where
-    there are some: a compiler fuses nodes that an edge holds with fewer others."""
+    """Returns edges that keep exchanges at their positions: each start before the next one and
+    before a node that is computed meanwhile, each wait after such a node. Prefers matrix products
+    for that, since a compiler fuses nodes with such edges less."""
     found: list[tuple[int, int]] = []
     computed: list[int] = []
     products: list[int] = []
@@ -462,7 +462,7 @@ def _decisions(step: Step, given: Problem, best: _Attempt, costs: Costs) -> list
 
 
 def _places(problem: Problem, order: Sequence[int]) -> dict[int, tuple[int, int]]:
-    """For each start, how many nodes are computed before it, and before its wait."""
+    """Returns for each start how many nodes are computed before it, and before its wait."""
     count, begun = 0, {}
     found: dict[int, tuple[int, int]] = {}
     for i in order:

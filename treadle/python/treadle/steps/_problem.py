@@ -1,6 +1,6 @@
-"""A step as arrays of numbers: what the planner and the simulation work on.
+"""A step as arrays of numbers, for the planner and the simulation.
 
-Times are whole nanoseconds, so that every machine computes the same.
+Times are whole nanoseconds, so that all machines compute the same.
 """
 
 from __future__ import annotations
@@ -14,16 +14,17 @@ from ._step import COMPUTE, FREE, INPUT, OUTPUT, START, WAIT, Step
 
 
 class Problem:
-    """
+    """A step as arrays of numbers.
+
     Attributes:
-        kind: what each node is: one of KINDS.
-        cost: of nodes that compute, the time; of starts, that of the exchange.
-        before, after: the edges, both ways.
-        link: of starts, the number of the link, else -1.
+        kind: the kind of each node: one of KINDS.
+        cost: for nodes that compute, their time; for starts, that of the exchange.
+        before, after: the edges in both directions.
+        link: for starts, the number of the link, otherwise -1.
         keeps: whether exchanges keep the order of the step.
         memory: which nodes share memory.
-        starts: of waits, the starts that end there.
-        taken: what each node takes in memory.
+        starts: for waits, the starts that end there.
+        taken: the memory that each node allocates.
         held: for each node, the pieces of memory that it uses; an exchange's inputs are in use
             until its wait.
     """
@@ -79,14 +80,14 @@ class Problem:
         return sum(c for c, link in zip(self.cost, self.link, strict=True) if link >= 0)
 
     def tails(self) -> list[int]:
-        """For each node, the longest path from its beginning to the end."""
+        """Returns for each node the longest path from its start to the end."""
         tail = [0] * len(self)
         for i in reversed(self.in_order()):
             tail[i] = self.cost[i] + max((tail[j] for j in self.after[i]), default=0)
         return tail
 
     def in_order(self) -> list[int]:
-        """All nodes, each after those before it, else as the step has them."""
+        """Returns all nodes, each after its predecessors, otherwise in the order of the step."""
         missing = [len(b) for b in self.before]
         ready = [i for i, m in enumerate(missing) if not m]
         order = []
@@ -99,13 +100,13 @@ class Problem:
                     heapq.heappush(ready, j)
         if len(order) < len(missing):
             name = next(n.name for n, m in zip(self.step.nodes, missing, strict=True) if m)
-            raise InvalidArgumentError(f"nodes follow each other in a circle: '{name}' is in it")
+            raise InvalidArgumentError(f"the nodes form a cycle: '{name}' is in it")
         return order
 
     def bound(self) -> int:
-        """No order is faster: it is the best for computing alone, or for one link alone, if all
-        else took place at once and nodes could be interrupted; or what comes before and after some
-        exchange, and this between."""
+        """Returns a lower bound for all orders: the optimum for computation only, or for one link
+        only, if everything else ran at the same time and nodes could be preempted; or an exchange
+        with the nodes before and after it."""
         heads, tails = self.heads(), self.tails()
         computing = [i for i, kind in enumerate(self.kind) if kind == COMPUTE]
         least = _interrupted(computing, self.cost, heads, tails)
@@ -122,14 +123,14 @@ class Problem:
         return computed + self.cost[exchange]
 
     def heads(self) -> list[int]:
-        """For each node, the longest path before it."""
+        """Returns for each node the longest path before it."""
         head = [0] * len(self)
         for i in self.in_order():
             head[i] = max((head[j] + self.cost[j] for j in self.before[i]), default=0)
         return head
 
     def reached(self, first: int, edges: list[list[int]]) -> set[int]:
-        """All nodes to which edges lead."""
+        """Returns all nodes reachable by edges."""
         found: set[int] = set()
         stack = list(edges[first])
         while stack:
@@ -141,8 +142,8 @@ class Problem:
 
 
 def _interrupted(nodes: list[int], cost: list[int], heads: list[int], tails: list[int]) -> int:
-    """The least time in which nodes can end that take turns on one machine, where each begins after
-    its head and is followed by the rest of its tail, and gives way to one with a longer rest."""
+    """Returns a lower bound for the end of nodes that share one machine, where each starts after
+    its head and is followed by the rest of its tail, and is preempted by one with a longer tail."""
     coming = sorted(nodes, key=heads.__getitem__, reverse=True)
     left = {i: cost[i] for i in nodes}
     ready: list[tuple[int, int]] = []
@@ -166,15 +167,15 @@ def _interrupted(nodes: list[int], cost: list[int], heads: list[int], tails: lis
 
 
 class Timeline:
-    """One rank that issues the nodes in an order, and others that do the same.
+    """A rank that issues the nodes in an order, while other ranks do the same.
 
-    A start begins its exchange when the link is free, and computing goes on. A wait stops it until
-    the exchange has ended. Exchanges take `stretch` times what they cost.
+    A start begins its exchange when the link is free, while computation continues. A wait blocks
+    computation until the exchange has ended. Exchanges take `stretch` times their cost.
 
     Attributes:
-        begin, end: of each node, by its number. Those of an exchange are at its start.
-        exposed: of each start, how long computing stood still for it.
-        seconds: until the last node has ended, in nanoseconds.
+        begin, end: of each node, by number; for starts, those of the exchange.
+        exposed: for each start, how long computation waited for it.
+        seconds: the end of the last node, in nanoseconds.
     """
 
     def __init__(self, problem: Problem, order: list[int], stretch: float = 1):
@@ -201,8 +202,8 @@ class Timeline:
 
 
 def memory_of(problem: Problem, order: list[int]) -> list[int]:
-    """What is held after each node of an order, and while it runs: the arguments, and each result
-    from its node to its last use."""
+    """Returns the memory in use after each node of an order, and while it runs: the arguments, and
+    each result from its node to its last use."""
     users = list(problem.users)
     taken, results = problem.taken, problem.results
     freed = set(problem.freed)

@@ -1,9 +1,9 @@
-"""Orders of a step's nodes: one pass through them in time, by priorities.
+"""List scheduling: orders a step's nodes in one pass over time, by priorities.
 
-At each moment the node with the highest priority runs that needn't wait for an exchange. An
-exchange begins as soon as its link would be idle otherwise, and as long as memory stays below a
-ceiling. Nothing waits for an exchange before it has to, but for nodes that are worth it
-(`patient`): views and waits are issued right before the first node that needs them.
+At each moment the ready node with the highest priority runs. An exchange starts when its link would
+otherwise be idle, while memory is below a ceiling. Computation waits for an exchange only when
+nothing else is ready, except for `patient` nodes; views and waits are issued right before the first
+node that needs them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ._step import COMPUTE, FREE, INPUT, START, WAIT
 class Scheduler:
     def __init__(self, problem: Problem):
         self.problem = problem
-        # Nodes that are computed, begin an exchange or free memory; others come with these.
+        # Nodes that are computed, start an exchange or free memory; others are issued with these.
         self.real = [kind in (COMPUTE, START, FREE) for kind in problem.kind]
         self.kept = problem.results | set(problem.freed)
 
@@ -30,17 +30,17 @@ class Scheduler:
         release: list[int] | None = None,
         patient: frozenset[int] = frozenset(),
     ) -> list[int]:
-        """The nodes by number, in the order in which they are issued.
+        """Returns the nodes by number, in the order in which they are issued.
 
         Args:
             priority: the lowest number runs first.
-            ahead: nanoseconds of exchanges that may queue at a link; None: all that are ready.
-            ceiling: bytes in memory beyond which no exchange begins while something else can be
-                done; None: there is none.
-            release: for each node, how much has to be computed before it may begin, unless nothing
-                else can be done; None: nothing.
-            patient: nodes for which computing stands still, where an exchange that they need ends
-                before another node would: one that feeds a further exchange.
+            ahead: nanoseconds of exchanges that may be queued at a link; None: all that are ready.
+            ceiling: bytes in memory beyond which no exchange starts while another node is ready;
+                None: none.
+            release: for each node, how much must be computed before it may start, unless nothing
+                else is ready; None: nothing.
+            patient: nodes for which computation waits, if an exchange that they need ends before
+                another node would: nodes that feed a further exchange.
         """
         return _Pass(self, priority, ahead, ceiling, release, patient).run()
 
@@ -58,12 +58,12 @@ class _Pass:
         self.problem, self.real, self.kept = scheduler.problem, scheduler.real, scheduler.kept
         self.priority, self.ahead, self.ceiling, self.release = priority, ahead, ceiling, release
         self.patient = patient
-        self.coming: list[tuple[int, int]] = []  # patient ones that wait for an exchange
+        self.coming: list[tuple[int, int]] = []  # patient nodes that wait for an exchange
         self.computed = 0
         self.early: list[tuple[int, int]] = []  # exchanges that aren't released yet
         n = len(self.problem)
         self.missing = [len(before) for before in self.problem.before]
-        self.since = [0] * n  # when all that a node needs is there
+        self.since = [0] * n  # when all inputs of a node are available
         self.done = [0] * n  # when an exchange ends
         self.issued = bytearray(n)
         self.out: list[int] = []
@@ -121,8 +121,8 @@ class _Pass:
             self.enqueue(i)
 
     def too_early(self, i: int) -> bool:
-        """Whether a node would take memory beyond the ceiling before one that comes first, but has
-        to wait for an exchange."""
+        """Whether a node would exceed the memory ceiling before one with a higher priority that
+        waits for an exchange."""
         if self.ceiling is None or self.memory + self.problem.taken[i] <= self.ceiling:
             return False
         return bool(self.later) and self.priority[self.later[0][2]] < self.priority[i]
@@ -135,7 +135,7 @@ class _Pass:
             heapq.heappush(self.queues[link] if link >= 0 else self.ready, (self.priority[i], i))
 
     def available(self, first: int, at: int) -> None:
-        """A node could run from `at` on; so could all that needs nothing else."""
+        """Marks a node as ready from `at` on, with all nodes that need nothing else."""
         stack = [(first, at)]
         while stack:
             i, at = stack.pop()
@@ -150,7 +150,7 @@ class _Pass:
             stack += self.passed(i, at)
 
     def passed(self, i: int, at: int) -> list[tuple[int, int]]:
-        """Nodes for which `i`, there at `at`, was the last that was missing."""
+        """Returns the nodes for which `i`, done at `at`, was the last missing input."""
         found = []
         for start in self.problem.starts[i]:
             at = max(at, self.done[start])
@@ -162,8 +162,8 @@ class _Pass:
         return found
 
     def begin_exchanges(self, until: int | None, whatever_it_takes: bool = False) -> bool:
-        """Begins those whose links would be idle before `until`: one of each link, if there is
-        nothing to compute."""
+        """Starts exchanges whose links would be idle before `until`: one for each link, if nothing
+        can be computed."""
         begun = False
         for link, queue in enumerate(self.queues):
             while queue:
@@ -184,7 +184,7 @@ class _Pass:
         return begun
 
     def issue(self, last: int) -> None:
-        """Writes a node down, after whatever comes with it."""
+        """Appends a node, after nodes that are issued with it."""
         stack = [last]
         before, issued = self.problem.before, self.issued
         while stack:
@@ -226,8 +226,8 @@ class _Pass:
 
 
 def releases(problem: Problem, order: list[int], slack: float) -> list[int]:
-    """When exchanges that take memory should begin, so that they have ended `slack` times their
-    own time before an order comes to their waits: how much is computed before that."""
+    """Returns when exchanges that allocate memory should start, so that they end `slack` times
+    their duration before an order reaches their waits: how much is computed before that."""
     due, computed = [-1] * len(problem), 0
     for i in order:
         for start in problem.starts[i]:
@@ -247,7 +247,8 @@ def releases(problem: Problem, order: list[int], slack: float) -> list[int]:
 
 
 def nearest_exchange(problem: Problem) -> list[int]:
-    """For each node, how much computing is left before an exchange that needs it can begin."""
+    """Returns for each node how much computation is left before an exchange that needs it can
+    start."""
     far = problem.computing() + 1
     distance = [far] * len(problem)
     for i in reversed(problem.in_order()):
@@ -261,7 +262,7 @@ def nearest_exchange(problem: Problem) -> list[int]:
 
 
 def after_waits(problem: Problem) -> list[int]:
-    """Nodes that are computed, or begin an exchange, once another exchange has ended."""
+    """Returns nodes that are computed, or start an exchange, after another exchange has ended."""
     late = [False] * len(problem)
     found = []
     for i in problem.in_order():
@@ -274,7 +275,7 @@ def after_waits(problem: Problem) -> list[int]:
 
 
 def ranked(*keys: list[int]) -> list[int]:
-    """Priorities: the place of each node by the first key, then the next, then its number."""
+    """Returns priorities: the rank of each node by the first key, the next, and its number."""
     order = sorted(range(len(keys[0])), key=lambda i: (*(key[i] for key in keys), i))
     places = [0] * len(order)
     for place, i in enumerate(order):

@@ -1,4 +1,4 @@
-"""What a step would take: with more ranks, other links, other buckets, a slow rank."""
+"""Simulates a step with other numbers of ranks, links or buckets, or a slow rank."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from ._step import COMPUTE, START, WAIT, Exchange, Step
 
 @dataclasses.dataclass(frozen=True)
 class Topology:
-    """Ranks in machines, and machines at a switch.
+    """Ranks in machines that are connected by a switch.
 
     Attributes:
-        per_machine: how many ranks a machine has.
+        per_machine: number of ranks in a machine.
         inside: the link between ranks of a machine.
-        between: the link between machines; its bytes a second are those of a whole machine.
+        between: the link between machines; its bandwidth is that of a whole machine.
     """
 
     per_machine: int
@@ -34,7 +34,7 @@ class Topology:
             raise InvalidArgumentError(f"{self.per_machine} ranks in a machine; expected 1 or more")
 
     def seconds(self, exchange: Exchange, members: Sequence[int]) -> float:
-        """An exchange of some ranks: first inside of each machine, then between machines."""
+        """Returns the time of an exchange: first inside of each machine, then between machines."""
         machines: dict[int, int] = {}
         for rank in members:
             at = rank // self.per_machine
@@ -42,7 +42,7 @@ class Topology:
         here, there = max(machines.values()), len(machines)
         size, kind = exchange.bytes, exchange.collective
         inner, outer = size, size
-        if kind == "all_gather":  # what leaves a machine is what all its ranks have
+        if kind == "all_gather":  # a machine sends the data of all its ranks
             outer, inner = size * here, size * there
         elif kind == "all_to_all":
             outer = size * here
@@ -53,7 +53,7 @@ class Topology:
 
 @dataclasses.dataclass(frozen=True)
 class Bar:
-    """Something that takes time, on the first rank. `lane` is "computing" or a link's name."""
+    """An interval on the first rank. `lane` is "computing" or the name of a link."""
 
     lane: str
     name: str
@@ -63,14 +63,14 @@ class Bar:
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """What one simulation found.
+    """The result of one simulation.
 
     Attributes:
-        ranks, bucket: of this case.
-        seconds: until the last rank has ended its step.
-        computing, communication: the means over ranks; exposed: of the communication, what
-            computing stands still for.
-        bars: what the first rank does.
+        ranks, bucket: the parameters of the case.
+        seconds: the time until the last rank has completed its step.
+        computing, communication: means over ranks; exposed: the communication that computation
+            waits for.
+        bars: the intervals of the first rank.
     """
 
     ranks: int
@@ -83,19 +83,19 @@ class Case:
 
     @property
     def hidden(self) -> float:
-        """The share of the communication that computing hides."""
+        """The fraction of the communication that computation hides."""
         shown = min(self.exposed, self.communication)
         return 1 - shown / self.communication if self.communication else 1.0
 
 
 @dataclasses.dataclass(frozen=True)
 class Simulation:
-    """Cases, in the order in which they were asked for."""
+    """The cases, in the order in which they were requested."""
 
     cases: tuple[Case, ...]
 
     def table(self) -> str:
-        """Markdown: one row for each case, times in ms."""
+        """Returns a Markdown table: one row for each case, times in ms."""
         lines = [
             "| ranks | bucket, MB | step | computing | communication | hidden |",
             "| --- | --- | --- | --- | --- | --- |",
@@ -107,7 +107,7 @@ class Simulation:
         return "\n".join(lines) + "\n"
 
     def picture(self, *titles: str) -> str:
-        """The cases as timelines of their first ranks, below each other: a picture in SVG."""
+        """Draws the cases as timelines of their first ranks, one below the other: an SVG image."""
         from ._picture import picture
 
         names = titles or [f"{c.ranks} ranks: {1e3 * c.seconds:.3f} ms" for c in self.cases]
@@ -128,26 +128,26 @@ def simulate(
     jitter: float = 0.0,
     slow: Mapping[int, float] | None = None,
 ) -> Simulation:
-    """What a step takes, in its order, on ranks that all run it.
+    """Simulates a step, in its order, on ranks that all run it.
 
     Args:
-        ranks: how many; one case for each number. The groups of all of the step's ranks grow with
-            it, and what an all-gather joins stays as large; smaller groups stay, and there are more
-            of them.
-        buckets: 0 is the step as it is; with another number it is planned anew, with buckets of
-            that many bytes, and within `memory`.
+        ranks: one case for each number of ranks. Groups with all of the step's ranks grow with it,
+            and the result of an all-gather keeps its size; smaller groups keep their size, and
+            their number grows.
+        buckets: 0 is the step as it is; for other numbers it is planned again, with buckets of that
+            many bytes, and within `memory`.
         topology: machines, instead of the costs' links.
-        jitter: each node takes up to that share longer, by random numbers of a fixed seed.
-        slow: ranks on which computing takes longer, with the factor.
+        jitter: each node takes up to that fraction longer, by random numbers with a fixed seed.
+        slow: ranks whose computation is slower, with the factor.
     """
     if any(node.exchange and node.exchange.peers for node in step.nodes):
         raise UnimplementedError(
-            "the step sends to single ranks, which run different graphs; simulate takes one graph "
-            "that all ranks run"
+            "the step sends to single ranks, which run different graphs; simulate requires one "
+            "graph for all ranks"
         )
     if not 0 <= jitter < math.inf or any(not 0 < f < math.inf for f in (slow or {}).values()):
         raise InvalidArgumentError(
-            "jitter has to be 0 or more, and a factor of a slow rank above 0"
+            "jitter must be 0 or more, and the factor of a slow rank above 0"
         )
     known = _world(step)
     numbers = [known] if ranks is None else [ranks] if isinstance(ranks, int) else list(ranks)
@@ -166,7 +166,7 @@ def _world(step: Step) -> int:
 
 
 class _Run:
-    """All ranks at once: a time is a row of numbers, one for each rank."""
+    """All ranks at once: a time is an array with one number for each rank."""
 
     def __init__(
         self,
@@ -190,7 +190,7 @@ class _Run:
         self.members = {e.group: self._members(e) for e in (n.exchange for n in step.exchanges())}
 
     def _members(self, exchange: Exchange) -> np.ndarray:
-        """The groups of this kind: a row of ranks for each."""
+        """Returns the groups of this kind: a row of ranks for each."""
         named = self.step.groups.get(exchange.group, ())
         stride = named[1] - named[0] if len(named) > 1 else 1
         if exchange.ranks == self.known:
@@ -198,7 +198,7 @@ class _Run:
         size = exchange.ranks
         if self.ranks % (size * stride):
             raise InvalidArgumentError(
-                f"{self.ranks} ranks can't be divided into groups of {size}, {stride} apart "
+                f"{self.ranks} ranks can't be divided into groups of {size} with stride {stride} "
                 f"(group '{exchange.group}')"
             )
         blocks = np.arange(self.ranks).reshape(-1, size, stride)
@@ -208,7 +208,7 @@ class _Run:
         node = self.step.nodes[i]
         exchange = dataclasses.replace(node.exchange, ranks=members.shape[1])
         if exchange.collective == "all_gather":
-            # Shards get smaller with more ranks: what is gathered stays the same.
+            # Shards get smaller with more ranks: the gathered result keeps its size.
             size = exchange.bytes * node.exchange.ranks // exchange.ranks
             exchange = dataclasses.replace(exchange, bytes=size)
         if self.topology:

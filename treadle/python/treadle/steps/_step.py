@@ -1,6 +1,6 @@
-"""The record of a step: which nodes there are, what each needs, and what it takes and holds.
+"""The record of a step: its nodes, their dependencies, their costs and their memory.
 
-It knows nothing of PyTorch: treadle.torch makes it from a graph, and files keep it as JSON. The
+It is independent of PyTorch: treadle.torch makes it from a graph, and files store it as JSON. The
 order of the nodes is the schedule.
 """
 
@@ -16,12 +16,12 @@ from typing import Any
 from .._errors import InvalidArgumentError
 
 INPUT, COMPUTE, VIEW, START, WAIT, FREE, OUTPUT = KINDS = (
-    "input",  # an argument, a parameter: there before the step
+    "input",  # an argument or a parameter, available before the step
     "compute",
-    "view",  # takes no time: the result is (part of) what its inputs hold
-    "start",  # an exchange begins
-    "wait",  # until it has ended
-    "free",  # what its input holds is given back
+    "view",  # takes no time: the result is (a part of) its inputs
+    "start",  # starts an exchange
+    "wait",  # waits until it has ended
+    "free",  # frees the memory of its input
     "output",
 )
 
@@ -39,18 +39,19 @@ COLLECTIVES = (
 
 @dataclasses.dataclass(frozen=True)
 class Exchange:
-    """What a start exchanges with other ranks.
+    """The exchange of a start with other ranks.
 
     Attributes:
         collective: one of COLLECTIVES.
         group: the name of the group of ranks.
-        ranks: how many ranks the group has.
-        bytes: what one rank contributes.
-        signature: whatever else has to be the same on all ranks: dtype, elements, reduction, root.
-        peers: of sends and receives, the other rank (a place in the group), once for each.
-        tags: of sends and receives, with the peers: "send 0", "receive 0".
-        joins: exchanges of one collective and group with the same word here can become one (of
-            dtype and reduction: "float32 sum"); without, it stays alone.
+        ranks: number of ranks in the group.
+        bytes: the contribution of one rank.
+        signature: anything else that must be the same on all ranks: dtype, elements, reduction,
+            root.
+        peers: for sends and receives, the other rank (an index in the group), once for each.
+        tags: for sends and receives, with the peers: "send 0", "receive 0".
+        joins: exchanges of one collective and group with the same text here can be combined (dtype
+            and reduction: "float32 sum"); empty: it can't.
     """
 
     collective: str
@@ -65,17 +66,17 @@ class Exchange:
 
 @dataclasses.dataclass(frozen=True)
 class Node:
-    """One node of a step.
+    """A node of a step.
 
     Attributes:
         inputs: nodes whose results it uses.
-        after: nodes that it has to follow for another reason.
+        after: nodes that it must follow for another reason.
         aliases: nodes whose memory its result shares.
         writes: nodes whose memory it changes.
-        effects: what it does besides, by name. Nodes with the same effect keep their order.
-        bytes: what its result takes in memory, where it doesn't share.
+        effects: its other side effects, by name. Nodes with the same effect keep their order.
+        bytes: the memory of its result, unless it is shared.
         moved, flops: bytes that it reads and writes, and operations: its costs, if none are known.
-        sizes: the shapes and dtypes of its inputs, by which traces know what it took.
+        sizes: the shapes and dtypes of its inputs, by which traces identify its cost.
     """
 
     name: str
@@ -123,14 +124,14 @@ class Step:
         return [node for node in self.nodes if node.kind == START]
 
     def reordered(self, order: Iterable[str]) -> Step:
-        """The same nodes in another order."""
+        """Returns a step with the same nodes in another order."""
         names = list(order)
         if sorted(names) != sorted(self.index):
             raise InvalidArgumentError("the order doesn't have each node of the step once")
         return Step([self[name] for name in names], self.groups)
 
     def text(self) -> str:
-        """JSON, one node a line."""
+        """Returns JSON with one node a line."""
         head = json.dumps({"treadle_step": 1, "groups": self.groups}, sort_keys=True)
         lines = ",\n".join(json.dumps(_written(n), sort_keys=True) for n in self.nodes)
         return f'{head[:-1]}, "nodes": [\n{lines}\n]}}\n'
@@ -149,15 +150,15 @@ class Step:
         except ValueError as error:
             raise InvalidArgumentError(f"{name} is not JSON: {error}") from None
         if not isinstance(made, dict) or made.get("treadle_step") != 1:
-            raise InvalidArgumentError(f'{name} is no step: expected "treadle_step": 1')
+            raise InvalidArgumentError(f'{name} is not a step: expected "treadle_step": 1')
         nodes = made.get("nodes")
         if not isinstance(nodes, list):
             raise InvalidArgumentError(f"{name} has no list of nodes")
         return cls([_read(node, name) for node in nodes], _read_groups(made.get("groups"), name))
 
     def digest(self) -> str:
-        """A number of the step's own, the same on all ranks: names of groups and places of peers,
-        which differ, don't count."""
+        """A hash of the step that is the same on all ranks: it excludes names of groups and indices
+        of peers, which differ."""
         numbers: dict[str, int] = {}
         lines = []
         for node in self.nodes:
@@ -179,19 +180,23 @@ def _check_node(node: Node, index: Mapping[str, int]) -> None:
         raise InvalidArgumentError(f"node '{node.name}' has a negative size")
     exchange = node.exchange
     if (node.kind == START) != (exchange is not None):
-        raise InvalidArgumentError(f"node '{node.name}': a start, and no other, has an exchange")
+        raise InvalidArgumentError(
+            f"node '{node.name}': a start node must have an exchange, and other nodes must not"
+        )
     if not exchange:
         return
     if exchange.collective not in COLLECTIVES:
-        raise InvalidArgumentError(f"node '{node.name}': no collective '{exchange.collective}'")
+        raise InvalidArgumentError(
+            f"node '{node.name}': unknown collective '{exchange.collective}'"
+        )
     if exchange.ranks < 1 or exchange.bytes < 0:
         raise InvalidArgumentError(f"node '{node.name}' has a group or a size below zero")
     if len(exchange.peers) != len(exchange.tags):
-        raise InvalidArgumentError(f"node '{node.name}' has other peers than tags")
+        raise InvalidArgumentError(f"node '{node.name}' has different numbers of peers and tags")
 
 
 def _written(node: Node) -> dict[str, Any]:
-    """What differs from the defaults."""
+    """Returns the fields that differ from their defaults."""
     made: dict[str, Any] = {}
     for key, default in _DEFAULTS.items():
         value = getattr(node, key)
@@ -214,7 +219,7 @@ def _read(made: Any, file: str) -> Node:
     fields = dict(_checked(made, dict, f"{file}: a node"))
     what = f"{file}: node {fields.get('name')!r}"
     if "name" not in fields or (unknown := set(fields) - set(_DEFAULTS)):
-        raise InvalidArgumentError(f"{what} has no name, or fields that nodes don't have: {unknown}"
+        raise InvalidArgumentError(f"{what} has no name, or unknown fields: {unknown}"
                                    if "name" in fields else f"{what} has no name")  # fmt: skip
     for key, value in fields.items():
         where = f"{what}, '{key}'"

@@ -1,4 +1,4 @@
-"""Costs of traces: of PyTorch's profiler (Kineto's JSON) and of `treadle run --trace`."""
+"""Costs from traces of PyTorch's profiler (Kineto's JSON) and of `treadle run --trace`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from .._errors import InvalidArgumentError
 from ._costs import Costs, Link, merged, wire
 
-# What c10d and its backends call collectives. NCCL's kernels say it in their arguments.
+# The names of collectives in c10d and its backends. NCCL's kernels have them in their arguments.
 _COLLECTIVES = {
     "allreduce": "all_reduce",
     "allgather": "all_gather",
@@ -30,7 +30,7 @@ _BYTES = {"double": 8, "long": 8, "int64": 8, "float64": 8, "half": 2, "bfloat16
 
 
 class Measured(NamedTuple):
-    """What a rank measured of one exchange."""
+    """A rank's measurement of one exchange."""
 
     collective: str
     ranks: int
@@ -41,14 +41,14 @@ class Measured(NamedTuple):
 def costs_of_traces(
     paths: Iterable[str | pathlib.Path], *, ranks: int | None = None, **others: Any
 ) -> Costs:
-    """The costs that traces of one or several ranks show, whatever their order.
+    """Returns costs from traces of one or several ranks, independent of their order.
 
-    An op costs the median of all that ran with inputs of the same sizes, on the device if it was
-    there. Of an exchange, the rank that came last waited for nobody: the shortest time of all ranks
-    counts. Latency and bandwidth follow from exchanges of different sizes.
+    An op costs the median of all executions with the same input sizes, on the device if available.
+    The time of an exchange is the shortest of all ranks, that of the rank that came last and didn't
+    wait. Latency and bandwidth are fitted to exchanges of different sizes.
 
     Args:
-        ranks: how many ranks a group has, if the traces don't say.
+        ranks: number of ranks of a group, if the traces don't contain it.
         others: attributes of Costs.
     """
     read = [_Trace(_load(path), ranks) for path in paths]
@@ -78,7 +78,7 @@ def _load(path: str | pathlib.Path) -> dict[str, Any]:
 
 
 class _Trace:
-    """What one trace has: seconds by node, by op and sizes, by op; and its collectives."""
+    """The contents of one trace: seconds by node, by op and sizes, by op; and its collectives."""
 
     def __init__(self, made: dict[str, Any], ranks: int | None):
         self.nodes: list[tuple[str, float]] = []
@@ -118,7 +118,7 @@ class _Trace:
     def _read_op(self, event: dict[str, Any], op: str, arguments: dict[str, Any]) -> None:
         seconds = self.kernels.get(arguments.get("External id"), 0.0) or _seconds(event)
         if self.kernels and seconds == _seconds(event):
-            return  # it had nothing to do on the device
+            return  # it did nothing on the device
         self.ops.append((op, seconds))
         dims = arguments.get("Input Dims")
         if isinstance(dims, list):
@@ -159,8 +159,8 @@ def _elements(dims: Any) -> int:
 
 
 def _shortest(ranks: Sequence[list[Measured]]) -> list[Measured]:
-    """The n-th exchange of all ranks, by the rank that waited least. Traces of other lengths, of
-    which it isn't known how they match, count as they are."""
+    """Returns the n-th exchange by the rank that waited least. Traces of other lengths, which can't
+    be matched, are used as they are."""
     if len({tuple((e.collective, e.bytes) for e in rank) for rank in ranks}) > 1:
         return [e for rank in ranks for e in rank]
     return [min(same, key=lambda e: e.seconds) for same in zip(*ranks, strict=True)]

@@ -58,22 +58,22 @@ def from_fx(
     """Imports a module, an exported program or a function of PyTorch.
 
     Args:
-        graph_module: a module, one of torch.fx included (from symbolic_trace, make_fx, a pass), a
-            program of torch.export, or a function of tensors. Graphs of OpOverloads that change
-            nothing are taken as they are, control_deps included; others are traced with the example
-            inputs first.
-        example_inputs: what calls are going to take: tensors of these dtypes and shapes, in lists,
-            tuples and dicts too; a dict has them by the arguments' names, a tensor stands for one
-            argument. A number becomes part of the graph. A program of torch.export needs none.
-        dynamic: whether dimensions of the example inputs may change from call to call. Only where
-            the module is traced; a graph that has symbolic shapes, as torch.export makes them with
+        graph_module: a module, including modules of torch.fx (from symbolic_trace, make_fx, a
+            pass), a program of torch.export, or a function of tensors. Graphs of OpOverloads
+            without mutation are imported directly, including control_deps; others are traced with
+            the example inputs first.
+        example_inputs: tensors with the dtypes and shapes of calls, also in lists, tuples and
+            dicts; a dict has them by the names of the arguments, a tensor means one argument. A
+            number becomes a constant of the graph. Not needed for a program of torch.export.
+        dynamic: whether dimensions of the example inputs may change from call to call, for modules
+            that are traced; a graph with symbolic shapes, as made by torch.export with
             dynamic_shapes, keeps them.
-        freeze: whether the module's tensors become constants. They are copied then, and changes to
-            them aren't seen; else they are used where they are.
-        tier, threads, communicator: as of treadle.Session.
+        freeze: whether the module's tensors become constants. They are then copied, and later
+            changes have no effect; otherwise they are used in place.
+        tier, threads, communicator: as in treadle.Session.
 
-    UnimplementedError names the op and the node that can't be imported, InvalidArgumentError tells
-    why a module can't be traced.
+    UnimplementedError names the op and the node that can't be imported, InvalidArgumentError
+    explains why a module can't be traced.
     """
 
     def program_of(made: Traced) -> Program:
@@ -88,15 +88,16 @@ def from_fx(
 def save(exported: torch.export.ExportedProgram, path: str | os.PathLike[str]) -> None:
     """Writes an exported program as a model in one file, which runs without PyTorch.
 
-    The file has the weights, and the signature "serving_default": its inputs are called as the
-    program's, and so are its outputs, or as the keys where the program returns a dict. What the
-    program changes of its own, such as a cache in a buffer, are variables of the model.
+    The file has the weights, and the signature "serving_default", whose inputs have the names of
+    the program's inputs; its outputs have the names of the program's outputs, or the keys if the
+    program returns a dict. State that the program changes, such as a cache in a buffer, becomes
+    variables of the model.
 
     Args:
-        path: a name that ends in .tfg. `treadle run`, treadle.load and Model::load of C++ take it.
+        path: a name that ends in .tfg, for `treadle run`, treadle.load and Model::load in C++.
 
     UnimplementedError names the op and the node that can't be imported, or the argument that the
-    program changes; ResourceExhaustedError: weights of 2 GiB or more.
+    program changes; ResourceExhaustedError for weights of 2 GiB or more.
 
     >>> treadle.torch.save(torch.export.export(model, (x,)), "net.tfg")
     >>> treadle.load("net.tfg").signatures["serving_default"](x)
@@ -108,7 +109,7 @@ def save(exported: torch.export.ExportedProgram, path: str | os.PathLike[str]) -
 
 
 def supported_ops() -> list[str]:
-    """The ops of PyTorch that have rules of their own; others are taken apart as PyTorch does."""
+    """Returns the ops of PyTorch with rules in Treadle; others are decomposed as PyTorch does."""
     return sorted(RULES)
 
 

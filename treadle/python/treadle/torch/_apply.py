@@ -22,7 +22,7 @@ def apply(plan: Plan, module: torch.fx.GraphModule, *, hold: bool) -> None:
     options = plan.options
     step = step_of(module, ranks=options.ranks, sizes=options.sizes)
     if step.digest() != plan.digest:
-        raise InvalidArgumentError("the plan is of another graph; make it from this one")
+        raise InvalidArgumentError("the plan belongs to another graph; create it from this one")
     graph = module.graph
     nodes = {node.name: node for node in graph.nodes}
     with_it: dict[str, list[torch.fx.Node]] = {}

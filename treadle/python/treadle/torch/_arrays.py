@@ -10,7 +10,7 @@ import torch.distributed as dist
 
 from .._errors import InvalidArgumentError
 
-# PyTorch's dtypes that numpy hasn't, and integers of their sizes that it has.
+# PyTorch's dtypes that numpy lacks, with integer dtypes of the same size.
 _VIEWS = {
     torch.bfloat16: torch.int16,
     torch.float8_e5m2: torch.uint8,
@@ -20,7 +20,7 @@ _EXTENSIONS = {str(dtype).removeprefix("torch."): dtype for dtype in _VIEWS}
 
 
 def as_array(tensor: torch.Tensor) -> Any:
-    """A tensor as an array: its own memory. InvalidArgumentError unless it is on the CPU."""
+    """Returns the tensor's memory as an array. InvalidArgumentError unless it is on the CPU."""
     if tensor.requires_grad:
         tensor = tensor.detach()
     if tensor.dtype in _VIEWS:
@@ -35,7 +35,7 @@ def as_array(tensor: torch.Tensor) -> Any:
             raise InvalidArgumentError(
                 f"a tensor is on {tensor.device}; expected the CPU: call .cpu()"
             ) from error
-        return tensor.numpy(force=True)  # one that is conjugated when it is looked at
+        return tensor.numpy(force=True)  # a tensor with lazy conjugation
 
 
 def _shared(tensor: torch.Tensor) -> Any:
@@ -46,12 +46,12 @@ def _shared(tensor: torch.Tensor) -> Any:
 
 
 def as_tensor(array: Any) -> torch.Tensor:
-    """An array as a tensor: its own memory."""
+    """Returns the array's memory as a tensor."""
     if not array.size:  # numpy's strides are 0
         return torch.empty(array.shape, dtype=_dtype(array))
     try:
         return torch.from_numpy(array)
-    except TypeError:  # of ml_dtypes
+    except TypeError:  # a dtype of ml_dtypes
         pass
     dtype = _dtype(array)
     return torch.from_numpy(array.view(str(_VIEWS[dtype]).removeprefix("torch."))).view(dtype)
@@ -63,5 +63,6 @@ def _dtype(array: Any) -> torch.dtype:
 
 
 def memory_of(value: torch.Tensor) -> int | None:
-    """What is the same for all tensors that share memory, for as long as one of them is there."""
+    """Returns an identity that is the same for all tensors that share memory, while one of them
+    exists."""
     return value.untyped_storage()._cdata if value.layout == torch.strided else None

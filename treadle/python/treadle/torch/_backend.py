@@ -20,8 +20,8 @@ from ._memory import Views, split_views
 from ._pieces import in_pieces
 from ._program import Program
 
-# Where a forward graph tells its backward graph which of the values that it keeps are images with
-# their channels last: names, which both graphs have for them.
+# Metadata key by which a forward graph tells its backward graph which of the saved values are
+# channels-last images: their names, which are the same in both graphs.
 _TURNED = "_treadle_turned"
 
 
@@ -51,7 +51,7 @@ def _with_pytorch(
     def imported(piece: fx.GraphModule) -> Program:
         made = import_graph(piece, turned=turned)
         if made.has_collectives:
-            raise error  # they are numbered in one graph
+            raise error  # they are numbered within one graph
         return Program(made, threads=torch.get_num_threads())
 
     found = in_pieces(views.core, error, imported)
@@ -68,8 +68,8 @@ def _world() -> Communicator:
     world = Communicator.world()
     if world.size < dist.get_world_size():
         raise UnimplementedError(
-            f"it exchanges values between {dist.get_world_size()} processes, of which mpirun "
-            f"started {world.size}"
+            f"it communicates between {dist.get_world_size()} processes, but mpirun started "
+            f"{world.size}"
         )
     return world
 
@@ -79,7 +79,7 @@ def _boxed(views: Views, run: Callable[[list[Any]], list[Any]]) -> Callable[...,
         out = run(args)
         if views.make:
             out = views.make(args, out)
-        # The caller gave the list away: activations can go as soon as they were used.
+        # The caller gave up ownership of the list: free activations as soon as they were used.
         args.clear()
         return out
 

@@ -13,15 +13,15 @@ from torch.utils import _pytree as pytree
 
 from .._errors import InvalidArgumentError
 
-# A function that captures more makes them itself, others in each call.
+# A function that captures more tensors creates them itself, a new one in each call.
 _MOST_CAPTURED = 1000
-# Each attempt to trace a function may find more of them; torch.func makes new ones each time.
+# Each attempt to trace a function may find more of them; torch.func creates new ones each time.
 _MOST_ATTEMPTS = 8
 
 
 class Captured(TorchFunctionMode):
-    """The tensors that a function uses beside its arguments. They stay where they are, unless it
-    changes what is made of them: then they become arguments of its graph.
+    """The captured tensors of a function. They are used in place, unless the function changes them
+    or views of them: then they become arguments of its graph.
 
     Attributes:
         lifted: those that are arguments, in order.
@@ -36,7 +36,7 @@ class Captured(TorchFunctionMode):
         self._stand_ins: dict[int, torch.Tensor] = {}
 
     def traced(self, run: Callable[[Any], fx.GraphModule]) -> fx.GraphModule:
-        """What `run` makes of the function (None), or of a graph of it."""
+        """Returns the result of `run` for the function (None), or for a graph of it."""
         made = self._attempt(run)
         while made is None or (self._has_more() and not self._is_functional(made)):
             self.lifted = list(self._seen.values())
@@ -48,7 +48,7 @@ class Captured(TorchFunctionMode):
         return found_more and self._attempts < _MOST_ATTEMPTS
 
     def _attempt(self, run: Callable[[Any], fx.GraphModule]) -> fx.GraphModule | None:
-        """None: captured tensors are changed."""
+        """Returns None if captured tensors are changed."""
         self._attempts += 1
         try:
             return run(None)
@@ -64,8 +64,8 @@ class Captured(TorchFunctionMode):
             yield
 
     def stand_in(self, tensor: torch.Tensor) -> torch.Tensor | None:
-        """What a function that binds another tensor in this one's place has to change; None where
-        it doesn't read it. RuntimeError where it becomes an argument first."""
+        """Returns the tensor to change if a function binds another tensor in place of this one;
+        None if it isn't read. RuntimeError if it must become an argument first."""
         if id(tensor) in self._seen and id(tensor) not in self._stand_ins:
             raise RuntimeError("a captured tensor is changed")
         return self._stand_ins.get(id(tensor))
@@ -88,7 +88,7 @@ class Captured(TorchFunctionMode):
 
 
 def _changes(func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> bool:
-    """Whether a call changes a tensor that isn't made of arguments alone."""
+    """Whether a call changes a tensor that isn't derived from arguments only."""
     name = getattr(func, "__name__", "")
     in_place = name == "__setitem__" or name.startswith("__i") or kwargs.get("inplace")
     in_place = in_place or (name.endswith("_") and not name.endswith("__"))
@@ -106,8 +106,8 @@ def called_with(
     args: Sequence[Any],
     kwargs: dict[str, Any],
 ) -> Any:
-    """What a module returns with other tensors in place of its own, by identity. It has its own
-    ones again after the call. Those in whose place it binds new ones are changed, at the end."""
+    """Calls a module with other tensors instead of its own, by identity, and restores them after
+    the call. If the module binds new tensors, the replaced ones are changed at the end."""
     state = [t for m in module.modules() for t in (m._parameters, m._buffers)]
     others = [vars(m) for m in module.modules()]
     before = [(table, _tensors(table)) for table in (*state, *others)]
@@ -149,7 +149,7 @@ def _bound(
                 continue  # it was never read
             if new is None or (new.shape, new.dtype) != (old.shape, old.dtype):
                 raise InvalidArgumentError(
-                    f"the module binds its tensor '{name}' to one of another shape or dtype;"
-                    f" expected {str(old.dtype).removeprefix('torch.')}{list(old.shape)}"
+                    f"the module binds its tensor '{name}' to a tensor of another shape or dtype; "
+                    f"expected {str(old.dtype).removeprefix('torch.')}{list(old.shape)}"
                 )
             yield old, new

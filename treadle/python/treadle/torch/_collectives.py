@@ -1,7 +1,7 @@
 """Functional collectives of torch.distributed as TensorFlow's collective ops.
 
-A node of ours is its own start: it holds no thread while the others' parts are on their way, and
-whatever uses its result waits. So wait_tensor is the value itself.
+A node acts as its own start: it blocks no thread while values are in transit, and only its users
+wait. So wait_tensor is the value itself.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .._aten._writer import Tensor, Writer
 from .._errors import InvalidArgumentError, UnimplementedError
 from .._native import Output
 
-# What values of several ranks become: merge_op and final_op.
+# The reductions of values of several ranks: merge_op and final_op.
 _REDUCTIONS = {
     "sum": ("Add", "Id"),
     "avg": ("Add", "Div"),
@@ -33,8 +33,8 @@ def _group(name: Any) -> Any:
         return dist.distributed_c10d._resolve_process_group(name)
     except (LookupError, RuntimeError, ValueError):
         raise InvalidArgumentError(
-            f"there is no process group '{name}'; torch.distributed has to be initialized as it "
-            "was where the graph was traced"
+            f"there is no process group '{name}'; initialize torch.distributed as it was when the "
+            "graph was traced"
         ) from None
 
 

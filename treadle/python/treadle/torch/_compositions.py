@@ -1,5 +1,4 @@
-"""Ops that PyTorch computes by kernels of its own and takes apart nowhere, written by others of
-its ops."""
+"""Decompositions of ops that PyTorch computes with separate kernels and never decomposes."""
 
 from __future__ import annotations
 
@@ -19,7 +18,7 @@ aten = torch.ops.aten
 
 
 def made_of(*ops: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Makes a function of PyTorch's what ops are taken apart to."""
+    """Registers a function of PyTorch ops as the decomposition of ops."""
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         for op in ops:
@@ -37,7 +36,7 @@ def _norm_of_difference(difference: Tensor, p: float) -> Tensor:
 
 
 def _flow_of_norm(difference: Tensor, distance: Tensor, grad: Tensor, p: float) -> Tensor:
-    """What flows to each difference from its norm; nothing where the norm is zero."""
+    """Returns the gradient of each difference from that of its norm; zero if the norm is zero."""
     distance, grad = distance[..., None], grad[..., None]
     sign = difference.sign()
     if p == 0:
@@ -73,12 +72,12 @@ def _pdist_backward(grad: Tensor, x: Tensor, p: float, distances: Tensor) -> Ten
     return torch.zeros_like(x).index_add(0, first, flow).index_add(0, second, -flow)
 
 
-# ---- gradients of elements by number
+# ---- gradients of elements by index
 
 
 @made_of(aten.masked_scatter_backward.default)
 def _masked_scatter_backward(grad: Tensor, mask: Tensor, sizes: Sequence[int]) -> Tensor:
-    """What flows to a source: of the n-th place that the mask allows, to element n."""
+    """Returns the gradient of a source: element n gets that of the n-th position in the mask."""
     grad, mask = torch.broadcast_tensors(grad, mask)
     count = math.prod(sizes)
     taken = mask.reshape(-1)
@@ -93,7 +92,8 @@ _MEAN, _MAX = 1, 2
 
 
 def _bags(indices: Tensor, offsets: Tensor, count: int) -> Tensor:
-    """The bag of each index, of so many bags; where all end may stand behind where each begins."""
+    """Returns the bag of each index for a number of bags; the offsets may include the end of the
+    last bag."""
     starts = torch.zeros(indices.shape[0] + 1, dtype=torch.int64)
     begins = offsets[:count].to(torch.int64)
     return starts.index_add(0, begins, torch.ones_like(begins)).cumsum(0)[:-1] - 1
@@ -116,7 +116,9 @@ def _embedding_bag_backward(
 ) -> Tensor:
     """PyTorch leaves `bag` empty where it sums; offsets are always there."""
     if scale_grad_by_freq or sparse:
-        raise UnimplementedError("gradients of bags that are sparse, or scaled by how often")
+        raise UnimplementedError(
+            "gradients of embedding bags that are sparse or scaled by frequency"
+        )
     table = torch.zeros(num_weights, grad.shape[1], dtype=grad.dtype)
     if mode == _MAX:
         flow = torch.where(largest < 0, 0, grad)
@@ -151,8 +153,8 @@ def _embedding_bag_weights_backward(
 def _weight_norm_backward(
     grad: Tensor, v: Tensor, g: Tensor, norms: Tensor, dim: int
 ) -> tuple[Tensor, Tensor]:
-    """Of w = g v / |v|: dg = sum(dw v) / |v|, dv = g (dw - v dg / |v|) / |v| (T. Salimans and
-    D. Kingma, Weight Normalization, 2016, equation 3)."""
+    """For w = g v / |v|: dg = sum(dw v) / |v|, dv = g (dw - v dg / |v|) / |v| (T. Salimans and D.
+    Kingma, Weight Normalization, 2016, equation 3)."""
     others = [i for i in range(v.dim()) if i != dim % v.dim()]
     dg = (grad * v).sum(others, keepdim=True) / norms
     return g / norms * (grad - v * dg / norms), dg.reshape(g.shape)
@@ -173,7 +175,7 @@ def _rrelu(
     return x * slope, slope
 
 
-# ---- means over windows of volumes: over planes, then over what is left
+# ---- means over windows of volumes: over planes, then over the rest
 
 
 def _triple(values: Sequence[int]) -> list[int]:
@@ -202,11 +204,11 @@ class _Windows:
 
 
 def _factor(windows: _Windows, include_pad: bool, divisor: int | None) -> float:
-    """What a divisor makes of a mean over all of a window."""
+    """Returns the factor by which a divisor changes the mean over a whole window."""
     if divisor is None:
         return 1.0
     if not include_pad:
-        raise UnimplementedError("a divisor for means without the padding")
+        raise UnimplementedError("divisor_override with count_include_pad=False")
     return windows.count / divisor
 
 
@@ -230,7 +232,7 @@ def _avg_pool3d_backward(
     return flat.reshape(x.shape)
 
 
-# ---- images and volumes at places between their elements
+# ---- images and volumes sampled between their elements
 
 
 _REFLECTION = 2
@@ -238,7 +240,7 @@ _NEAREST, _CUBIC = 1, 2
 
 
 def _clipped(place: Tensor, extent: int) -> Tensor:
-    """Nothing flows to a place at an end, as nothing flows to one beyond it."""
+    """Clips positions; the gradient is zero at an end, as beyond it."""
     upper = torch.where(place >= extent - 1, extent - 1, place)
     return torch.where(place <= 0, 0, upper)
 
@@ -260,8 +262,8 @@ def _padded(place: Tensor, extent: int, padding: int, align: bool) -> Tensor:
 
 
 def _keys(t: Tensor) -> list[Tensor]:
-    """What the four elements around a place count (R. Keys, Cubic convolution interpolation, 1981,
-    equation 15), where it lies t behind the second one."""
+    """Returns the weights of the four elements around a position (R. Keys, Cubic convolution
+    interpolation, 1981, equation 15), which is at distance t after the second one."""
     a = -0.75
     far = [((a * d - 5 * a) * d + 8 * a) * d - 4 * a for d in (t + 1, 2 - t)]
     near = [((a + 2) * d - (a + 3)) * d * d + 1 for d in (t, 1 - t)]

@@ -1,5 +1,5 @@
-"""Exported programs as their files say them, for what PyTorch can't take apart: loops that begin
-with a constant, and bodies of conditionals and loops that change tensors."""
+"""Reads exported programs from their files, for programs that PyTorch can't decompose: loops that
+begin with a constant, and bodies of conditionals and loops that change tensors."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def traced_as_file(exported: torch.export.ExportedProgram) -> Traced:
 
 
 def conditions(exported: torch.export.ExportedProgram) -> list[Condition]:
-    """What must hold of the sizes of its arguments."""
+    """Returns the conditions on the sizes of its arguments."""
     limits = {
         str(symbol): tuple(int(b) if b.is_Integer else None for b in (r.lower, r.upper))
         for symbol, r in exported.range_constraints.items()
@@ -71,9 +71,9 @@ def sizes_checker(exported: torch.export.ExportedProgram) -> Callable[[Sequence[
         try:
             sizes = [(c, c.holds(lambda n, axis: args[places[n]].shape[axis])) for c in stated]
         except (AttributeError, IndexError):
-            return  # the call is refused for other reasons
+            return  # the call is rejected for other reasons
         for condition, holds in sizes:
             if not holds:
-                raise InvalidArgumentError(f"the program holds for {condition} alone")
+                raise InvalidArgumentError(f"the program is valid only for {condition}")
 
     return check

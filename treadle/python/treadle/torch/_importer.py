@@ -1,4 +1,4 @@
-"""Graphs of torch.fx as the records that rules are told by, and what PyTorch takes ops apart to."""
+"""Converts graphs of torch.fx to records for rules, and provides PyTorch's decompositions."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ def import_graph(
     turned: Collection[str] = (),
     own_results: int | None = None,
 ) -> Imported:
-    """As that of treadle._aten, for a graph module of OpOverloads whose nodes have `meta["val"]`,
+    """Imports like treadle._aten, for a graph module of OpOverloads whose nodes have `meta["val"]`,
     or for the records of an exported program's file."""
     is_file = isinstance(module, Graph)
-    # What traces for torch.compile makes tensors without data, of constants too.
+    # Disable torch.compile's modes, in which even constants become fake tensors.
     with _disable_current_modes():
         home = Shared() if is_file else PyTorch()
         return aten.import_graph(
@@ -61,7 +61,7 @@ def import_graph(
 
 
 class PyTorch:
-    """Where graphs come from that live in PyTorch."""
+    """The origin of graphs that exist in PyTorch."""
 
     is_file = False
 
@@ -139,7 +139,8 @@ class PyTorch:
         made.meta = value_of(node.meta.get("val", value))
 
     def _add_bodies(self, node: fx.Node) -> None:
-        """Graphs that an op is told, now that it is known what they are given."""
+        """Adds the graphs that are arguments of an op, once the metadata of their inputs
+        is known."""
         operands = _OPERANDS.get(str(node.target))
         if operands is None:
             return
@@ -151,12 +152,12 @@ class PyTorch:
                     twin.value = self.graph(twin.value)
 
     def parts(self, node: Node, values: dict[Node, Any]) -> tuple[Graph, list[Tensor]]:
-        """What PyTorch says that an op is made of."""
+        """Returns PyTorch's decomposition of an op."""
         whole = _decomposition(node.source.target)
         if whole is None:
             arguments = node.source.args, node.source.kwargs
             why = refusal(node.target, *arguments)
-            raise UnimplementedError(f"{why}, and PyTorch doesn't take it apart")
+            raise UnimplementedError(f"{why}, and PyTorch has no decomposition for it")
         given, structure = pytree.tree_flatten((node.source.args, node.source.kwargs))
         leaves = [values[self._twins[g]] if isinstance(g, fx.Node) else g for g in given]
         tensors = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
@@ -177,14 +178,14 @@ class PyTorch:
         module = trace(call, fakes, "fake")
         if any(not is_open(d) for d in symbols):
             raise UnimplementedError(
-                "PyTorch takes this op apart for one size of a dimension that is to change;"
-                " expected a fixed one: no dynamic=True, and no Dim there"
+                "PyTorch decomposes this op for one size of a dynamic dimension; make the "
+                "dimension static: no dynamic=True, and no Dim for it"
             )
         return self.graph(module), tensors
 
 
 def _mutable(value: Any) -> Any:
-    """Arguments with lists of their own, which a function may change."""
+    """Copies the lists in arguments, which a function may change."""
     if isinstance(value, dict):
         return {key: _mutable(v) for key, v in value.items()}
     if isinstance(value, list):
@@ -199,7 +200,7 @@ _OPS = {
     "output": "output",
 }
 
-# What the graphs are given that are arguments of an op, as tensors without data.
+# The inputs of graphs that are arguments of an op, as fake tensors.
 _OPERANDS: dict[str, Callable[[Any], list[Any]]] = {
     "cond": lambda args: [*args[3]],
     "while_loop": lambda args: [*args[2], *args[3]],
@@ -235,7 +236,7 @@ def _target(node: fx.Node) -> str:
 
 
 def _value_of(node: fx.Node) -> Any:
-    """What PyTorch knows of a node's value."""
+    """Returns PyTorch's metadata of a node's value."""
     is_op = isinstance(node.target, torch._ops.OpOverload)
     has_value = node.op == "placeholder" or is_op and needs_value(node)
     if "val" not in node.meta and has_value:
@@ -246,7 +247,7 @@ def _value_of(node: fx.Node) -> Any:
 
 
 def value_of(value: Any) -> Any:
-    """What PyTorch knows of a value, as rules are told of it."""
+    """Returns PyTorch's metadata of a value in the form for rules."""
     if isinstance(value, torch.Tensor):
         is_strided = value.layout == torch.strided
         return Meta(
@@ -285,8 +286,8 @@ def _expression(expr: Any) -> int | Expr:
 
 
 def _decomposition(target: Any) -> Callable[..., Any] | None:
-    """What an op is made of, as PyTorch's own table has it, or the op itself where PyTorch
-    computes it by others."""
+    """Returns the decomposition of an op in PyTorch's table, or the op itself if PyTorch implements
+    it with other ops."""
     found = PARTS.get(target) or torch._decomp.core_aten_decompositions().get(target)
     found = found or torch._decomp.decomposition_table.get(target)
     if found is not None:

@@ -30,7 +30,7 @@ class InductorPass(CustomGraphPass):
         self.plans: list[Plan] = []
         self.graphs = 0
         self.warned = False
-        self.fusion: Fusion | None = None  # of the graph that is compiled now
+        self.fusion: Fusion | None = None  # of the graph that is being compiled
 
     def __call__(self, graph: torch.fx.Graph) -> None:
         module = graph.owning_module
@@ -55,8 +55,8 @@ class InductorPass(CustomGraphPass):
         warnings.warn(f"nothing to plan: {self.summary()}", stacklevel=2)
 
     def summary(self) -> str:
-        """What was planned in the graphs so far, one line each; and where exchanges are if none
-        was found.
+        """Summarizes the plans of the graphs so far, one line each; and explains where exchanges
+        are if none was found.
 
         >>> print(made.summary())
         """
@@ -64,7 +64,7 @@ class InductorPass(CustomGraphPass):
         return "\n".join([_found(len(lines), self.graphs), *lines])
 
     def uuid(self) -> Any:
-        """What inductor's cache knows the pass by: everything that plans depend on."""
+        """The key of the pass in inductor's cache: everything that plans depend on."""
         o = self.options
         return f"treadle {o.costs.text()} {o.ranks} {o.sizes} {o.memory} {o.bucket} {o.exchanges}"
 

@@ -1,4 +1,4 @@
-"""What from_fx is given: modules of all kinds, and example inputs in all forms."""
+"""The arguments of from_fx: modules of all kinds, and example inputs in all forms."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ._trace import Traced, functional, signature_of
 
 
 def traced(given: Any, example_inputs: Any, *, dynamic: bool) -> Traced:
-    """What from_fx was given as a functional graph."""
+    """Returns the argument of from_fx as a functional graph."""
     args, kwargs = _arguments(given, example_inputs)
     if isinstance(given, torch.export.ExportedProgram):
         if example_inputs is not None:
@@ -38,8 +38,8 @@ def traced(given: Any, example_inputs: Any, *, dynamic: bool) -> Traced:
 
 
 def _traced_program(given: torch.export.ExportedProgram) -> Traced:
-    """Of a program that PyTorch can't take apart, or whose order it would lose, what its file
-    says."""
+    """Returns the graph in the file of a program that PyTorch can't decompose, or only without
+    preserving its order."""
     if has_order(given.graph_module):
         return traced_as_file(given)
     try:
@@ -63,8 +63,8 @@ def _traced(
         raise
     except _BY_VALUE as error:
         raise UnimplementedError(
-            f"{_name(given)} decides by the elements of a tensor: {_line(error)}; expected "
-            "torch.where, torch.cond or torch.while_loop there, or torch.compile with "
+            f"{_name(given)} branches on the elements of a tensor: {_line(error)}; use "
+            "torch.where, torch.cond or torch.while_loop, or torch.compile with "
             'backend="treadle", which takes the function apart'
         ) from error
     except Exception as error:
@@ -94,9 +94,9 @@ def _name(given: Any) -> str:
 
 
 def _module(given: Any) -> Any:
-    """What is to be traced."""
+    """Returns the module to trace."""
     if isinstance(given, torch.nn.Module):
-        return getattr(given, "_orig_mod", given)  # what torch.compile gave
+        return getattr(given, "_orig_mod", given)  # a result of torch.compile
     if isinstance(given, type) or not callable(given):
         raise TypeError(
             f"graph_module is {_kind(given)}, expected a module, a graph module, an"

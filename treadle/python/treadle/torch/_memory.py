@@ -1,5 +1,5 @@
-"""Who owns memory: arguments that a program changes share none, and results that are views are
-PyTorch's own views."""
+"""Ownership of memory: arguments that a program changes must not share memory, and results that are
+views are PyTorch's own views."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def require_own_memory(
             if (span.changes or other.changes) and np.shares_memory(span.array, other.array):
                 first, second = (span, other) if span.changes else (other, span)
                 raise InvalidArgumentError(
-                    f"'{first.name}' and '{second.name}' share memory, and the program changes "
-                    f"'{first.name}'; expected tensors of their own: clone one of them"
+                    f"'{first.name}' and '{second.name}' share memory, but the program changes "
+                    f"'{first.name}'; expected separate tensors: clone one of them"
                 )
 
 
 @dataclasses.dataclass
 class _Span:
-    """Where a value lies in memory."""
+    """The memory range of a value."""
 
     name: str
     array: np.ndarray
@@ -55,7 +55,7 @@ def _start(span: _Span) -> int:
 def _span(source: Source, args: Sequence[Any], changed: set[int]) -> _Span | None:
     is_argument = source.argument is not None
     if is_argument and source.argument >= len(args):
-        return None  # the call is refused later
+        return None  # the call is rejected later
     value = args[source.argument] if is_argument else source.captured
     array = as_array(value) if isinstance(value, torch.Tensor) else np.asarray(value)
     changes = (source.argument if is_argument else id(value)) in changed
@@ -68,12 +68,12 @@ def _span(source: Source, args: Sequence[Any], changed: set[int]) -> _Span | Non
 
 @dataclasses.dataclass
 class Views:
-    """A graph without the views that it returns, and what makes these.
+    """A graph without the views that it returns, and the function that makes these.
 
     Attributes:
-        core: returns what the views are of.
-        own: how many of its results, the first ones, somebody else sees.
-        make: gives the results, from the graph's arguments and the core's results; None: they are
+        core: returns the bases of the views.
+        own: the number of leading results that users see.
+        make: returns the results, from the graph's arguments and the core's results; None: they are
             the same.
     """
 
@@ -83,9 +83,9 @@ class Views:
 
 
 def split_views(module: fx.GraphModule, own: int | None) -> Views:
-    """Takes views at the end of a functional graph out of it: PyTorch makes them, so that sizes,
-    strides and memory are its own. Of results behind the first `own` (None: all are), which a
-    backward graph takes, only those that are views of arguments."""
+    """Removes views at the end of a functional graph, so that PyTorch makes them with its own
+    sizes, strides and memory. For results after the first `own` (None: all), which a backward graph
+    uses, removes only views of arguments."""
     (results,) = next(n for n in module.graph.nodes if n.op == "output").args
     own = len(results) if own is None else own
     roots = [_root(r) if isinstance(r, fx.Node) else r for r in results]
@@ -111,14 +111,14 @@ def _without_views(
 
 
 def _is_computed(result: Any, root: Any) -> bool:
-    """Whether the core returns it: views of arguments are made of these."""
+    """Whether the core returns it; views of arguments are made from the arguments."""
     return isinstance(root, fx.Node) and (root is result or root.op != "placeholder")
 
 
 def _maker(
     module: fx.GraphModule, results: Sequence[Any], taken: list[fx.Node]
 ) -> Callable[[Sequence[Any], list[Any]], list[Any]]:
-    """Gives results that are made of arguments and of the values that are taken."""
+    """Returns a function that makes the results from arguments and the core's results."""
     graph, twins = fx.Graph(), {}
     places = [n for n in module.graph.nodes if n.op == "placeholder"]
     inputs = {node: graph.placeholder(node.name) for node in places}
@@ -135,8 +135,8 @@ def _maker(
 
 
 def _root(node: fx.Node) -> fx.Node:
-    """What a node is a view of, of what is computed or an argument; itself if it is none, or if
-    elements decide what it shows."""
+    """Returns the computed value or argument that a node is a view of; the node itself if it isn't
+    a view, or if its elements decide."""
     root, needs = node, set()
     while (base := _base(root)) is not None:
         needs |= {n for n in _between(root, base) if n is not base}
@@ -157,7 +157,7 @@ def _base(node: fx.Node) -> fx.Node | None:
 
 
 def _between(node: fx.Node, base: fx.Node) -> Iterator[fx.Node]:
-    """What a view takes beside what it is a view of."""
+    """Returns the inputs of a view besides its base."""
     for used in node.all_input_nodes:
         if used is base:
             continue

@@ -1,4 +1,4 @@
-"""What control_deps calls, in all forms that PyTorch takes."""
+"""The callees of control_deps, in all forms that PyTorch accepts."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from .._errors import InvalidArgumentError
 
 
 def body_of(module: fx.GraphModule, node: fx.Node) -> tuple[fx.GraphModule, list[Any]]:
-    """The graph that a control_deps runs, and an operand for each of its arguments. The node is
-    one of `module`; where it is told an op in place of a graph, a graph of it is made."""
+    """Returns the graph that a control_deps runs, and an operand for each of its arguments. The
+    node belongs to `module`; if it has an op instead of a graph, a graph of the op is made."""
     _, body, *operands = node.args
     if isinstance(body, fx.Node) and body.op == "get_attr":
         found = operator.attrgetter(str(body.target))(module)
@@ -35,7 +35,7 @@ def has_order(module: fx.GraphModule) -> bool:
 
 
 def named_operands(node: fx.Node, body: fx.GraphModule) -> list[Any]:
-    """The operands that control_deps is given by name, in the order of the body's arguments."""
+    """Returns the named operands of control_deps, in the order of the body's arguments."""
     if str(node.target) != "control_deps":
         return []
     names = [str(n.target) for n in body.graph.find_nodes(op="placeholder")]

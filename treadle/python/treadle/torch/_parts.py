@@ -1,4 +1,4 @@
-"""What ops are made of that PyTorch takes apart nowhere: whole layers without gradients."""
+"""Decompositions of ops that PyTorch never decomposes: whole layers without gradients."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ Tensor = torch.Tensor
 
 
 def _allowed(mask: Tensor | None, mask_type: int | None, heads: int) -> Tensor | None:
-    """A mask that is true where nothing is to be seen, as attention wants it."""
+    """Converts a mask, which is true for hidden positions, to the form that attention expects."""
     if mask is None:
         return None
-    if mask_type == 1:  # of keys, for each of the batch
+    if mask_type == 1:  # for keys, one for each batch entry
         mask = mask[:, None, None, :]
     return mask.logical_not() if mask.dtype == torch.bool else mask
 
@@ -28,8 +28,8 @@ def _heads(x: Tensor, heads: int) -> Tensor:
 def _shares(
     query: Tensor, key: Tensor, heads: int, mask: Tensor | None, mask_type: int | None
 ) -> Tensor:
-    """How much each query takes of each value. Unlike scaled_dot_product_attention, these layers
-    give NaN to a query that sees no key."""
+    """Returns the attention weights. Unlike scaled_dot_product_attention, these layers return NaN
+    for a query whose keys are all masked out."""
     q, k = _heads(query, heads), _heads(key, heads)
     scores = q @ k.transpose(-2, -1) * q.shape[-1] ** -0.5
     seen = _allowed(mask, mask_type, heads)
@@ -67,7 +67,7 @@ def _encoder_layer(
     mask: Tensor | None = None,
     mask_type: int | None = None,
 ) -> Tensor:
-    """As torch.nn.TransformerEncoderLayer says."""
+    """Decomposes torch.nn.TransformerEncoderLayer as documented."""
 
     def attend(x: Tensor) -> Tensor:
         q, k, v = functional.linear(x, qkv_weight, qkv_bias).chunk(3, -1)
@@ -120,7 +120,7 @@ def _multi_head_attention(
 
 
 def for_each(target: Any, *args: Any, **kwargs: Any) -> list[Tensor]:
-    """What an op on lists of tensors gives: that of its name, for each of them."""
+    """Applies an op to each tensor of lists."""
     name = target.name().partition(".")[0].removeprefix("aten::_foreach_")
     op = torch.linalg.vector_norm if name == "norm" else getattr(torch.ops.aten, name)
     if target._overloadname.startswith("Scalar"):

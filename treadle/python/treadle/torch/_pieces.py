@@ -13,7 +13,7 @@ from torch.fx.passes.split_module import split_module
 
 from .._errors import Error, UnimplementedError
 
-# A graph with more nodes that can't be imported is left to PyTorch as a whole.
+# A graph with more nodes that can't be imported is run by PyTorch as a whole.
 _MOST_LEFT = 8
 
 Run = Callable[..., Any]

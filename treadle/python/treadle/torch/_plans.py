@@ -15,7 +15,7 @@ from ._steps import Ranks, Sizes, step_of
 
 @dataclasses.dataclass(frozen=True)
 class Options:
-    """What a plan is made with: the arguments of `plan`."""
+    """The arguments of `plan`."""
 
     costs: Costs
     ranks: Ranks = None
@@ -53,10 +53,10 @@ class Plan(steps.Plan):
         apply(self, graph_module, hold=hold)
 
     def as_inductor_pass(self) -> Any:
-        """A pass for torch._inductor.config.post_grad_custom_post_pass.
+        """Returns a pass for torch._inductor.config.post_grad_custom_post_pass.
 
-        It writes this plan into the graph for which it was made, and makes a plan of its own, with
-        the same arguments, for each other graph that has exchanges.
+        It writes this plan into the graph that it was created for, and creates a separate plan,
+        with the same arguments, for each other graph that has exchanges.
         """
         from ._inductor import InductorPass
 
@@ -134,10 +134,10 @@ def simulate(
     sizes: Sizes | None = None,
     **what: Any,
 ) -> steps.Simulation:
-    """What a step takes with other ranks, links or delays; see treadle.steps.simulate.
+    """Simulates a step with other ranks, links or delays; see treadle.steps.simulate.
 
     Args:
-        graph_module: a graph, or a step or a file of one.
+        graph_module: a graph, a step, or the file of a step.
         groups, sizes: the `ranks` and `sizes` of `step_of`.
     """
     return steps.simulate(_step(graph_module, groups, sizes), costs, **what)

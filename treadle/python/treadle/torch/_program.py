@@ -20,11 +20,11 @@ from ._variants import Variants
 
 
 class Program:
-    """A graph that was imported from PyTorch; from_fx makes it.
+    """A graph that was imported from PyTorch; created by from_fx.
 
-    Calling it runs the graph: tensors in, tensors out, as the graph module takes and gives them.
-    Contiguous tensors go in without a copy, and results are tensors of the caller's own. No
-    gradients are recorded; torch.compile(model, backend="treadle") does that. Thread-safe.
+    Calling it runs the graph on tensors and returns tensors, in the structure of the graph module.
+    Contiguous tensors are used without a copy, and results are new tensors. No gradients are
+    recorded; use torch.compile(model, backend="treadle") for that. Thread-safe.
 
     >>> program = treadle.from_fx(torch.fx.symbolic_trace(model), [x])
     >>> y = program(x)
@@ -50,10 +50,11 @@ class Program:
             if result.fetch is not None and result.order is not None:
                 fetch = _without_transposes(graph, imported.fetches[result.fetch])
                 imported.fetches[result.fetch] = fetch
-        # What nothing needs isn't there any more.
+        # Unused sources were removed.
         self._sources = [s for s in imported.sources if s.name.split(":")[0] in graph]
         self._takes = [s for s in self._sources if s.argument is not None]
-        # Tensors of the module are looked at again at each call, so that training them is seen.
+        # Tensors of the module are read again at each call, so that changes by training take
+        # effect.
         self._captured = [s for s in self._sources if s.captured is not None]
         self._seed = imported.seed if imported.seed and imported.seed[:-2] in graph else None
         self._fetches = imported.fetches
@@ -66,13 +67,13 @@ class Program:
 
     @property
     def session(self) -> Session:
-        """What runs it."""
+        """The session that runs the program."""
         return self._session
 
     @property
     def inputs(self) -> dict[str, int | None]:
-        """What runs are fed with: names, and the number of the argument that each is (None for
-        tensors of the module, and for the seed of random numbers)."""
+        """The feeds of runs: names, and the number of the argument for each (None for tensors of
+        the module, and for the seed of random numbers)."""
         found = {s.name: s.argument for s in self._sources}
         return found | {self._seed: None} if self._seed else found
 
@@ -82,7 +83,7 @@ class Program:
         return [result.name for result in self._imported.results]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Runs the graph on tensors (or arrays of numpy); gives tensors."""
+        """Runs the graph on tensors (or numpy arrays); returns tensors."""
         flat = self._flat(args, kwargs)
         if self._variants:
             return self._variants.fitting(flat)._call(flat)
@@ -95,7 +96,7 @@ class Program:
         return pytree.tree_unflatten(leaves, self._imported.structure)
 
     def call_flat(self, args: Sequence[Any]) -> list[Any]:
-        """As a call, without the structure of what is returned."""
+        """Calls the program; returns flat results."""
         if self._imported.mutations:
             require_own_memory(self._imported.mutations, self._imported.sources, args)
         tensors = [as_tensor(a) for a in self._fetch(args)]
@@ -103,7 +104,7 @@ class Program:
         return [_leaf(result, args, tensors) for result in self._imported.results]
 
     def run(self, *args: Any, **kwargs: Any) -> Any:
-        """Runs the graph on arrays of numpy (or tensors); gives arrays."""
+        """Runs the graph on numpy arrays (or tensors); returns arrays."""
         return pytree.tree_map_only(torch.Tensor, as_array, self(*args, **kwargs))
 
     def _flat(self, args: Any, kwargs: dict[str, Any]) -> Any:
@@ -117,8 +118,8 @@ class Program:
             given = flat[number] if number < len(flat) else constant
             if given is not constant and (hasattr(given, "shape") or given != constant):
                 raise InvalidArgumentError(
-                    f"value {number} of the arguments is {given!r}, but the graph was made for"
-                    f" {constant!r}; import it once for each, or with a tensor in its place"
+                    f"value {number} of the arguments is {given!r}, but the graph was traced for "
+                    f"{constant!r}; import it once for each value, or use a tensor instead"
                 )
         return flat
 
@@ -129,7 +130,7 @@ class Program:
         for source in self._captured:
             feeds[source.name] = as_array(source.captured)
         if self._seed:
-            # Drawn from PyTorch's own generator: torch.manual_seed decides what comes.
+            # Use PyTorch's generator, so that torch.manual_seed has its effect.
             feeds[self._seed] = torch.randint(-(2**62), 2**62, (2,)).numpy()
         return self._session.run(self._fetches, feeds)
 
@@ -141,7 +142,7 @@ class Program:
 
 
 def _leaf(result: Result, args: Sequence[Any], tensors: list[torch.Tensor]) -> Any:
-    """What a call returns in one place."""
+    """Returns one result of a call."""
     if result.fetch is None:
         value = result.constant if result.argument is None else args[result.argument]
         value = torch.from_numpy(value) if isinstance(value, np.ndarray) else value
@@ -165,7 +166,7 @@ def _fed(source: Source, args: Any) -> Any:
         value = args[source.argument]
     except IndexError:
         raise InvalidArgumentError(
-            f"{len(args)} arguments are given, and '{source.name}' is number {source.argument}"
+            f"{len(args)} arguments were passed, but '{source.name}' is argument {source.argument}"
         ) from None
     if source.order is not None:
         value = value.permute(source.order)
@@ -173,8 +174,8 @@ def _fed(source: Source, args: Any) -> Any:
 
 
 def _turn_results(graph: Graph, imported: Imported, own: int) -> None:
-    """Takes images as they are computed, with their channels last. Not the first `own` results:
-    those somebody else sees, who may rely on how they lie in memory."""
+    """Keeps images in channels-last layout, as they are computed. Excludes the first `own` results,
+    whose memory layout is visible to users."""
     others = {r.fetch for r in imported.results[:own]} | {f for _, f in imported.mutations}
     others |= {r.fetch for r in imported.results if r.is_number or r.order}
     for number, fetch in enumerate(imported.fetches):
@@ -188,8 +189,8 @@ def _turn_results(graph: Graph, imported: Imported, own: int) -> None:
 
 
 def _order_of_image(graph: Graph, fetch: str) -> list[int] | None:
-    """How an image lies in memory before a Transpose puts its channels first, such as one that
-    tfg-channels-last has made; None for other nodes."""
+    """Returns the memory order of an image before a Transpose that moves its channels first, such
+    as one from tfg-channels-last; None for other nodes."""
     axes = _transposition(graph, fetch)
     if axes is None or len(axes) < 4:
         return None
@@ -209,7 +210,7 @@ def _without_transposes(graph: Graph, fetch: str) -> str:
 
 
 def _transposition(graph: Graph, value: str) -> list[int] | None:
-    """The order of dimensions that a Transpose gives; None for other nodes."""
+    """Returns the order of dimensions of a Transpose; None for other nodes."""
     node = value.removesuffix(":0")
     if ":" in node or graph._op(node) != "Transpose":
         return None

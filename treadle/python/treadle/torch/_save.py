@@ -32,7 +32,7 @@ def model_of_program(exported: torch.export.ExportedProgram) -> bytes:
         _keep(graph, made.state)
         names = exported.graph_signature.user_inputs
         for node, name in zip(graph.placeholders, names, strict=True):
-            if isinstance(name, str):  # else a number, which is no input
+            if isinstance(name, str):  # otherwise a number, which is not an input
                 node.name = name
         default = dtype_of(torch.get_default_dtype())
         return model_of(graph, home, _names(exported), default, conditions(exported))

@@ -21,7 +21,7 @@ from torch.fx.experimental.symbolic_shapes import (
 )
 from torch.utils._sympy.printers import PythonPrinter
 
-#: Whether a graph holds for the arguments of a call.
+# : Whether a graph is valid for the arguments of a call.
 Condition = Callable[[Sequence[Any]], bool]
 
 
@@ -32,8 +32,8 @@ def is_open(dim: Any) -> bool:
 
 @contextlib.contextmanager
 def open_sizes(values: Sequence[Any]) -> Iterator[None]:
-    """Where some of the values have sizes that may change, ops keep them symbolic in it, and take
-    no size for more than one."""
+    """In this context, ops keep dynamic sizes of these values symbolic, and no size is assumed to
+    be one."""
     fakes = [v for v in values if isinstance(v, FakeTensor)]
     mode = next((f.fake_mode for f in fakes if any(map(is_open, f.shape))), None)
     if mode is None:
@@ -111,7 +111,7 @@ class Sizes:
         def condition(args: Sequence[Any]) -> bool:
             given = {n: getattr(args[n], "shape", ()) for n in traced if n < len(args)}
             if {n: len(s) for n, s in given.items()} != {n: len(s) for n, s in traced.items()}:
-                return True  # the call is refused
+                return True  # the call is rejected
             fits = all(_has_ones(shape, traced[n]) for n, shape in given.items())
             return fits and holds(*(given[n][axis] for _, (n, axis) in places))
 

@@ -32,8 +32,8 @@ _EXCHANGES = {
     "batch_p2p_ops": "messages",
 }
 _WAITS = "wait_tensor", "wait_tensors"
-# Results that share memory, whatever their signatures say. Others are copies of what doesn't lie in
-# order.
+# Ops whose results share memory, regardless of their schemas. Other ops copy tensors that are not
+# contiguous.
 _SHARE = {"aten._unsafe_view", "aten.alias"}
 _MAY_COPY = {"aten.reshape", "aten.contiguous", "aten.flatten", "aten.to"}
 
@@ -41,14 +41,14 @@ _MAY_COPY = {"aten.reshape", "aten.contiguous", "aten.flatten", "aten.to"}
 def step_of(
     graph_module: torch.fx.GraphModule, *, ranks: Ranks = None, sizes: Sizes | None = None
 ) -> Step:
-    """The step of a graph: the record that plans are made of, and that files keep.
+    """Returns the step of a graph: the record for planning and for files.
 
     Args:
-        graph_module: a graph of torch.ops, as make_fx, torch.compile and inductor have them.
-        ranks: how many ranks there are, if all are in one group; or each group's ranks, by its
-            name. Without, torch.distributed has to be initialized.
+        graph_module: a graph of torch.ops, as made by make_fx, torch.compile and inductor.
+        ranks: the number of ranks, if all are in one group; or the ranks of each group by its name.
+            Without, torch.distributed must be initialized.
         sizes: for symbols of the graph's shapes, by name, the smallest and the largest size. The
-            largest counts for memory, and one in between for time.
+            largest is used for memory, and one in between for time.
     """
     return _Reader(graph_module, ranks, sizes or {}).step()
 
@@ -76,8 +76,8 @@ class _Reader:
             return Node(node.name, kind=OUTPUT, inputs=_names(node.args))
         if node.op != "call_function":
             raise UnimplementedError(
-                f"node '{node.name}' is a {node.op}; a step is made of graphs of torch.ops, as "
-                "make_fx, torch.compile and inductor's passes have them",
+                f"node '{node.name}' is a {node.op}; expected a graph of torch.ops, as make_fx, "
+                "torch.compile and inductor's passes use",
                 node=node.name,
             )
         call = self.unwrapped(node)
@@ -101,7 +101,7 @@ class _Reader:
         return node.meta.get("example_value")
 
     def unwrapped(self, node: torch.fx.Node) -> _Call:
-        """What a node calls. Inside control_deps is the op, as a graph of its own."""
+        """Returns the callee of a node. For control_deps it is the op in its graph."""
         if str(node.target) != "control_deps":
             return _Call(node.target, node.args, node.kwargs)
         body, operands = body_of(self.module, node)
@@ -179,7 +179,7 @@ class _Reader:
             return dataclasses.replace(made, kind=WAIT)
         plain = short.removesuffix("_").removesuffix("_out").removesuffix("_coalesced")
         if plain not in _EXCHANGES:
-            raise UnimplementedError(f"node '{node.name}': no exchange {short} is known",
+            raise UnimplementedError(f"node '{node.name}': unknown exchange {short}",
                                      node=node.name)  # fmt: skip
         said = {a.name: v for a, v in _bound(call.target._schema, call)}
         group = str(said["group_name"])
@@ -213,8 +213,8 @@ class _Reader:
         found = self.groups[group]
         if size is not None and size != len(found):
             raise InvalidArgumentError(
-                f"node '{node.name}': group '{group}' has {size} ranks in the graph, but is said "
-                f"to be {list(found)}; 'ranks' has to name each group's ranks",
+                f"node '{node.name}': group '{group}' has {size} ranks in the graph, but 'ranks' "
+                f"lists {list(found)}; 'ranks' must list each group's ranks",
                 node=node.name,
             )
         return found
@@ -232,7 +232,7 @@ class _Reader:
         except (LookupError, RuntimeError, ValueError):
             raise InvalidArgumentError(
                 f"node '{node.name}': there is no process group '{group}'; initialize "
-                "torch.distributed, or say in 'ranks' which ranks it has",
+                "torch.distributed, or list its ranks in 'ranks'",
                 node=node.name,
             ) from None
         return tuple(dist.get_process_group_ranks(found))
@@ -286,7 +286,7 @@ class _Numbers:
             high = 1 << 62
         if high >= 1 << 40:
             raise InvalidArgumentError(
-                f"size {name} has no upper bound; say sizes={{'{name}': (low, high)}}"
+                f"size {name} has no upper bound; pass sizes={{'{name}': (low, high)}}"
             )
         if not 0 <= low <= high:
             raise InvalidArgumentError(f"size {name} is from {low} to {high}")

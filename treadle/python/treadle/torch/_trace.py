@@ -27,13 +27,13 @@ from .._errors import UnimplementedError
 from ._captured import Captured, called_with
 from ._sizes import Sizes, is_open, open_sizes
 
-#: Functions of Python's on dimensions, and what records of graphs call them.
+# : Python functions on dimensions, by their names in graph records.
 SCALAR_FUNCTIONS = {function: name for name, function in SCALAR_OPS.items()}
 
 
 def function_name(target: Any) -> str | None:
-    """What records of graphs call a function on dimensions: `add`, `torch.sym_max`; None for one
-    that isn't known."""
+    """Returns the name of a function on dimensions in graph records: `add`, `torch.sym_max`; None
+    for an unknown one."""
     name = f"{getattr(target, '__module__', '')}.{getattr(target, '__name__', '')}"
     return SCALAR_FUNCTIONS.get(target) or (name if name in RULES else None)
 
@@ -43,11 +43,11 @@ def is_functional(module: fx.GraphModule) -> bool:
     return all(_is_functional(n) for n in module.graph.nodes)
 
 
-# Changes the running statistics that it is given, and its schema doesn't say so.
+# Updates its running statistics, which its schema doesn't state.
 _SECRETIVE = {"aten.native_batch_norm.default"}
 
 
-# Ops that graphs are arguments of.
+# Ops with graphs as arguments.
 _LOOPS = {"while_loop", "scan", "map_impl"}
 _WITH_BODIES = {"control_deps", "cond", "with_effects"} | _LOOPS
 
@@ -73,14 +73,14 @@ class Traced:
     """A functional graph.
 
     Attributes:
-        module: or the records that a file has of it.
-        state: tensors that are its first arguments, and none of a call.
-        takes: how the arguments of a call, and those by name, are laid out flat; None: as they are.
-        gives: how its results are put together; None: as the graph says.
-        constants: arguments that the graph was made for, by number.
-        sizes: those that may change, where the graph was traced with such.
-        again: traces for other arguments.
-        check: InvalidArgumentError for arguments of sizes that it isn't for.
+        module: the graph module, or the records in a file.
+        state: tensors that are its first arguments, but not arguments of a call.
+        takes: the structure of the arguments of a call, positional and named; None: flat.
+        gives: the structure of its results; None: that of the graph.
+        constants: arguments with fixed values, by number.
+        sizes: the dynamic sizes, if it was traced with any.
+        again: traces again for other arguments.
+        check: raises InvalidArgumentError for arguments of unsupported sizes.
     """
 
     module: fx.GraphModule | Graph
@@ -94,8 +94,8 @@ class Traced:
     check: Callable[[Sequence[Any]], None] = lambda args: None
 
     def flat(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Sequence[Any]:
-        """The arguments of a call, laid out as `takes` says; named ones may stand in their places
-        and the other way round."""
+        """Flattens the arguments of a call in the structure of `takes`; named arguments may be
+        passed by position and vice versa."""
         leaves, layout = pytree.tree_flatten((tuple(args), kwargs))
         if layout != self.takes and self.signature and (kwargs or self.takes):
             try:
@@ -158,8 +158,8 @@ def functional(
             return _as_it_is(module, args, kwargs)
         if any(str(n.target) == "control_deps" for n in _nodes(module)):
             raise UnimplementedError(
-                "control_deps beside modules, methods or functions that change tensors; expected a "
-                "graph of ops alone"
+                "control_deps together with modules, methods or functions that change tensors; "
+                "expected a graph of ops only"
             )
     return _with_state(module, args, kwargs, dynamic)
 
@@ -189,7 +189,8 @@ def _as_it_is(module: fx.GraphModule, args: Sequence[Any], kwargs: dict[str, Any
 
 
 def _stated(module: Callable[..., Any]) -> list[Any]:
-    """What a graph states of its arguments, where it does so of all of them and one is a tensor."""
+    """Returns the metadata in a graph for its arguments, if it has that of all of them and one is a
+    tensor."""
     nodes = _nodes(module, "placeholder") if isinstance(module, fx.GraphModule) else []
     found = [n.meta["val"] for n in nodes if "val" in n.meta]
     is_known = len(found) == len(nodes) and any(isinstance(v, FakeTensor) for v in found)
@@ -207,12 +208,12 @@ def _fake(inputs: Sequence[Any]) -> list[Any]:
 def _with_state(
     module: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], dynamic: bool
 ) -> Traced:
-    # Those of a script module stay where they are: it can't be called with others.
+    # The tensors of a script module stay in it: it can't be called with others.
     is_script = isinstance(module, torch.jit.ScriptModule)
     is_module = isinstance(module, torch.nn.Module) and not is_script
     state = dict(module.named_parameters()) | dict(module.named_buffers()) if is_module else {}
     leaves, takes = pytree.tree_flatten((tuple(args), kwargs))
-    # One tensor in two places would be one argument.
+    # One tensor in two places would become one argument.
     leaves = [
         t.clone() if torch.is_tensor(t) and any(t is u for u in leaves[:i]) else t
         for i, t in enumerate(leaves)
@@ -259,8 +260,7 @@ def _with_state(
 def _stated_inputs(
     module: Callable[..., Any], tensors: list[torch.Tensor], leaves: list[Any]
 ) -> list[Any] | None:
-    """With the shapes that a graph states for its arguments, symbols included; None where it
-    states none."""
+    """Returns inputs with the shapes in a graph, including symbols; None if it has none."""
     stated = _stated(module)
     if len(stated) != len(leaves):
         return None
@@ -285,7 +285,7 @@ def _argument_names(
 
 
 def signature_of(module: Callable[..., Any]) -> inspect.Signature | None:
-    """What a call takes; None where nothing tells, as of functions in C."""
+    """Returns the signature of a callable; None if unknown, as for functions in C."""
     try:
         return inspect.signature(module.forward if isinstance(module, torch.nn.Module) else module)
     except ValueError:
@@ -298,9 +298,9 @@ def _plain(path: str) -> str:
 
 
 def trace(fn: Callable[..., Any], inputs: Sequence[Any], mode: str) -> fx.GraphModule:
-    """What a function does with inputs, as a functional graph, without gradients.
+    """Traces a function with inputs to a functional graph, without gradients.
 
-    A second time where it has to be: ops that are made of others may show assignments only then.
+    Traces a second time if necessary: ops that are decomposed may show assignments only then.
     """
     made = traced_once(fn, inputs, mode)
     return made if is_functional(made) else traced_once(made, inputs, mode)
@@ -317,10 +317,10 @@ def traced_once(fn: Callable[..., Any], inputs: Sequence[Any], mode: str) -> fx.
 
 
 def _without_changes(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that changes nothing but its arguments, and these at its end.
+    """Returns a function that changes only its arguments, and these at its end.
 
-    torch.func.functionalize takes ops that are made of others as a whole: what they change, and
-    that a result may be an argument, is lost.
+    torch.func.functionalize treats composed ops as a whole, and loses their changes, and that a
+    result may be an argument.
     """
 
     def call(*inputs: Any) -> Any:
@@ -366,7 +366,7 @@ def _in_one_mode(inputs: Sequence[Any]) -> list[Any]:
 
 @contextlib.contextmanager
 def _constants_beside(inputs: Sequence[Any]) -> Iterator[None]:
-    """Lets a graph have tensors of its own beside inputs that are fake."""
+    """Allows a graph to contain real tensors besides fake inputs."""
     modes = {id(i.fake_mode): i.fake_mode for i in inputs if isinstance(i, FakeTensor)}
     before = [(mode, mode.allow_non_fake_inputs) for mode in modes.values()]
     for mode, _ in before:
@@ -384,7 +384,7 @@ def _has_loop(module: fx.GraphModule) -> bool:
 
 @contextlib.contextmanager
 def _without_mkldnn() -> Iterator[None]:
-    """torch.backends.mkldnn.flags says the same, and warns of what other devices lack."""
+    """Like torch.backends.mkldnn.flags, without its warnings about other devices."""
     before = torch._C._get_mkldnn_enabled()
     torch._C._set_mkldnn_enabled(False)
     try:
@@ -394,7 +394,7 @@ def _without_mkldnn() -> Iterator[None]:
 
 
 def needs_value(node: fx.Node) -> bool:
-    """Whether somebody asks what is known of a node's value: not of assertions, nor of the
+    """Whether the metadata of a node's value is used: not for assertions, and not for the
     assignments at the end of an exported program."""
     is_op = isinstance(node.target, torch._ops.OpOverload)
     if node.op != "call_function" or str(node.target) == "aten.copy_.default":
@@ -410,5 +410,5 @@ def require_values(module: fx.GraphModule, given: Iterable[Any]) -> None:
     modes = [f.fake_mode for f in fakes if isinstance(f, FakeTensor)]
     mode = modes[0] if modes else FakeTensorMode()
     if mode.shape_env is None and _has_loop(module):
-        mode.shape_env = ShapeEnv()  # loops are run for values that nobody knows
+        mode.shape_env = ShapeEnv()  # loops run for unknown values
     FakeTensorProp(module, mode).propagate_dont_convert_inputs(*fakes)

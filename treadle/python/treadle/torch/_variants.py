@@ -14,12 +14,12 @@ from ._trace import Traced
 if TYPE_CHECKING:
     from ._program import Program
 
-# As many as torch.compile makes of a function.
+# The limit that torch.compile has for variants of a function.
 _MOST = 8
 
 
 class Variants:
-    """A program, and those that were made of the same function for other sizes. Thread-safe."""
+    """A program, and programs of the same function for other sizes. Thread-safe."""
 
     def __init__(
         self, program: Program, traced: Traced, another: Callable[[Traced], Program] | None
@@ -51,11 +51,11 @@ class Variants:
     def _require_another(self) -> None:
         if self._another is None:
             raise InvalidArgumentError(
-                "the program holds for some sizes only, and it is frozen; expected sizes that it "
-                f"was traced for: {self._traced.sizes}"
+                "the program is valid for some sizes only, and it is frozen; expected sizes that "
+                f"it was traced for: {self._traced.sizes}"
             )
         if len(self._programs) == _MOST:
             raise InvalidArgumentError(
-                f"the program holds for some sizes only, and has {_MOST} graphs by now; expected "
-                f"one that doesn't depend on them: {self._traced.sizes}"
+                f"the program is valid for some sizes only, and already has {_MOST} graphs; "
+                f"expected a program that doesn't depend on these sizes: {self._traced.sizes}"
             )
