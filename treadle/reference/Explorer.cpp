@@ -6,10 +6,10 @@
 namespace treadle::reference {
 namespace {
 
-/// A firing of the schedule at hand.
+/// A firing in the current schedule.
 struct Event {
   Instance instance;
-  Past clock; // events that it comes after in every equivalent schedule, itself included
+  Past clock; // events that precede it in every equivalent schedule, including itself
 };
 
 /// A choice between instances.
@@ -47,12 +47,12 @@ private:
   int64_t limit;
   std::vector<Choice> choices;
   std::vector<Event> events;
-  std::vector<Schedule> seen; // of each outcome some
+  std::vector<Schedule> seen; // some of each outcome
   Findings findings;
   bool isStopped = false; // by the experiment
 };
 
-// Follows the choices made so far, and then goes on to the end.
+// Replays the choices made so far, then runs to the end.
 void Search::runSchedule() {
   if (findings.schedules == limit) {
     findings.isComplete = false;
@@ -75,7 +75,7 @@ void Search::runSchedule() {
       auto awake = std::ranges::find_if(
           choice.enabled, [&](const Instance &i) { return !choice.asleep.contains(i); });
       if (awake == choice.enabled.end())
-        return; // another schedule was the same
+        return; // equivalent to an explored schedule
       choice.chosen = *awake;
       choice.wanted.insert(*awake);
       choices.push_back(std::move(choice));
@@ -91,15 +91,15 @@ void Search::runSchedule() {
   finish();
 }
 
-// The events of a schedule have the numbers of the machine's firings.
+// The events of a schedule are numbered like the firings of the interpreter.
 void Search::addEvent(const Instance &instance, const Past &past) {
   size_t at = events.size();
   Event event{instance, {}};
   event.clock.add(at);
-  std::vector<size_t> conflicting; // with nothing between that orders the two
+  std::vector<size_t> conflicting; // with no event in between that orders the two
   for (size_t i = at; i-- > 0;) {
     if (event.clock.contains(i))
-      continue; // and so is all that comes before it
+      continue; // and so are all events before it
     bool isCause = past.contains(i);
     if (!isCause && !conflict(events[i].instance, instance))
       continue;
@@ -112,7 +112,8 @@ void Search::addEvent(const Instance &instance, const Past &past) {
     wantReversed(i, events.back());
 }
 
-// The late one could come before the earlier: some schedule must begin with what leads to that.
+// The later event could precede the earlier one: some schedule must begin with the events that lead
+// to it.
 void Search::wantReversed(size_t earlier, const Event &late) {
   std::vector<size_t> others;
   for (size_t m = earlier + 1; m < events.size(); ++m)
@@ -166,7 +167,7 @@ void Search::finish() {
     seen.push_back(std::move(schedule));
 }
 
-/// Whether the first schedule gives something else the second time.
+/// Whether a second run of the first schedule has a different outcome.
 bool Search::isRandom() {
   if (seen.empty())
     return false;

@@ -1,5 +1,5 @@
-// All schedules of a small graph: whether what a run gives can depend on the order in which nodes
-// with effects take place.
+// Explores all schedules of a small graph, to find whether the outcome of a run can depend on the
+// order of nodes with effects.
 #pragma once
 
 #include "treadle/reference/Machine.h"
@@ -9,21 +9,20 @@
 
 namespace treadle::reference {
 
-/// A run that the explorer can begin again and again, and what it gave.
+/// A run that the explorer can repeat, and its outcome.
 class Experiment {
 public:
   virtual ~Experiment() = default;
-  /// A machine at the beginning of a run, everything outside of it as it was before the first.
+  /// Starts a run: returns an interpreter in its initial state, and resets all external state.
   virtual Machine &begin() = 0;
-  /// Whether the order of two firings matters, by node.
+  /// Whether the order of two firings matters, given their nodes.
   virtual bool conflict(int32_t a, int32_t b) const = 0;
-  /// Whether to go on with the run that `begin` began, after so many firings, or else to explore no
-  /// further.
+  /// Whether to continue the current run after `firings` firings; otherwise the exploration ends.
   virtual bool goesOn(size_t firings) = 0;
-  /// What can be seen of the run that `begin` began, now that it is over; equal texts are equal.
+  /// Describes the observable outcome of the finished run; equal outcomes have equal texts.
   virtual std::string outcome() = 0;
-  /// Why that run failed, if it did. Nothing is concluded from it: of several failures, which one
-  /// comes first may differ.
+  /// The error of the run, if it failed. It isn't compared: which of several errors comes first may
+  /// differ.
   virtual std::string failure() { return ""; }
 };
 
@@ -33,17 +32,20 @@ struct Schedule {
 };
 
 struct Findings {
-  int64_t schedules = 0;    // that were run; one for all that differ only where nothing conflicts
-  bool isComplete = true;   // false: there are more than the limit
+  int64_t schedules = 0;    // explored schedules; those that differ only in the order of
+                            // independent firings count once
+  bool isComplete = true;   // false: the limit was reached
   bool isAmbiguous = false; // values met at a Merge, or left a frame twice
-  bool isRandom = false;    // one schedule gave two things
-  /// Two schedules with different outcomes, of those with the least between them; or none.
+  bool isRandom = false;    // one schedule had two outcomes
+  /// Two schedules with different outcomes, chosen to differ as little as possible; empty if there
+  /// are none.
   std::vector<Schedule> difference;
 };
 
-/// Runs one schedule of each class of schedules that keep the order of conflicting firings (dynamic
-/// partial-order reduction; Abdulla, Aronis, Jonsson, Sagonas, "Optimal dynamic partial order
-/// reduction", 2014, with source sets and sleep sets), at most `limit`.
+/// Runs one schedule of each class of equivalent schedules, i.e. those with the same order of
+/// conflicting firings, but at most `limit`. Uses dynamic partial-order reduction with source sets
+/// and sleep sets (Abdulla, Aronis, Jonsson, Sagonas, "Optimal dynamic partial order reduction",
+/// 2014).
 Findings explore(Experiment &experiment, int64_t limit);
 
 } // namespace treadle::reference

@@ -2,7 +2,7 @@
 
 namespace treadle::reference {
 
-// The node with an argument for each input and a result for each output.
+// Returns a graph of the node alone, with an argument for each input and a result for each output.
 static GraphSpec alone(const NodeSpec &node) {
   GraphSpec graph;
   NodeSpec copy = node;
@@ -26,7 +26,7 @@ static GraphSpec alone(const NodeSpec &node) {
 
 Expected<std::vector<Tensor>> KernelOps::compute(const GraphSpec &graph, int32_t node,
                                                  std::vector<Tensor> inputs) {
-  // What is fed may be of another dtype than its node states.
+  // A fed value may have another dtype than the node states.
   const NodeSpec &spec = graph.nodes[static_cast<size_t>(node)];
   for (size_t i = 0; i < inputs.size(); ++i)
     if (DType stated = spec.inputTypes[i].dtype;

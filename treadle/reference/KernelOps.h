@@ -1,18 +1,18 @@
-// The ops of the reference machine as the kernels compute them, one node at a time.
+// The ops of the reference interpreter, computed by kernels one node at a time.
 #pragma once
 
 #include "treadle/reference/Machine.h"
 
 namespace treadle::reference {
 
-/// Computes a node by a plan of that node alone. Calls run as a whole, in program order.
+/// Runs each node with a plan of that node alone. Calls run as a whole, in program order.
 class KernelOps final : public Ops {
 public:
   KernelOps(const KernelRegistry &kernels, FunctionLibrary *functions)
       : kernels(kernels), functions(functions) {}
 
-  /// Whose resources, prints and threads are used from now on; outlives the next computations.
-  /// Kernels that have a state of their own begin anew.
+  /// Uses the resources, output and threads of this run from now on; it must outlive the following
+  /// computations. Resets kernels with private state.
   void begin(RunState &newRun) {
     run = &newRun;
     plans.clear();

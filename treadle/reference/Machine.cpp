@@ -31,7 +31,7 @@ bool beginsWith(const Tag &tag, const Tag &prefix) {
   return tag.size() >= prefix.size() && std::equal(prefix.begin(), prefix.end(), tag.begin());
 }
 
-/// The output of a Switch or _SwitchN that is alive: switch_1, switch_2.
+/// Returns the live output of a Switch or _SwitchN: switch_1, switch_2.
 Expected<int> takenOutput(const NodeSpec &node, const Tensor &selector) {
   if (isOp(node, "Switch"))
     return asPredicate(selector).map([](bool yes) { return int(yes); });
@@ -99,7 +99,7 @@ void Machine::sendAll(const Tag &tag, int32_t node, std::vector<Value> values, b
   send(tag, node, -1, {{}, isDead, isFromEnter}, past);
 }
 
-// token_2: any order will do.
+// token_2: tokens may be processed in any order.
 void Machine::settle() {
   do {
     while (!tokens.empty()) {
@@ -133,8 +133,8 @@ void Machine::arrive(const Token &token) {
     fireNode(token.tag, token.node, in, in.hasDead && !isOp(node, "ControlTrigger")); // node_2
 }
 
-// merge_1, merge_4, merge_5: one live value, or nothing but dead ones; its control inputs only say
-// when.
+// merge_1, merge_4, merge_5: fires with one live value, or when all values are dead; control inputs
+// only delay it.
 void Machine::arriveAtMerge(const Token &token, Arrivals &in) {
   const NodeSpec &node = spec(token.node);
   auto numLive = std::ranges::count_if(in.data, [](const auto &e) { return !e.second.isDead; });
@@ -276,11 +276,11 @@ void Machine::fireNext(const Tag &tag, int32_t node, const Value &value, const P
     sendAll(inside(key, next), node, {value}, false, past);
 }
 
-// Whether a token or an instance that waits is under the tag.
+// Whether a token or a waiting instance exists under the tag.
 bool Machine::isUnderWay(const Tag &tag) const {
   if (std::ranges::any_of(tokens, [&](const Token &t) { return beginsWith(t.tag, tag); }))
     return true;
-  // What begins with a tag stands together in a map.
+  // Tags with a common prefix are adjacent in the map.
   if (auto it = waiting.lower_bound({tag, -1});
       it != waiting.end() && beginsWith(it->first.tag, tag))
     return true;
@@ -288,8 +288,8 @@ bool Machine::isUnderWay(const Tag &tag) const {
   return inner != frames.end() && beginsWith(inner->first.first, tag);
 }
 
-// Whether all iterations up to that one are over. None is while an Enter may still come: its token
-// goes to the first, and a constant's to all.
+// Whether all iterations up to this one are over. None is while an Enter may still arrive: its
+// token goes to the first iteration, that of a constant Enter to all.
 bool Machine::isOver(const FrameKey &key, FrameRun &frame, int64_t iteration) {
   if (!waiting.empty() && !isWhole(key, frame))
     return false;
@@ -305,12 +305,12 @@ bool Machine::isOver(const FrameKey &key, FrameRun &frame, int64_t iteration) {
   return true;
 }
 
-// frame_7: an iteration that may begin, with the tokens that were held for it.
+// frame_7: starts an iteration that was held back, with its tokens.
 bool Machine::startHeldIteration() {
   for (auto &[key, frame] : frames) {
     if (frame.held.empty())
       continue;
-    int64_t last = frame.started - frame.parallelIterations; // must be over
+    int64_t last = frame.started - frame.parallelIterations; // this iteration must be over
     if (last >= 0 && !isOver(key, frame, last))
       continue;
     std::vector<Token> held = std::exchange(frame.held, {});
@@ -325,12 +325,12 @@ bool Machine::startHeldIteration() {
   return false;
 }
 
-// Whether every Enter has come.
+// Whether all Enters have arrived.
 bool Machine::isWhole(const FrameKey &key, const FrameRun &frame) const {
   return frame.enters == wiring.enters.at(key.second);
 }
 
-// frame_6. A frame that some Enter never reached ends only when nothing else can happen.
+// frame_6. A frame with an Enter that never arrives only ends when nothing else can happen.
 bool Machine::closeAFrame() {
   auto best = frames.end();
   for (auto it = frames.begin(); it != frames.end(); ++it) {

@@ -1,5 +1,6 @@
-// What a graph means, by the rules of docs/spec.md, whose labels stand in the code: a machine that
-// takes one token at a time and fires one node at a time. Slow, and simple enough to be believed.
+// The reference interpreter: implements the rules of docs/spec.md, whose labels are in the code. It
+// processes one token and fires one node at a time; slow, but simple enough to be evidently
+// correct.
 #pragma once
 
 #include "treadle/runtime/Graph.h"
@@ -14,7 +15,7 @@
 
 namespace treadle::reference {
 
-/// Where a token is: frame and iteration, outermost first.
+/// The location of a token: frames and iterations, outermost first.
 using Tag = std::vector<std::pair<std::string, int64_t>>;
 
 /// A firing of a node.
@@ -24,7 +25,7 @@ struct Instance {
   auto operator<=>(const Instance &) const = default;
 };
 
-/// What has happened before: the firings with effects that something depends on, by their numbers.
+/// The history of a value or firing: the numbers of the firings with effects that it depends on.
 class Past {
 public:
   void add(size_t firing);
@@ -35,27 +36,27 @@ private:
   std::vector<uint64_t> words;
 };
 
-/// What a token carries.
+/// The content of a token.
 struct Value {
-  Tensor tensor; // empty: dead, or a control token
+  Tensor tensor; // empty if dead, or for a control token
   bool isDead = false;
   bool isFromEnter = false;
 };
 
-/// Looks on while a machine runs.
+/// Observes a run.
 class Observer {
 public:
   virtual ~Observer() = default;
-  /// A node fires, with its inputs by number; what it gives comes next, unless it fails.
+  /// Called when a node fires, with its inputs by number; `gives` follows unless it fails.
   virtual void fires(const Instance &instance, const std::map<int32_t, Value> &inputs,
                      bool isDead) = 0;
-  /// By output. A dead Exit gives what it gives when its frame is over: it fires once more then,
-  /// around the frame and without inputs.
+  /// Called with the outputs of a firing. A dead Exit only has outputs when its frame is over: it
+  /// fires again then, outside of the frame and without inputs.
   virtual void gives(const Instance &instance, const std::vector<Value> &outputs) = 0;
   virtual void fails(const Instance &instance, const Error &error) = 0;
 };
 
-/// What is computed by kernels and functions: one firing of an ordinary node.
+/// Computes a firing of an ordinary node, with kernels and functions.
 class Ops {
 public:
   virtual ~Ops() = default;
@@ -63,37 +64,37 @@ public:
                                                 std::vector<Tensor> inputs) = 0;
 };
 
-/// A graph, and who takes what in it. The graph outlives it.
+/// A graph and its edges by producer. The graph must outlive it.
 struct Wiring {
   explicit Wiring(const GraphSpec &graph);
 
   const GraphSpec &graph;
-  /// By node and output (-1: the control output), the nodes and inputs (-1: control).
+  /// Maps a node and output (-1: control) to consuming nodes and inputs (-1: control).
   std::map<std::pair<int32_t, int32_t>, std::vector<std::pair<int32_t, int32_t>>> consumers;
-  std::map<std::string, size_t> enters; // by frame: how many
+  std::map<std::string, size_t> enters; // number of Enters by frame
 };
 
-/// A run of a graph. Nodes without effects fire by themselves; those with effects wait to be
-/// chosen.
+/// An interpreter of one run of a graph. Nodes without effects fire automatically; those with
+/// effects wait to be chosen.
 class Machine {
 public:
-  /// `hasEffects`: by node. `stepsLeft` counts tokens down; below zero the run ends. `random` draws
-  /// the order of tokens; null: the oldest first. The observer may be null.
+  /// `hasEffects`: by node. `stepsLeft` is decremented per token; the run ends when it is negative.
+  /// `random` determines the order of tokens; null: oldest first. The observer may be null.
   Machine(const Wiring &wiring, std::vector<bool> hasEffects, std::vector<Tensor> args, Ops &ops,
           int64_t &stepsLeft, std::mt19937 *random = nullptr, Observer *observer = nullptr);
 
-  /// Instances with effects that can fire, each with what it depends on. Sorted; empty when the run
-  /// is over.
+  /// Returns the instances with effects that can fire, with their histories, sorted. Empty when the
+  /// run is over.
   const std::map<Instance, Past> &ready() const { return waiting; }
-  /// Firings are numbered from 0 on.
+  /// Fires an instance. Firings are numbered from 0.
   void fire(const Instance &instance);
 
-  /// The instances that failed, in this order. What doesn't depend on them ran all the same.
+  /// Returns the failed instances in order. Instances that don't depend on them ran nonetheless.
   const std::vector<std::pair<Instance, Error>> &failures() const { return failed; }
-  /// The live values that a result had, by the iterations of the frames around it.
+  /// The live values of a result, by the iterations of the frames around it.
   using Values = std::map<std::vector<int64_t>, Tensor>;
   const std::vector<Values> &results() const { return found; }
-  /// Whether tokens could have come in an order that gives something else (merge_5, frame_5).
+  /// Whether the result depends on the order of tokens (merge_5, frame_5).
   bool isAmbiguous() const { return ambiguous; }
 
 private:
@@ -104,7 +105,7 @@ private:
     Value value;
     Past past;
   };
-  /// What has arrived at a node, under one tag.
+  /// The inputs that have arrived at a node under one tag.
   struct Arrivals {
     std::map<int32_t, Value> data;
     size_t numControls = 0;
@@ -114,8 +115,9 @@ private:
   /// One execution of a frame: the tag around it, and its name.
   using FrameKey = std::pair<Tag, std::string>;
   struct FrameRun {
-    int64_t started = 0;    // iterations
-    std::vector<Past> over; // of them, the first so many; of each, the past of those up to it
+    int64_t started = 0;    // number of iterations
+    std::vector<Past> over; // histories of the first iterations that are over; each includes the
+                            // earlier ones
     int64_t parallelIterations = 1;
     size_t enters = 0;
     struct Constant {
@@ -125,7 +127,7 @@ private:
     };
     std::vector<Constant> constants;
     std::set<int32_t> liveExits, deadExits;
-    std::vector<Token> held; // of NextIterations, for iterations that may not begin yet
+    std::vector<Token> held; // from NextIterations, for iterations that may not start yet
   };
 
   const NodeSpec &spec(int32_t node) const { return graph.nodes[static_cast<size_t>(node)]; }
@@ -165,10 +167,10 @@ private:
   std::map<Instance, Past> waiting;
   std::map<Instance, std::map<int32_t, Value>> waitingInputs;
   std::map<FrameKey, FrameRun> frames, closed;
-  std::map<Tag, Past> pasts; // of all that was under a tag, frames within it included
+  std::map<Tag, Past> pasts; // histories of ended tags, including frames within
   std::vector<Values> found; // by result
   std::vector<std::pair<Instance, Error>> failed;
-  size_t numFired = 0; // of those with effects
+  size_t numFired = 0; // of firings with effects
   bool ambiguous = false;
 };
 
