@@ -1,7 +1,6 @@
-// Where things stand in a Riegeli file: blocks of 64 KiB, each with a header that interrupts
-// whatever it falls into, and chunks of records.
+// The layout of a Riegeli file: chunks of records, interrupted by a block header every 64 KiB.
 //
-//   block header: hash, distance back to the beginning of the chunk, distance on to its end
+//   block header: hash, distance back to the beginning of the chunk, distance to its end
 //   chunk header: hash, size of data, hash of data, type and number of records, decoded size
 //
 // All are little-endian numbers of 8 bytes. A record's position is that of its chunk plus its
@@ -26,14 +25,14 @@ enum class ChunkType : char {
 
 enum class Compression : char { None = 0, Brotli = 'b', Zstd = 'z', Snappy = 's' };
 
-/// The position after `size` bytes of a chunk from `position` on, block headers skipped.
+/// Returns the position `size` bytes of chunk data after `position`, skipping block headers.
 constexpr uint64_t advance(uint64_t position, uint64_t size) {
   if (size == 0)
     return position;
   if (position % blockSize < blockHeaderSize)
     position += blockHeaderSize - position % blockSize;
   constexpr uint64_t usable = blockSize - blockHeaderSize;
-  // The last byte's block decides how many headers lie before it.
+  // The block of the last byte determines the number of headers before it.
   uint64_t inBlock = position % blockSize - blockHeaderSize;
   uint64_t numHeaders = (inBlock + size - 1) / usable;
   return position + size + numHeaders * blockHeaderSize;

@@ -6,7 +6,8 @@
 namespace treadle::riegeli {
 
 uint64_t hashOf(const std::vector<std::string_view> &parts) {
-  // "Riegeli/", "records\n", twice, as little-endian numbers.
+  // "Riegeli/", "records
+  // ", twice, as little-endian numbers.
   constexpr highwayhash::HHKey key = {0x2f696c6567656952, 0x0a7364726f636572, 0x2f696c6567656952,
                                       0x0a7364726f636572};
   std::vector<highwayhash::StringView> fragments;

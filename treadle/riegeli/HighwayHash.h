@@ -1,4 +1,4 @@
-// HighwayHash, 64 bits, with the key of Riegeli files.
+// HighwayHash (64 bits) with the key of Riegeli files.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace treadle::riegeli {
 
-/// The hash of all parts in a row.
+/// Returns the hash of the concatenation of all parts.
 uint64_t hashOf(const std::vector<std::string_view> &parts);
 
 } // namespace treadle::riegeli

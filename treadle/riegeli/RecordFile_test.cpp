@@ -1,4 +1,4 @@
-// Riegeli files: what was written is read, and damage is found.
+// Riegeli files: round trips and damage.
 #include "treadle/riegeli/RecordReader.h"
 #include "treadle/riegeli/RecordWriter.h"
 
@@ -111,7 +111,7 @@ std::string varint(uint64_t value) {
   return out + static_cast<char>(value);
 }
 
-/// A file of one record of zeros, which says that it has `said` bytes.
+/// Returns a file with one compressed record of zeros whose stated size is `said`.
 std::string packedZeros(size_t size, uint64_t said) {
   auto number = [](uint64_t value) {
     std::string bytes(sizeof value, '\0');
@@ -131,7 +131,7 @@ Expected<std::string> readFirst(const std::string &bytes) {
 }
 
 TEST(RecordFileTest, ZerosThatArePacked) {
-  constexpr size_t size = 40 << 20; // within 64 KiB, which is one block
+  constexpr size_t size = 40 << 20; // compresses to less than one block of 64 KiB
   std::string bytes = packedZeros(size, size);
   ASSERT_LT(bytes.size(), 1 << 16);
   auto read = readFirst(bytes);
@@ -143,7 +143,8 @@ TEST(RecordFileTest, WhatIsPackedIsBounded) {
   auto read = readFirst(packedZeros(1000, uint64_t{2'000'000'000}));
   ASSERT_FALSE(read);
   EXPECT_EQ(read.error().code, Code::ResourceExhausted);
-  EXPECT_NE(read.error().message.find("more than the 1073741824 that a file of"), std::string::npos)
+  EXPECT_NE(read.error().message.find("more than the 1073741824 allowed for a file of"),
+            std::string::npos)
       << read.error().message;
 }
 

@@ -15,7 +15,7 @@
 namespace treadle::riegeli {
 namespace {
 
-/// A number off the front of some bytes.
+/// Removes a number from the front of some bytes.
 std::optional<uint64_t> takeNumber(std::string_view &bytes) {
   WireReader reader(bytes);
   uint64_t number = reader.varint();
@@ -23,7 +23,7 @@ std::optional<uint64_t> takeNumber(std::string_view &bytes) {
   return reader.isGood() ? std::optional(number) : std::nullopt;
 }
 
-/// Streams that are decompressed piece by piece: `take` is false where one is damaged or ends.
+/// Streaming decompressors: `take` returns false if the stream is damaged or ends.
 class ZstdStream {
 public:
   explicit ZstdStream(std::string_view from) : in{from.data(), from.size(), 0} {}
@@ -68,8 +68,8 @@ private:
       BrotliDecoderCreateInstance(nullptr, nullptr, nullptr), BrotliDecoderDestroyInstance};
 };
 
-/// The `size` bytes of a stream, or nothing. The size is only what somebody says, so there is room
-/// for the bytes when they come, not before.
+/// Decompresses `size` bytes of a stream, or returns nullopt. Memory is allocated as data arrives,
+/// since `size` isn't trustworthy.
 template <typename Stream> std::optional<std::string> takeAll(Stream stream, size_t size) {
   constexpr size_t firstRoom = 1 << 16;
   std::string out;
@@ -88,18 +88,18 @@ Unexpected damaged(uint64_t begin, std::string_view what) {
   return Unexpected(dataLoss("the chunk at byte ", begin, " is damaged: ", what));
 }
 
-/// The size that a compressed part says it had; it is left with what is compressed. One beyond
-/// `most` is a lie.
+/// Removes the decompressed size from the front of a compressed part. Sizes above `most` are
+/// errors.
 Expected<uint64_t> takeSize(std::string_view &part, uint64_t most, uint64_t begin) {
-  // No message is longer.
+  // No protobuf message is longer.
   constexpr uint64_t longest = INT32_MAX;
   std::optional<uint64_t> size = takeNumber(part);
   if (!size || *size > std::min(most, longest))
-    return damaged(begin, "the size of its compressed data makes no sense");
+    return damaged(begin, "the size of its compressed data is invalid");
   return *size;
 }
 
-/// A part of a chunk as it was before compression.
+/// Decompresses a part of a chunk.
 Expected<std::string> expand(Compression compression, std::string_view part, uint64_t size,
                              uint64_t begin) {
   auto result = compression == Compression::Zstd ? takeAll(ZstdStream(part), size)
@@ -116,15 +116,15 @@ Expected<std::vector<uint64_t>> readEnds(std::string_view sizes, uint64_t numRec
   while (!sizes.empty()) {
     std::optional<uint64_t> size = takeNumber(sizes);
     if (!size || *size > valuesSize - end)
-      return damaged(begin, "its records are longer than it is");
+      return damaged(begin, "its records are longer than the chunk");
     ends.push_back(end += *size);
   }
   if (ends.size() != numRecords || end != valuesSize)
-    return damaged(begin, "its records aren't what its header says");
+    return damaged(begin, "its records don't match its header");
   return ends;
 }
 
-thread_local uint64_t mostOfThread = 0; // 0: nobody said
+thread_local uint64_t mostOfThread = 0; // 0: no limit set
 
 } // namespace
 
@@ -143,13 +143,13 @@ bool isRiegeli(std::string_view bytes) {
 
 Expected<RecordReader> RecordReader::open(std::string_view bytes) {
   if (!isRiegeli(bytes))
-    return Unexpected(invalidArgument("the bytes are no Riegeli file, expected its signature"));
+    return Unexpected(invalidArgument("the bytes are not a Riegeli file, expected its signature"));
   RecordReader reader(bytes);
   TREADLE_TRY(reader.findChunks());
   return reader;
 }
 
-/// Copies bytes of a chunk, leaving out block headers; false if the file ends before.
+/// Copies bytes of a chunk without block headers; returns false if the file ends before.
 bool RecordReader::copy(uint64_t position, uint64_t size, char *to) const {
   while (size != 0) {
     if (position % blockSize < blockHeaderSize)
@@ -187,7 +187,8 @@ Expected<void> RecordReader::findChunks() {
     auto type = static_cast<ChunkType>(chunk.type);
     if (type == ChunkType::Simple || type == ChunkType::Transposed)
       chunks.push_back(chunk);
-    // Every record has a position of its own, so a chunk is at least as long as it has records.
+    // Every record has a distinct position, so a chunk is at least as long as its number of
+    // records.
     if (chunk.numRecords > end - begin) {
       end = begin + chunk.numRecords;
       if (end % blockSize != 0 && end % blockSize < blockHeaderSize)
@@ -198,7 +199,7 @@ Expected<void> RecordReader::findChunks() {
   return {};
 }
 
-/// `sizes`, and the records, as they were before compression.
+/// Decompresses the sizes and the records of a chunk.
 Expected<void> RecordReader::expandRecords(const Chunk &chunk, char compressedBy,
                                            std::string_view rest, std::string &sizes) {
   constexpr uint64_t longestVarint = 10, bytesOfEnd = sizeof(uint64_t);
@@ -209,9 +210,9 @@ Expected<void> RecordReader::expandRecords(const Chunk &chunk, char compressedBy
   expanded += ofSizes * (1 + bytesOfEnd) + ofRecords;
   if (expanded > limit)
     return Unexpected(resourceExhausted(
-        "with the chunk at byte ", chunk.begin, " the compressed chunks become ", expanded,
-        " bytes, more than the ", limit, " that a file of ", bytes.size(),
-        " bytes may; set the limit of memory, or write the file uncompressed"));
+        "with the chunk at byte ", chunk.begin, " the compressed chunks take ", expanded,
+        " bytes when decompressed, more than the ", limit, " allowed for a file of ", bytes.size(),
+        " bytes; set a memory limit, or write the file uncompressed"));
   std::string plain = TREADLE_TRY(expand(compression, packed, ofSizes, chunk.begin));
   decoded.values = TREADLE_TRY(expand(compression, rest, ofRecords, chunk.begin));
   decoded.valuesBegin = 0;
@@ -222,9 +223,9 @@ Expected<void> RecordReader::expandRecords(const Chunk &chunk, char compressedBy
 Expected<void> RecordReader::decode(const Chunk &chunk) {
   decodedChunk = nullptr;
   if (static_cast<ChunkType>(chunk.type) == ChunkType::Transposed)
-    return Unexpected(unimplemented("the chunk at byte ", chunk.begin,
-                                    " is transposed, which can't be read; write the file with "
-                                    "transpose off"));
+    return Unexpected(
+        unimplemented("the chunk at byte ", chunk.begin,
+                      " is transposed, which is not supported; write the file with transpose off"));
   std::string data(chunk.dataSize, '\0');
   if (!copy(advance(chunk.begin, chunkHeaderSize), chunk.dataSize, data.data()))
     return damaged(chunk.begin, "the file ends in its data");
@@ -237,7 +238,7 @@ Expected<void> RecordReader::decode(const Chunk &chunk) {
   rest.remove_prefix(1);
   std::optional<uint64_t> sizesSize = takeNumber(rest);
   if (!sizesSize || *sizesSize > rest.size())
-    return damaged(chunk.begin, "its records' sizes are longer than it is");
+    return damaged(chunk.begin, "the sizes of its records are longer than the chunk");
   std::string sizes(rest.substr(0, *sizesSize));
   rest.remove_prefix(*sizesSize);
 
@@ -264,7 +265,7 @@ Expected<std::string> RecordReader::take(const Chunk &chunk, uint64_t index) {
   uint64_t begin = index == 0 ? 0 : decoded.ends[index - 1];
   uint64_t size = decoded.ends[index] - begin;
   if (chunk.numRecords == 1) {
-    // Alone it is large: it is handed on, not copied.
+    // A large single record is moved out instead of copied.
     decodedChunk = nullptr;
     decoded.values.erase(0, decoded.valuesBegin);
     return std::move(decoded.values);

@@ -10,47 +10,47 @@
 
 namespace treadle::riegeli {
 
-/// The most bytes that may come of the compressed chunks of one file, on this thread while it
-/// lives: for callers who know how much memory they have. Without one it is a gigabyte, or 4,096
-/// times what the file has, where that is more: zeros pack by a factor of a million, and honest
-/// files have them.
+/// Limits the total decompressed size of one file's chunks for readers on this thread, during its
+/// lifetime: for callers who know how much memory they have. The default is a gigabyte, or 4,096
+/// times the file's size if that is more: zeros compress by a factor of a million, and legitimate
+/// files contain them.
 class ExpansionLimit {
 public:
-  /// 0: nothing changes.
+  /// 0 leaves the limit unchanged.
   explicit ExpansionLimit(uint64_t most);
   ~ExpansionLimit();
   ExpansionLimit(const ExpansionLimit &) = delete;
   ExpansionLimit &operator=(const ExpansionLimit &) = delete;
 
-  /// For a file of so many bytes.
+  /// Returns the limit for a file of `fileSize` bytes.
   static uint64_t of(uint64_t fileSize);
 
 private:
   const uint64_t before;
 };
 
-/// Random access to the records of a file in memory, whose bytes must outlive the reader (map the
-/// file: only what is asked for is touched). Records may be plain or compressed by Brotli or
-/// Zstandard; Unimplemented for Snappy and for transposed chunks. Hashes are checked: DataLoss
-/// where one doesn't match. ResourceExhausted beyond the limit of what compressed chunks may
-/// become. Not thread-safe.
+/// Random access to the records of a file in memory. The bytes must outlive the reader; they can be
+/// a mapping of the file, since only requested chunks are read. Records may be uncompressed or
+/// compressed by Brotli or Zstandard. Errors: Unimplemented for Snappy and for transposed chunks;
+/// DataLoss if a hash doesn't match; ResourceExhausted if the decompressed size exceeds the limit.
+/// Not thread-safe.
 class RecordReader {
 public:
-  /// Finds the chunks. InvalidArgument if the bytes are no Riegeli file, DataLoss if they are
-  /// damaged or not all there.
+  /// Locates the chunks. InvalidArgument if the bytes aren't a Riegeli file, DataLoss if they are
+  /// damaged or truncated.
   static Expected<RecordReader> open(std::string_view bytes);
 
   Expected<std::string> read(uint64_t position);
-  /// The last record of the file; InvalidArgument if there is none.
+  /// Reads the last record of the file; InvalidArgument if there is none.
   Expected<std::string> readLast();
 
 private:
-  /// A chunk that holds records.
+  /// A chunk with records.
   struct Chunk {
     uint64_t begin, dataSize, dataHash, numRecords, decodedSize;
     char type;
   };
-  /// The records of a chunk: where each ends, and all of them.
+  /// The decoded records of a chunk: their concatenation, and where each ends.
   struct Records {
     std::vector<uint64_t> ends;
     std::string values;
@@ -69,15 +69,15 @@ private:
   Expected<std::string> take(const Chunk &chunk, uint64_t index);
 
   std::string_view bytes;
-  uint64_t limit;        // of `expanded`
-  uint64_t expanded = 0; // what came of compressed data; what is read again counts again
+  uint64_t limit;        // upper bound of `expanded`
+  uint64_t expanded = 0; // decompressed bytes so far, with repeated reads
   std::vector<Chunk> chunks;
-  /// Neighbours are often read after each other.
+  /// The last decoded chunk, since neighboring records are often read in sequence.
   Records decoded;
   const Chunk *decodedChunk = nullptr;
 };
 
-/// Whether the bytes begin as every Riegeli file does.
+/// Whether the bytes begin with the signature of Riegeli files.
 bool isRiegeli(std::string_view bytes);
 
 } // namespace treadle::riegeli

@@ -9,7 +9,7 @@
 namespace treadle::riegeli {
 namespace {
 
-/// The hash of some numbers, then they themselves.
+/// Returns the hash of some numbers, followed by the numbers.
 std::string withHash(std::initializer_list<uint64_t> values) {
   std::string numbers, result;
   for (uint64_t value : values)
@@ -54,7 +54,7 @@ void RecordWriter::writeChunk(char type, uint64_t numRecords, uint64_t decodedSi
     writeBytes(part, begin, end);
 }
 
-/// Bytes of a chunk, and the block headers that interrupt them.
+/// Writes bytes of a chunk, interrupted by block headers.
 void RecordWriter::writeBytes(std::string_view bytes, uint64_t chunkBegin, uint64_t chunkEnd) {
   while (isOk && !bytes.empty()) {
     if (position % blockSize == 0) {

@@ -9,20 +9,20 @@
 
 namespace treadle::riegeli {
 
-/// Writes a file from its beginning, each record in a chunk of its own, uncompressed: what any
-/// reader of Riegeli can read. Not thread-safe.
+/// Writes a file from its beginning, each record in an uncompressed chunk of its own, for maximum
+/// compatibility. Not thread-safe.
 class RecordWriter {
 public:
-  /// Takes the next bytes of the file; false if they can't be written.
+  /// Receives the next bytes of the file; returns false if they can't be written.
   using Sink = std::function<bool(std::string_view)>;
 
   explicit RecordWriter(Sink sink);
 
-  /// Writes the parts, one after the other, as one record. Gives its position. After a failed write
-  /// nothing more is written.
+  /// Writes the concatenation of the parts as one record and returns its position. After a failed
+  /// write nothing more is written.
   uint64_t write(const std::vector<std::string_view> &parts);
 
-  /// False if something couldn't be written.
+  /// False if a write failed.
   bool ok() const { return isOk; }
 
 private:
