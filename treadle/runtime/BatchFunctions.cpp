@@ -4,7 +4,7 @@
 
 namespace treadle::plan {
 
-// `y = BatchFunction(x..., captured...)` becomes `f = _FillBatch(x...)`, `r = call(f...,
+// Rewrites `y = BatchFunction(x..., captured...)` to `f = _FillBatch(x...)`, `r = call(f...,
 // captured...)` and `y = _CutBatch(x0, f0, r...)`.
 void expandBatchFunctions(GraphSpec &graph) {
   size_t n = graph.nodes.size();

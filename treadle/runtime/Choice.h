@@ -1,23 +1,24 @@
-// What control flow is decided by, for all that runs it.
+// Evaluation of conditions, predicates and branch indices of control flow.
 #pragma once
 
 #include "treadle/tensor/Tensor.h"
 
 namespace treadle {
 
-/// Whether TensorFlow has a truth for scalars of the dtype.
+/// Whether TensorFlow can convert scalars of the dtype to a truth value.
 bool hasTruth(DType dtype);
 
-/// The condition of an If or a While: a scalar by its value (a string by whether it is empty),
-/// anything else by whether it has elements. InvalidArgument for scalars of dtypes without
-/// truth.
+/// Evaluates the condition of an If or a While: a numeric scalar is true if it is nonzero, a string
+/// scalar if it isn't empty, any other tensor if it has elements. Returns InvalidArgument for
+/// scalars of dtypes without a truth value.
 Expected<bool> isTrue(const Tensor &tensor);
 
-/// The predicate of a Switch, also by way of LoopCond: InvalidArgument unless it is a bool scalar.
+/// Returns the predicate of a Switch, directly or through LoopCond; InvalidArgument unless it is a
+/// bool scalar.
 Expected<bool> asPredicate(const Tensor &tensor);
 
-/// Which of `count` branches of a Case, or outputs of a _SwitchN, an index chooses: the last one
-/// where it is out of range. InvalidArgument unless it is an int32 scalar.
+/// Returns the branch of a Case, or the output of a _SwitchN, that `index` selects: the last of
+/// `count` if the index is out of range. Returns InvalidArgument unless it is an int32 scalar.
 Expected<int> asChoice(const Tensor &index, size_t count);
 
 } // namespace treadle

@@ -14,11 +14,11 @@
 
 namespace treadle {
 
-// --- how many ------------------------------------------------------------------------------------
+// --- core counts ---------------------------------------------------------------------------------
 
 std::vector<int> allowedCores() {
   std::vector<int> cores;
-  for (int bits = 1024; bits <= 1 << 20; bits *= 2) { // as many as the system's own mask has
+  for (int bits = 1024; bits <= 1 << 20; bits *= 2) { // grows until it holds the kernel's mask
     cpu_set_t *set = CPU_ALLOC(bits);
     size_t bytes = CPU_ALLOC_SIZE(bits);
     bool isKnown = set && sched_getaffinity(0, bytes, set) == 0;
@@ -80,7 +80,8 @@ static std::optional<double> parseNumber(std::string_view &text) {
   return number;
 }
 
-/// Of `QUOTA PERIOD`, both in microseconds; a quota that is no number, or negative, is no limit.
+/// Parses `QUOTA PERIOD`, both in microseconds. A quota that is negative or not a number means no
+/// limit.
 static std::optional<double> coresOfQuota(std::string_view text) {
   std::optional<double> quota = parseNumber(text);
   std::optional<double> period = quota ? parseNumber(text) : quota;
@@ -89,14 +90,14 @@ static std::optional<double> coresOfQuota(std::string_view text) {
   return *quota / *period;
 }
 
-/// Of one group, in either of the forms in which kernels have it.
+/// Returns the limit of one control group, in the format of cgroups v1 or v2.
 static std::optional<double> coresOfGroup(const std::string &folder) {
   return coresOfQuota(contentsOf(folder + "/cpu.max") + " " +
                       contentsOf(folder + "/cpu.cfs_quota_us") + " " +
                       contentsOf(folder + "/cpu.cfs_period_us"));
 }
 
-/// The least that a group or one of those around it allows.
+/// Returns the smallest limit of a control group and its ancestors.
 static std::optional<double> coresBelow(const std::filesystem::path &mount,
                                         std::string_view group) {
   std::optional<double> least;
@@ -141,18 +142,18 @@ int availableCores() {
   return count;
 }
 
-// --- threads that compute ------------------------------------------------------------------------
+// --- computing threads ---------------------------------------------------------------------------
 
 namespace {
 
-/// By thread, so that a run that begins or ends waits for no other core.
+/// One counter per thread number, so that runs that begin or end don't contend for a cache line.
 struct alignas(64) Count {
-  std::atomic<int> computing{0}; // threads of this number
+  std::atomic<int> computing{0}; // threads with this number that compute
 };
 constinit std::array<Count, maxThreadNumbers> counts{};
-constinit std::atomic<int> numUsed{0}; // the counts below it
+constinit std::atomic<int> numUsed{0}; // counters in use are those below this index
 
-/// Of this thread: scopes in which it computes; 0 while it rests.
+/// Number of nested scopes in which this thread computes; 0 while it waits.
 thread_local constinit int depth = 0;
 
 void change(int by) {

@@ -1,4 +1,4 @@
-// The cores that this process may use, and how many threads compute on them now.
+// The cores that this process may use, and the number of threads that compute on them.
 #pragma once
 
 #include "treadle/tensor/Error.h"
@@ -10,26 +10,26 @@
 
 namespace treadle {
 
-/// The numbers of the cores that the process may run on, in order.
+/// Returns the ids of the cores that the process may run on, in ascending order.
 std::vector<int> allowedCores();
 
-/// InvalidArgument where one isn't among these, or comes twice.
+/// Returns InvalidArgument if a core isn't among the allowed ones, or occurs twice.
 Expected<void> checkCores(const std::vector<int> &cores);
 
-/// Lets this thread, and those that it starts from now on, run on these cores only. False where the
-/// system doesn't.
+/// Restricts this thread, and the threads that it starts from now on, to these cores. Returns false
+/// if the system refuses.
 bool moveThisThreadTo(const std::vector<int> &cores);
 
-/// How many threads can compute at the same time, at least 1: the cores that the process may run
-/// on, or fewer where its container gets less time than these have. Read once.
+/// Number of threads that can compute at the same time, at least 1: the number of allowed cores, or
+/// fewer if the container's CPU quota is lower. Read once.
 int availableCores();
 
-/// Cores' worth of time that control groups allow: those that `membership`, the text of
-/// /proc/self/cgroup, says that a process belongs to, and those around them, as they lie below
-/// `mount`. Nothing where none has a limit.
+/// Returns the CPU quota, in cores, of the control groups that `membership` (the text of
+/// /proc/self/cgroup) names and of their ancestors below `mount`. Returns nullopt if none has a
+/// limit.
 std::optional<double> coresOfGroups(std::string_view membership, const std::string &mount);
 
-/// While one lives, its thread computes, or waits in vain for a core to do so. They may nest.
+/// A scope in which the current thread computes, or is ready to compute. Scopes may nest.
 class Computing {
 public:
   Computing();
@@ -37,11 +37,11 @@ public:
   Computing(const Computing &) = delete;
   Computing &operator=(const Computing &) = delete;
 
-  /// The other threads of the process that compute now: how many, counted up to `most`.
+  /// Number of other threads of the process that compute now, counted up to `most`.
   static int others(int most);
 };
 
-/// While one lives, its thread waits for others, and computes nothing.
+/// A scope, within one that computes, in which the current thread waits for others.
 class Resting {
 public:
   Resting();

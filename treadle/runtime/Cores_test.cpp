@@ -1,4 +1,4 @@
-// How many cores there are to compute on, and for whom.
+// Tests of core counts, CPU quotas and the count of computing threads.
 #include "treadle/runtime/Cores.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 namespace treadle {
 namespace {
 
-/// Folders of control groups.
+/// A directory tree of control groups.
 class Groups {
 public:
   Groups() : mount(testing::TempDir() + "groups") { std::filesystem::remove_all(mount); }
@@ -104,7 +104,7 @@ TEST(Cores, WhatIsNoLimitIsNone) {
     EXPECT_TRUE(!groups.cores(membership) || groups.cores(membership) == 1) << membership;
 }
 
-/// What another thread counts.
+/// Returns the number of computing threads as another thread counts them.
 int others(int most) {
   int count = 0;
   std::thread([&] { count = Computing::others(most); }).join();
@@ -126,7 +126,7 @@ TEST(Computing, WhoRestsDoesNotCompute) {
   {
     Resting resting;
     EXPECT_EQ(others(9), 0);
-    Computing meanwhile; // a callback's
+    Computing meanwhile; // as a callback would
     EXPECT_EQ(others(9), 1);
   }
   EXPECT_EQ(others(9), 1);

@@ -1,4 +1,4 @@
-// The loop of a dataflow run: taking ready nodes, running kernels, waiting, ending.
+// The main loop of a dataflow run: takes ready nodes, runs kernels, waits and ends.
 #include "treadle/runtime/Dataflow.h"
 
 #include "treadle/runtime/Cores.h"
@@ -13,9 +13,9 @@ namespace treadle {
 namespace dataflow {
 namespace {
 
-constexpr uint64_t readyPerCheck = 64; // nodes between looks at the inbox and the clock
+constexpr uint64_t readyPerCheck = 64; // nodes between checks of the inbox and the clock
 
-// Every node has its inputs in a row of its own, so all nodes share one row of indices.
+// The inputs of a node are contiguous, so all nodes share one array of consecutive indices.
 const uint32_t *rowOfIndices(size_t count) {
   thread_local std::vector<uint32_t> row;
   while (row.size() < count)
@@ -25,7 +25,7 @@ const uint32_t *rowOfIndices(size_t count) {
 
 } // namespace
 
-// --- ops that wait, and ops on other threads ---------------------------------------------------
+// --- suspended and offloaded ops ---------------------------------------------------------------
 
 void Runner::Waiting::complete(std::vector<Tensor> outputs) {
   runner->arrive({site, std::move(outputs), nullptr});
@@ -45,7 +45,7 @@ void Runner::arrive(Arrival arrival) {
   std::lock_guard lock(mutex);
   inbox.push_back(std::move(arrival));
   inboxHasMail.store(true, std::memory_order_release);
-  wake.notify_one(); // under the lock: the runner may be gone right after
+  wake.notify_one(); // under the lock: the runner may be destroyed right after
 }
 
 bool Runner::takeArrivals() {
@@ -90,7 +90,7 @@ void Runner::waitForArrival() {
   run.forget(waker);
 }
 
-// After an error or a stop: what waits is cancelled, what runs elsewhere is waited for.
+// After an error or a stop, cancels suspended ops and waits for offloaded ones.
 void Runner::abandon() {
   for (Ref<Waiting> &w : waiting)
     if (w->claim())
@@ -126,7 +126,7 @@ void Runner::loop() {
         return;
       }
       if (inboxHasMail.load(std::memory_order_acquire) && takeArrivals())
-        continue; // what arrived may be the end, or an error
+        continue; // the arrival may have been the last one, or an error
     }
     if (readyHead < ready.size()) {
       Ready next = ready[readyHead++];
@@ -139,14 +139,14 @@ void Runner::loop() {
     }
     if (outstanding == 0) {
       if (!endStuckFrame()) {
-        error = std::make_unique<Error>(internal(
-            "the graph stopped before its end: nothing is ready and nothing is waited for"));
+        error = std::make_unique<Error>(
+            internal("the graph is stuck: no node is ready and no op is outstanding"));
         return;
       }
       continue;
     }
     waitForArrival();
-    count = readyPerCheck - 1; // look at once
+    count = readyPerCheck - 1; // check at the next node
   }
 }
 
@@ -160,10 +160,10 @@ Expected<std::vector<Tensor>> Runner::execute(const Plan &plan, std::vector<Tens
 }
 
 Runner::~Runner() {
-  // Left by an exception: what runs elsewhere still works on this.
+  // Left by an exception: offloaded ops still use this object.
   if (outstanding > 0) {
     if (!error)
-      error = std::make_unique<Error>(internal("the run was left"));
+      error = std::make_unique<Error>(internal("the run was abandoned"));
     abandon();
   }
   frames.clear();
@@ -216,7 +216,8 @@ void Runner::fire(Ready next) {
   }
 }
 
-// On this thread, unless others can go on meanwhile. What suspends holds none.
+// Runs the node on this thread, or offloads it if other nodes could run meanwhile. Ops that suspend
+// hold no thread.
 void Runner::runHere(Site site) {
   const PlanNode &node = nodeAt(site);
   bool isReady = readyHead < ready.size();
@@ -242,7 +243,7 @@ void Runner::prepare(Execution &ctx, Site site, Tensor *outputs) {
   ctx.runState = &run;
 }
 
-/// The loop, and of a loop in a loop the iterations that it is in.
+/// Names the loop of a frame and, for a nested loop, the iterations of the enclosing frames.
 static std::string nameOf(const Frame &frame) {
   const Iteration *outer = frame.parent;
   return outer && outer->frame->id
@@ -273,7 +274,7 @@ void Runner::runKernel(Site site) {
     Site site;
   } executor(this, site);
   const PlanNode &node = nodeAt(site);
-  // A nested run of this thread may use `scratch`, so the outputs stand elsewhere meanwhile.
+  // A nested run on this thread may use `scratch`, so the outputs move to a vector of their own.
   std::vector<Tensor> outputs = std::move(scratch);
   outputs.resize(std::max<size_t>(outputs.size(), node.outputCount));
   {
@@ -318,7 +319,7 @@ void Runner::offload(Site site, const Schedule &schedule) {
   if (isScheduled)
     return;
   --outstanding;
-  failAt(site, resourceExhausted("the system gives no thread for an op that may wait for others"));
+  failAt(site, resourceExhausted("can't start a thread for an op that may wait for others"));
 }
 
 void Runner::runSwitch(Site site) {
@@ -346,7 +347,7 @@ void Runner::runMerge(Site site) {
     }
 }
 
-// --- calls of functions that may wait ----------------------------------------------------------
+// --- calls of functions that may suspend -------------------------------------------------------
 
 void Runner::failCall(const Continuation &then, Error e) {
   if (then.caller.iteration)
@@ -410,8 +411,8 @@ void Runner::startFor(Site site) {
   resume(std::move(then), std::move(variables), site.iteration->frame->activation->depth + 1);
 }
 
-// Runs what can be run at once to its end, one call after the other; a plan with counters is begun,
-// and `resume` goes on after it.
+// Runs plans that can finish immediately one call after the other. For a dataflow plan, starts it;
+// `resume` continues when it has its results.
 void Runner::callPlan(const Plan &plan, std::vector<Tensor> args, Continuation then, int depth) {
   std::optional<NextCall> next = NextCall{&plan, std::move(args)};
   while (next) {
@@ -460,7 +461,7 @@ void Runner::resume(Continuation then, std::vector<Tensor> results, int depth) {
     callPlan(*next->plan, std::move(next->args), std::move(then), depth);
 }
 
-// What a call's results lead to: another call, or the end of the op.
+// Processes the results of a call: returns the next call, or nullopt if the op is done.
 std::optional<Runner::NextCall> Runner::advance(Continuation &then, std::vector<Tensor> results) {
   auto end = [&](std::vector<Tensor> values) {
     clearInputs(then.caller);

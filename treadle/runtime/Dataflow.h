@@ -1,4 +1,4 @@
-// Internal to the runtime: runs dataflow plans.
+// Internal to the runtime: the dataflow executor.
 #pragma once
 
 #include "treadle/runtime/DataflowState.h"
@@ -13,35 +13,36 @@
 
 namespace treadle::dataflow {
 
-/// One run of a plan, with what it calls. It has a list of nodes that are ready, each in an
-/// iteration of a frame, dead or alive:
+/// Executes one run of a dataflow plan and the functions that it calls.
 ///
-///   while nodes are ready, or something is waited for:
-///     take in what arrived; if nothing is ready, wait for more
-///     fire(node): a dead one gives dead outputs, a live one what its kernel gives
-///     for each place that an output goes to: (in the same iteration, or across the frame's border)
-///       store the value, count down what the node there still waits for
-///       if that is nothing: the node is ready, dead where one of its inputs is
-///     of an iteration that has nothing left: end it, its frame with its last one, and with the
-///     frame
-///       make Exits dead that got no value
+/// A list holds the ready nodes, each in an iteration of a frame, live or dead:
+///
+///   while nodes are ready or ops are outstanding:
+///     take arrived completions; if nothing is ready, wait for one
+///     fire the node: dead ones produce dead outputs, live ones the outputs of their kernel
+///     for each edge of each output (within the iteration, or across the border of the frame):
+///       store the value and decrement the pending count of the consumer
+///       at zero the consumer is ready; it is dead if one of its inputs is
+///     for an iteration with nothing outstanding: end it, and the frame with its last iteration;
+///       Exits of the frame that got no value produce dead outputs
 ///   return the values of the results
 ///
-/// A Merge is ready with its first live input. An iteration begins with the first value for it,
-/// unless parallelIterations are under way. docs/spec.md says it formally.
+/// A Merge is ready with its first live input. An iteration starts with its first value, unless
+/// parallelIterations iterations are in flight. docs/spec.md has the formal semantics.
 ///
-/// The thread of execute() owns all of it, so no counter is locked. Kernels that are worth another
-/// thread go to the run's pool, and ops that wait (for a queue, a lock, a message) hold no thread:
-/// both come back by arrive(), the only function for other threads. After an error, or when the run
-/// is stopped, it cancels what waits and waits for what runs elsewhere. Of errors that nodes give
-/// before, the one of the first node in the graph's order is reported.
+/// The thread that calls execute() owns all state, so counters need no lock. Expensive kernels run
+/// on the pool of the run. Ops that wait (for a queue, a lock, a message) suspend and hold no
+/// thread. Both report back through arrive(), the only function that other threads may call. After
+/// an error, or when the run is stopped, suspended ops are cancelled and offloaded ones are waited
+/// for. If several nodes have failed by then, the error of the first one in graph order is
+/// reported.
 class Runner {
 public:
   explicit Runner(RunState &run) : run(run) {}
   ~Runner();
   Expected<std::vector<Tensor>> execute(const Plan &plan, std::vector<Tensor> args);
 
-  // For suspended ops and pool threads only.
+  // Called from suspended ops and pool threads only.
   struct Arrival {
     Site site;
     std::vector<Tensor> outputs;
@@ -58,7 +59,7 @@ private:
     void fail(Error e) override;
     Runner *const runner;
     const Site site;
-    const Trace::Clock::time_point begin; // where the run is traced
+    const Trace::Clock::time_point begin; // start time, if the run is traced
   };
   struct Offloaded;
   struct Ready {
@@ -67,7 +68,7 @@ private:
     Iteration *iteration;
   };
 
-  // The loop.
+  // The main loop.
   void loop();
   bool takeArrivals();
   void waitForArrival();
@@ -79,7 +80,7 @@ private:
   void fire(Ready ready);
   void runKernel(Site site);
   void runHere(Site site);
-  /// False where nothing runs it.
+  /// Schedules the function on a thread; returns false if none is available.
   using Schedule = std::function<bool(std::function<void()>)>;
   void offload(Site site, const Schedule &schedule);
   void finishKernel(Site site, std::span<Tensor> outputs);
@@ -142,13 +143,13 @@ private:
   uint64_t errorOrder = ~uint64_t{0};
   Activation *top = nullptr;
   bool topIsDone = false;
-  bool endsWithoutExit = false; // a frame got a value and ended, but none left it
+  bool endsWithoutExit = false; // a frame was entered and ended, but no value left it
 
   std::mutex mutex;
   std::condition_variable wake;
   std::vector<Arrival> inbox;            // guarded by `mutex`
-  std::atomic<bool> inboxHasMail{false}; // written with it
-  size_t outstanding = 0;                // suspended or offloaded
+  std::atomic<bool> inboxHasMail{false}; // written under `mutex`
+  size_t outstanding = 0;                // ops that are suspended or offloaded
   std::vector<Ref<Waiting>> waiting;
 };
 

@@ -1,4 +1,4 @@
-// Lays out a dataflow plan: which frame each node is in, counters, and where values go.
+// Lays out a dataflow plan: assigns frames, initial counters and edges.
 #include "treadle/runtime/DataflowPlan.h"
 
 #include "treadle/runtime/PlanBuilder.h"
@@ -24,12 +24,12 @@ private:
   BoundGraph bound;
   GraphSpec &graph = bound.graph;
   std::unique_ptr<DataflowPlan> plan = std::make_unique<DataflowPlan>();
-  std::vector<SoftEdge> soft; // those that are counted
+  std::vector<SoftEdge> soft; // soft edges that are counted as inputs
 };
 
-// What counts like a control edge, but hands no deadness on: between nodes that both run once in
-// each iteration of one frame. A Merge may run early, and what stands on a frame's border gives its
-// token to another frame.
+// Adds the soft edges that can be treated as control edges without deadness: those between nodes
+// that both run once in each iteration of one frame. Excludes Merges, which may run early, and
+// nodes on the border of a frame, whose token belongs to another frame.
 void Layout::placeSoftEdges() {
   auto isPlain = [&](int32_t node) {
     NodeKind kind = plan->nodes[node].kind;

@@ -5,54 +5,55 @@
 
 namespace treadle {
 
-/// A place that a value goes to.
+/// An edge from an output, or from the node itself, to an input of a consumer.
 struct PlanEdge {
   static constexpr int32_t control = -1;
-  static constexpr int32_t softControl = -2; // whoever waits so doesn't die with the other
+  static constexpr int32_t softControl = -2; // the consumer doesn't become dead with the producer
 
   uint32_t node;
-  int32_t input; // index into the frame's inputs, or one of these
+  int32_t input; // index into the frame's inputs, or one of the constants above
 };
 
-/// Counters of a node in an iteration, as they start.
+/// Initial counters of a node in an iteration.
 struct NodeCounter {
-  int32_t pending; // inputs still to come; of a Merge: 2 a control input, plus 1 until a live value
-                   // came
+  int32_t pending; // outstanding inputs; for a Merge: 2 for each control input, plus 1 until a live
+                   // value arrives
   uint32_t dead = 0; // dead data inputs so far
   uint32_t flags = 0;
 };
 
-/// A v1 frame, statically. Frame 0 is the graph outside all loops.
+/// The static part of a v1 frame. Frame 0 is the graph outside all loops.
 struct PlanFrame {
   std::string name;
   int32_t parent = -1;
   int32_t parallelIterations = 1;
-  uint32_t numInputs = 0; // of all its nodes
+  uint32_t numInputs = 0; // total of all its nodes
   uint32_t numEnters = 0;
   uint32_t depth = 0;
-  std::vector<NodeCounter> counters; // of its nodes, as an iteration starts
+  std::vector<NodeCounter> counters; // initial counters of its nodes
 };
 
-/// Where a node is, and what it is there.
+/// The frame and role of a node.
 struct NodePlace {
   uint32_t frame = 0;
-  uint32_t counter = 0;                    // into those of its frame
-  int32_t childFrame = -1;                 // the frame that an Enter opens
-  int32_t argument = -1;                   // number of the argument that an Arg is
-  uint32_t resultBegin = 0, resultEnd = 0; // into DataflowPlan::resultsByNode
+  uint32_t counter = 0;                    // index into the counters of its frame
+  int32_t childFrame = -1;                 // frame that an Enter opens
+  int32_t argument = -1;                   // argument number of an Arg
+  uint32_t resultBegin = 0, resultEnd = 0; // range in DataflowPlan::resultsByNode
   bool isConstantEnter = false;
 };
 
-/// A plan of any graph: a node runs, dead or alive, when its inputs have arrived in its frame and
-/// iteration.
+/// A plan of an arbitrary graph: each node runs, live or dead, when its inputs have arrived in its
+/// frame and iteration.
 ///
-/// Nodes are numbered as in the graph. Inputs of all nodes of a frame stand in one array of each
-/// iteration, those of a node from PlanNode::inputBegin; where output `o` goes to is in `edges`
-/// from edgeBegins[PlanNode::outputBegin + o], and after its last output stand its control edges.
+/// Nodes are numbered as in the graph. An iteration keeps the inputs of all nodes of its frame in
+/// one array; those of a node start at PlanNode::inputBegin. The edges of output `o` start at
+/// edgeBegins[PlanNode::outputBegin + o] in `edges`; the node's control edges follow those of its
+/// last output.
 class DataflowPlan final : public Plan {
 public:
   DataflowPlan() : Plan(false) {}
-  /// Null if it is another plan.
+  /// Returns nullptr if the plan is of another kind.
   static const DataflowPlan *from(const Plan &plan) {
     return plan.isSequential ? nullptr : static_cast<const DataflowPlan *>(&plan);
   }
@@ -64,7 +65,7 @@ public:
   std::vector<uint32_t> edgeBegins;
   std::vector<PlanEdge> edges;
   std::vector<uint32_t> roots;         // nodes without inputs
-  std::vector<uint32_t> resultsByNode; // numbers of the results, those of one node together
+  std::vector<uint32_t> resultsByNode; // result numbers, grouped by node
 };
 
 } // namespace treadle

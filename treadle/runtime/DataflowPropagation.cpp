@@ -1,4 +1,5 @@
-// Where values go in a dataflow run: along edges, into and out of frames, to the next iteration.
+// Propagation of values in a dataflow run: along edges, into and out of frames, to the next
+// iteration.
 #include "treadle/runtime/Dataflow.h"
 
 #include <algorithm>
@@ -16,7 +17,7 @@ void Runner::activateMerge(Iteration *to, const DataflowPlan &plan, PlanEdge edg
     counter.pending -= 2;
     allDead = counter.dead == plan.nodes[edge.node].inputCount || counter.flags;
   } else if (isDead) {
-    // A loop's Merge gets nothing from its back edge while its Enter is dead.
+    // The Merge of a loop gets no value from its back edge while its Enter is dead.
     ++counter.dead;
     counter.flags |= fromEnter;
     allDead = counter.dead == plan.nodes[edge.node].inputCount || counter.flags;
@@ -24,13 +25,13 @@ void Runner::activateMerge(Iteration *to, const DataflowPlan &plan, PlanEdge edg
     counter.pending -= 1;
     to->inputs[edge.input] = std::move(*value);
   } else {
-    return; // a second live value: the first one stays
+    return; // a second live value: the first one is kept
   }
   bool isReady = counter.pending == 0 || (counter.pending == 1 && allDead);
   if (!isReady)
     return;
   ready.push_back({edge.node, counter.pending == 1, to});
-  counter.pending = -1; // once an iteration
+  counter.pending = -1; // fires once per iteration
   ++to->outstanding;
 }
 
@@ -97,7 +98,8 @@ void Runner::propagate(Site site, std::span<Tensor> outputs, bool isDead) {
   finished(site.iteration);
 }
 
-// What a node on a frame's border gives, all into one iteration; empty: dead.
+// Delivers the output of a node on the border of a frame to all its consumers in one iteration. An
+// empty value is dead.
 void Runner::deliverAll(Iteration *to, uint32_t node, Tensor value, bool fromEnter) {
   const DataflowPlan &plan = to->frame->plan();
   uint32_t output = plan.nodes[node].outputBegin;
@@ -150,13 +152,13 @@ void Runner::propagateEnter(Site site, Tensor value) {
   Frame *frame = childFrame(site);
   frame->isEntered |= static_cast<bool>(value);
   Iteration *first = frame->live.front();
-  ++first->outstanding; // so that it can't end before the count of Enters is down
+  ++first->outstanding; // keeps the iteration alive while the count of Enters is decremented
   if (planOf(site).places[site.node].isConstantEnter) {
     frame->constants.push_back({site.node, value});
     for (Iteration *it : frame->live)
       deliverAll(it, site.node, value, true);
   } else {
-    // Nothing of iteration 0 ends before all Enters have come, so it is still there.
+    // Iteration 0 can't end before all Enters have arrived, so it still exists.
     deliverAll(first, site.node, std::move(value), true);
   }
   --frame->pendingEnters;
@@ -167,9 +169,9 @@ void Runner::propagateExit(Site site, Tensor value) {
   Frame *frame = site.iteration->frame;
   auto &list = value ? frame->liveExits : frame->deadExits;
   if (std::find(list.begin(), list.end(), site.node) != list.end())
-    return; // a value leaves a loop once: the first one
+    return; // only the first value leaves a loop
   list.push_back(site.node);
-  if (value) // else dead in this iteration; the frame's end tells whether it stays so
+  if (value) // otherwise dead in this iteration; whether it stays dead is known when the frame ends
     deliverAll(frame->parent, site.node, std::move(value));
 }
 
@@ -201,8 +203,8 @@ void Runner::startCarried(Frame *frame) {
   --next->outstanding;
 }
 
-// A node (or child frame) of this iteration is done. Iterations end in order: the oldest when
-// nothing of it is left and all Enters have come.
+// Marks a node (or a child frame) of this iteration as done. Iterations end in order: the oldest
+// one ends when nothing in it is outstanding and all Enters have arrived.
 void Runner::finished(Iteration *iteration) {
   if (--iteration->outstanding > 0)
     return;
@@ -210,7 +212,7 @@ void Runner::finished(Iteration *iteration) {
   while (!frame->live.empty() && frame->live.front()->outstanding == 0 &&
          frame->pendingEnters == 0) {
     Iteration *oldest = frame->live.front();
-    // Inputs that arrived at nodes which never ran (a Merge's second, say) go now.
+    // Frees inputs of nodes that never ran, such as the second input of a Merge.
     Tensor *inputs = oldest->inputs;
     for (uint32_t i = 0; i < frame->shape().numInputs; ++i)
       inputs[i].reset();
@@ -238,9 +240,10 @@ void Runner::finishFrame(Frame *frame) {
   finished(parent);
 }
 
-// A frame waits for all its Enters. One may wait for what leaves the frame: when nothing else
-// moves, more iterations begin than should be under way. One whose input is a loop variable that
-// died in an earlier iteration never comes: then the frame ends without. Innermost first.
+// Handles frames that still wait for Enters when nothing else can run. If an Enter depends on what
+// leaves the frame, starts more iterations than parallelIterations. If the input of an Enter is a
+// loop variable that died in an earlier iteration, it never arrives, and the frame ends without it.
+// Treats the innermost frame first.
 bool Runner::endStuckFrame() {
   Frame *stuck = nullptr;
   auto rank = [](const Frame &frame) {
@@ -285,7 +288,7 @@ void Runner::record(Site site, std::span<const Tensor> outputs) {
   Activation *activation = site.iteration->frame->activation;
   const DataflowPlan &plan = activation->plan;
   std::vector<int64_t> path;
-  // What an Exit gives is outside its frame.
+  // The output of an Exit belongs to the parent frame.
   bool isExit = plan.nodes[site.node].kind == NodeKind::Exit;
   if (isExit && std::ranges::count(site.iteration->frame->liveExits, site.node))
     return;
@@ -316,7 +319,7 @@ void Runner::record(Site site, std::span<const Tensor> outputs) {
       continue;
     auto &byIteration = activation->gathered[r].byIteration;
     byIteration[path] = value;
-    // Of a frame whose last iteration is wanted, earlier ones needn't be kept.
+    // For a result of the last iteration, values of earlier iterations are dropped.
     if (!result.iterations.empty() && result.iterations.back().kind == IterationSelector::Last &&
         path.size() == result.iterations.size() && path.back() > 0) {
       auto at = byIteration.find(path);
@@ -338,10 +341,9 @@ Expected<Tensor> stack(const std::vector<Tensor> &parts, const std::string &name
   std::vector<int64_t> dims(parts[0].dims().begin(), parts[0].dims().end());
   for (const Tensor &part : parts)
     if (!std::ranges::equal(part.dims(), parts[0].dims()))
-      return Unexpected(invalidArgument("'", name, "' has ", tensorTypeText(parts[0]),
-                                        " in one iteration and ", tensorTypeText(part),
-                                        " in another, so they can't be stacked; ask for single "
-                                        "iterations"));
+      return Unexpected(invalidArgument(
+          "'", name, "' has ", tensorTypeText(parts[0]), " in one iteration but ",
+          tensorTypeText(part), " in another, so they can't be stacked; fetch single iterations"));
   dims.insert(dims.begin(), static_cast<int64_t>(parts.size()));
   Expected<Tensor> out = Tensor::make(parts[0].dtype(), dims);
   if (!out)
@@ -364,7 +366,7 @@ Expected<Tensor> stack(const std::vector<Tensor> &parts, const std::string &name
   return out;
 }
 
-// All entries share their path up to `depth`.
+// All entries share the iteration path up to `depth`.
 Expected<Tensor> select(const Entries &entries, const ResultSpec &spec, size_t depth) {
   if (depth == entries.begin()->first.size())
     return entries.begin()->second;

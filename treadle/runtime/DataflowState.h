@@ -1,4 +1,4 @@
-// Internal to the runtime: what a dataflow run remembers. One thread owns all of it.
+// Internal to the runtime: the state of a dataflow run. It is owned by one thread.
 #pragma once
 
 #include "treadle/runtime/DataflowPlan.h"
@@ -15,27 +15,27 @@ namespace treadle::dataflow {
 struct Frame;
 struct Iteration;
 
-/// A node of a plan, in an iteration.
+/// A node of a plan in an iteration.
 struct Site {
   uint32_t node;
   Iteration *iteration;
 };
 
-/// What to do when a called plan has given its results.
+/// The rest of an op that continues when the plan that it called has returned.
 struct Continuation {
   enum Phase : uint8_t { Return, LoopCondition, LoopBody, ForBody } phase = Return;
   Site caller{};
-  std::vector<Tensor> variables; // of a While
+  std::vector<Tensor> variables; // of a While: its loop variables
   const Plan *cond = nullptr, *body = nullptr;
-  ForRange range; // of a For: what is left of it
+  ForRange range; // of a For: its remaining range
 };
 
-/// Values of one result, by the iterations (outermost frame first) that gave them.
+/// Values of one result, keyed by the iterations (outermost frame first) that produced them.
 struct Gathered {
   std::map<std::vector<int64_t>, Tensor> byIteration;
 };
 
-/// A plan being run: the graph itself, or a function that it called and that may wait.
+/// A plan in execution: the graph itself, or a called function that may suspend.
 struct Activation {
   const DataflowPlan &plan;
   std::vector<Tensor> args;
@@ -51,7 +51,7 @@ struct Activation {
 struct Iteration {
   Frame *frame;
   int64_t number;
-  uint32_t outstanding = 0; // nodes ready or running here, and child frames that aren't done
+  uint32_t outstanding = 0; // nodes ready or running here, and child frames that are still active
   std::vector<Frame *> children;
   NodeCounter *counters;
   Tensor *inputs;
@@ -61,13 +61,13 @@ struct Iteration {
   static void destroy(Iteration *iteration, const PlanFrame &shape);
 };
 
-/// A value that enters every iteration.
+/// A value that every iteration receives (a constant Enter).
 struct LoopConstant {
   uint32_t enter;
-  Tensor value; // empty: dead
+  Tensor value; // empty if dead
 };
 
-/// A value for an iteration that may not start yet.
+/// A value for an iteration that can't start yet.
 struct Carried {
   uint32_t node;
   Tensor value;
@@ -80,12 +80,12 @@ struct Frame {
   Frame &operator=(const Frame &) = delete;
 
   Activation *const activation;
-  const uint32_t id; // in the plan
+  const uint32_t id; // index in the plan
   Iteration *parent = nullptr;
   std::deque<Iteration *> live; // oldest first
   int64_t nextNumber = 0;
   uint32_t pendingEnters = 0;
-  bool isEntered = false; // a value came in, alive
+  bool isEntered = false; // a live value has entered
   std::vector<LoopConstant> constants;
   std::vector<Carried> carried;
   std::vector<uint32_t> deadExits;

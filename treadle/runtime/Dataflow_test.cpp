@@ -1,4 +1,5 @@
-// Runs with counters: deadness, frames, looking into loops, ops that wait, and how runs end early.
+// Tests of the dataflow executor: deadness, frames, results inside loops, suspended ops and early
+// ends.
 #include "treadle/runtime/Dataflow.h"
 
 #include "treadle/runtime/TestGraph.h"
@@ -20,7 +21,7 @@ std::vector<int32_t> values(const Tensor &t) {
   return {span.begin(), span.end()};
 }
 
-/// Both layouts have to agree where both can run a graph.
+/// Both plan layouts must agree on graphs that both can run.
 class Deadness : public testing::TestWithParam<Layout> {
 protected:
   Expected<std::vector<Tensor>> go() { return run(g.graph, {}, nullptr, GetParam()); }
@@ -132,7 +133,7 @@ INSTANTIATE_TEST_SUITE_P(, Deadness, testing::Values(Layout::Chosen, Layout::Dat
 
 // --- frames ------------------------------------------------------------------------------------
 
-/// Counts a variable from 0 to a limit; the parameter is how many iterations may be in flight.
+/// Counts a variable from 0 to a limit. The parameter is the number of iterations in flight.
 class Loops : public testing::TestWithParam<int64_t> {
 protected:
   struct Loop {
@@ -176,7 +177,7 @@ TEST_P(Loops, LookedInto) {
   g.result({l.step, 0}, {at(1)});
   g.result({l.step, 0}, {last});
   g.result({l.step, 0}, {all});
-  g.result({l.counter, 0}, {all}); // once more than the body
+  g.result({l.counter, 0}, {all}); // one iteration more than the body
   std::vector<Tensor> out = go();
   EXPECT_EQ(value(out[0]), 3);
   EXPECT_EQ(value(out[1]), 1);
@@ -192,7 +193,7 @@ TEST_P(Loops, AnIterationThatWasNotIsOutOfRange) {
   auto out = run(g.graph, {}, nullptr, Layout::Dataflow);
   ASSERT_FALSE(out);
   EXPECT_EQ(out.error().code, Code::OutOfRange);
-  EXPECT_NE(out.error().message.find("'loop/step' has no value in the iteration asked for"),
+  EXPECT_NE(out.error().message.find("'loop/step' has no value in the requested iteration"),
             std::string::npos);
 }
 
@@ -226,7 +227,7 @@ TEST_P(Loops, NestedFramesTakeOneSelectorEach) {
     return Endpoint{l.step, 0};
   });
   g.result({outer.exit, 0});
-  g.result({inner.step, 0}, {at(1), all}); // from 1: 2, 3
+  g.result({inner.step, 0}, {at(1), all}); // counted from 1: 2, 3
   g.result({inner.step, 0}, {all, last});
   g.result({inner.step, 0}, {last, at(0)});
   g.result({inner.exit, 0}, {all});
@@ -244,13 +245,13 @@ TEST_P(Loops, RaggedIterationsCannotBeStacked) {
     inner = loop({g.identity({l.branch, 1}), 0}, constantEnter(three, "outer"), "inner");
     return Endpoint{l.step, 0};
   });
-  g.result({inner.step, 0}, {all, all}); // 3, 2 and 1 of them
+  g.result({inner.step, 0}, {all, all}); // 3, 2 and 1 values
   auto out = run(g.graph, {}, nullptr, Layout::Dataflow);
   ASSERT_FALSE(out);
   EXPECT_NE(out.error().message.find("can't be stacked"), std::string::npos);
 }
 
-// An Exit that is fed by the Merge itself has a value in each iteration; one leaves.
+// An Exit fed by the Merge itself has a value in each iteration; only one leaves the loop.
 TEST_P(Loops, AValueLeavesOnce) {
   Loop l = loop(zero, three, "loop");
   int early = g.add("early", "Exit", {{l.counter, 0}}, {i32});
@@ -284,7 +285,7 @@ TEST_P(Loops, AnErrorInsideEndsTheRunAndNamesItsNode) {
   }
 }
 
-/// Ops that wait, let go of together once no more of them come.
+/// Ops that suspend; they are completed together once no more of them arrive.
 class Gate {
 public:
   static KernelFn kernel() {
@@ -348,7 +349,7 @@ TEST_P(Loops, IterationsInFlightStayWithinTheLimit) {
   EXPECT_EQ(gate.mostAtOnce(), static_cast<size_t>(GetParam()));
 }
 
-// A value that died in the first iteration never comes again, and the loop it should enter ends.
+// A loop ends if the value for its Enter died in the first iteration and never arrives again.
 TEST_P(Loops, AFrameThatAValueNeverReachesEnds) {
   Endpoint no{g.boolean(false), 0};
   Endpoint dead{g.switchOn(three, no), 1};
@@ -359,7 +360,7 @@ TEST_P(Loops, AFrameThatAValueNeverReachesEnds) {
     int entered = loopVariable({g.identity({branch, 1}), 0}, "inner");
     g.close(inside, {inside, 0});
     g.close(entered, {entered, 0});
-    g.graph.nodes[inside].inputs.pop_back(); // no way back: one iteration
+    g.graph.nodes[inside].inputs.pop_back(); // no back edge: one iteration
     g.graph.nodes[inside].inputTypes.pop_back();
     g.close(dying, {branch, 1});
     return Endpoint{l.step, 0};
@@ -460,7 +461,7 @@ TEST_P(References, AConditionIsRead) {
   expect(1);
 }
 
-// --- ops that wait, threads, and ends ----------------------------------------------------------
+// --- suspended ops, threads, and early ends ----------------------------------------------------
 
 TEST(Waiting, OpsWaitWithoutHoldingBackOthers) {
   GraphMaker g;
@@ -523,7 +524,7 @@ TEST(Threads, TheFirstErrorInTheProgramsOrderIsToldOfThoseReached) {
               "node 'first' (Refuse): refuses 1");
 }
 
-/// Stops a run after a while.
+/// Stops a run after a delay.
 class Stopping : public testing::TestWithParam<Layout> {
 protected:
   Expected<std::vector<Tensor>> runStopped(GraphSpec graph, Functions *functions = nullptr) {

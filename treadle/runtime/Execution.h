@@ -1,4 +1,5 @@
-// The executors' side of an OpContext: what they set before a kernel is called, and take after it.
+// The executors' side of an OpContext: the members that they set before a kernel call and read
+// after it.
 #pragma once
 
 #include "treadle/runtime/Kernel.h"
@@ -20,16 +21,16 @@ public:
   using OpContext::bases; // values of this activation, constants of the plan
   using OpContext::boundState;
   using OpContext::error;
-  using OpContext::executor; // null: an op that waits holds the thread
+  using OpContext::executor; // null: a suspended op holds the thread
   using OpContext::inputCount;
-  using OpContext::inputIndex; // as InputIndex says
+  using OpContext::inputIndex; // encoded as in InputIndex
   using OpContext::outputCount;
   using OpContext::outputs;
   using OpContext::runState;
   using OpContext::suspension;
 };
 
-/// The bytes of tensors, those of strings and handles aside.
+/// Total bytes of the tensors, without those of strings and handles.
 inline int64_t bytesOf(std::span<const Tensor> tensors) {
   int64_t bytes = 0;
   for (const Tensor &tensor : tensors)
@@ -38,19 +39,19 @@ inline int64_t bytesOf(std::span<const Tensor> tensors) {
   return bytes;
 }
 
-/// Calls a kernel. What memory can't hold is an error like any other: nothing is thrown through
-/// code that a compiler of ours made, or past the node that it is the error of.
+/// Calls a kernel and turns std::bad_alloc into an error of its node. No exception may pass through
+/// JIT-compiled code or leave the node that it belongs to.
 [[gnu::always_inline]] inline void callKernel(KernelFn fn, OpContext &ctx) {
   try {
     fn(ctx);
   } catch (const std::bad_alloc &thrown) {
     ctx.fail(memoryError(thrown));
   } catch (const std::length_error &) {
-    ctx.fail(resourceExhausted("a size is beyond what memory can hold"));
+    ctx.fail(resourceExhausted("a size exceeds the address space"));
   }
 }
 
-/// The same, and charges what it made.
+/// Like callKernel, and charges the memory of string outputs to the memory budget.
 [[gnu::always_inline]] inline void callCharged(KernelFn fn, OpContext &ctx) {
   callKernel(fn, ctx);
   std::span<const Tensor> outputs(Execution::of(ctx).outputs, Execution::of(ctx).outputCount);
@@ -60,7 +61,7 @@ inline int64_t bytesOf(std::span<const Tensor> tensors) {
     ctx.fail(std::move(charged.error()));
 }
 
-/// A kernel that another one of the same node calls with inputs of its own making.
+/// A kernel that another kernel of the same node calls, with inputs that it makes.
 class InnerKernel {
 public:
   InnerKernel(BoundKernel bound, size_t numInputs) : bound(std::move(bound)), indices(numInputs) {
@@ -68,7 +69,7 @@ public:
       indices[i] = static_cast<uint32_t>(i) | InputIndex::takeBit;
   }
 
-  /// The inputs are the kernel's to take.
+  /// The kernel may take the inputs.
   void run(Execution &ctx, std::span<Tensor> inputs) const {
     const void *outer = std::exchange(ctx.boundState, bound.state.get());
     const Tensor *base = std::exchange(ctx.bases[0], inputs.data());

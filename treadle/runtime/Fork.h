@@ -1,4 +1,4 @@
-// Processes that were forked: they have all memory of their parent, and none of its threads.
+// Support for forked processes, which have the memory of their parent and none of its threads.
 #pragma once
 
 #include <atomic>
@@ -6,12 +6,12 @@
 
 namespace treadle {
 
-/// A number that a process shares with those that it was forked from until the fork, and with none
-/// of them after it.
+/// Returns a number that changes in the child process at each fork.
 uint64_t forkGeneration();
 
-/// An object that each process of a line of forks has for itself, made when it is first asked for
-/// and never destroyed: for what has threads, or locks that threads may hold. Thread-safe.
+/// Returns an object of which each process has its own, also after a fork: it is created at first
+/// use and never destroyed. Meant for objects with threads, or with locks that threads may hold.
+/// Thread-safe.
 template <typename T> T &ofThisProcess() {
   struct Made {
     uint64_t generation;

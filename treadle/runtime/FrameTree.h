@@ -1,5 +1,5 @@
-// The rule of v1 frames: which frame a node is in, told from the frames of its inputs. Whoever
-// wants to know goes over the nodes of a graph in the order of their edges.
+// Assigns nodes to v1 frames: the frame of a node follows from those of its inputs. Callers visit
+// the nodes of a graph in topological order.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace treadle {
 class FrameTree {
 public:
   using Index = uint32_t;
-  static constexpr Index outside = 0; // of all loops
+  static constexpr Index outside = 0; // the root: outside all loops
 
   struct Frame {
     std::string name;
@@ -22,13 +22,12 @@ public:
     uint32_t depth = 0;
   };
 
-  /// The frames that the inputs of one node come from. Edges back, from a NextIteration to a Merge,
-  /// are none of them.
+  /// The frames of the inputs of one node, without back edges (from a NextIteration to a Merge).
   class Inputs {
   public:
     explicit Inputs(const FrameTree &tree) : tree(tree) {}
 
-    /// False if another one came from another frame.
+    /// Adds the frame of an input. Returns false if it conflicts with that of another input.
     bool add(Index frame) {
       bool isSame = isEmpty || frame == innermost;
       if (isEmpty || tree[frame].depth > tree[innermost].depth)
@@ -37,7 +36,8 @@ public:
       areMixed |= !isSame;
       return isSame;
     }
-    /// Where the node is: a control edge from outside doesn't take it out of its loop.
+    /// The frame of the node. A control edge from an outer frame doesn't take the node out of its
+    /// loop.
     Index frame() const { return innermost; }
     bool isMixed() const { return areMixed; }
 
@@ -50,20 +50,20 @@ public:
   const Frame &operator[](Index frame) const { return all[frame]; }
   size_t size() const { return all.size(); }
 
-  /// Where what an Enter gives is, one that stands in `frame`: in the frame of this name there. A
-  /// frame comes after the one that it is in.
+  /// Returns the frame that an Enter in `frame` opens: the child with this name, created at first
+  /// use. Children have higher indices than their parents.
   Index enter(Index frame, std::string_view name) {
     auto [it, isNew] = byName.try_emplace({frame, std::string(name)}, static_cast<Index>(size()));
     if (isNew)
       all.push_back({std::string(name), frame, all[frame].depth + 1});
     return it->second;
   }
-  /// Where what an Exit gives is, one that stands in `frame`.
+  /// Returns the frame that the output of an Exit in `frame` belongs to.
   Index exit(Index frame) const { return all[frame].parent; }
 
 private:
   std::vector<Frame> all{{}};
-  std::map<std::pair<Index, std::string>, Index> byName; // by parent and name
+  std::map<std::pair<Index, std::string>, Index> byName; // keyed by parent and name
 };
 
 } // namespace treadle

@@ -1,4 +1,4 @@
-// Where nodes are: told from their inputs, what Enters open and what Exits leave.
+// Tests of the frame of each node, given its inputs, Enters and Exits.
 #include "treadle/runtime/FrameTree.h"
 
 #include <gtest/gtest.h>

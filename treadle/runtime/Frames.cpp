@@ -1,4 +1,4 @@
-// Which v1 frame each node of a graph is in.
+// Assigns each node of a graph to a v1 frame.
 #include "treadle/runtime/FrameTree.h"
 #include "treadle/runtime/PlanBuilder.h"
 
@@ -90,7 +90,7 @@ Expected<void> Assigner::assign(const std::vector<int32_t> &order) {
   return checkBackEdges();
 }
 
-// Both data and control edges from a NextIteration to a Merge go back, and count for no order.
+// Data and control edges from a NextIteration to a Merge are back edges, which the order ignores.
 Expected<void> Assigner::checkBackEdges() {
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
     const NodeSpec &merge = graph.nodes[i];

@@ -1,4 +1,4 @@
-// Which frame a node is in, and in what order nodes run.
+// Tests of frame assignment and of the execution order.
 #include "treadle/runtime/PlanBuilder.h"
 #include "treadle/runtime/TestGraph.h"
 
@@ -11,7 +11,8 @@ struct Loop {
   int counter, cond, branch, pivot, next, exit;
 };
 
-// Counts from `from` to `limit`; `inBody` may add to the body and says what is handed on.
+// Adds a loop that counts from `from` to `limit`. `inBody` may add nodes to the body and returns
+// the value for the next iteration.
 Loop addLoop(GraphMaker &g, Endpoint from, Endpoint limit, const std::string &frame,
              const std::function<Endpoint(Loop)> &inBody = nullptr) {
   Loop loop{};

@@ -14,18 +14,18 @@
 
 namespace treadle {
 
-// --- what the ops are made of ------------------------------------------------------------------
+// --- callees and states ------------------------------------------------------------------------
 
 Expected<void> Callee::check(const Plan &p, size_t numArgs) const {
   if (p.argTypes.size() != numArgs)
     return Unexpected(invalidArgument("function '", function.name, "' takes ", p.argTypes.size(),
-                                      " arguments, but gets ", numArgs));
+                                      " arguments, but is called with ", numArgs));
   if (p.results.size() != resultTypes.size())
-    return Unexpected(invalidArgument("function '", function.name, "' gives ", p.results.size(),
+    return Unexpected(invalidArgument("function '", function.name, "' returns ", p.results.size(),
                                       " results, expected ", resultTypes.size()));
   for (size_t r = 0; r < resultTypes.size(); ++r)
     if (resultTypes[r].dtype != DType::Invalid && p.resultTypes[r].dtype != resultTypes[r].dtype)
-      return Unexpected(invalidArgument("function '", function.name, "' gives ",
+      return Unexpected(invalidArgument("function '", function.name, "' returns ",
                                         dtypeName(p.resultTypes[r].dtype), " as result ", r,
                                         ", expected ", dtypeName(resultTypes[r].dtype)));
   return {};
@@ -98,8 +98,8 @@ Error deadResult(const Plan &plan, size_t r, std::string_view why) {
 }
 
 Error tooDeep(const Plan &plan) {
-  return resourceExhausted("function '", plan.name, "' was called inside more than ",
-                           RunState::maxCallDepth, " other calls; it may call itself without end");
+  return resourceExhausted("function '", plan.name, "' is called inside more than ",
+                           RunState::maxCallDepth, " other calls; it may recurse infinitely");
 }
 
 Expected<const Callee *> CallState::choose(const Tensor &selector) const {
@@ -130,8 +130,8 @@ static Expected<void> checkLoopTypes(const Plan &cond, const Plan &body) {
         body.argTypes[i].dtype != cond.argTypes[i].dtype)
       return Unexpected(invalidArgument(
           "loop variable ", i, " is ", dtypeName(body.argTypes[i].dtype), " for the body '",
-          body.name, "', which hands on ", dtypeName(body.resultTypes[i].dtype),
-          "; the condition '", cond.name, "' takes ", dtypeName(cond.argTypes[i].dtype)));
+          body.name, "', which returns ", dtypeName(body.resultTypes[i].dtype), "; the condition '",
+          cond.name, "' takes ", dtypeName(cond.argTypes[i].dtype)));
   return {};
 }
 
@@ -154,8 +154,8 @@ Expected<ForRange> ForRange::of(const Tensor &start, const Tensor &limit, const 
                  delta.scalarValue<int32_t>()};
   bool isForwards = range.next < range.limit;
   if (range.next != range.limit && (range.delta == 0 || (range.delta > 0) != isForwards))
-    return Unexpected(invalidArgument("from ", range.next, " to ", range.limit, " by ", range.delta,
-                                      " never ends; give delta the other sign"));
+    return Unexpected(invalidArgument("a loop from ", range.next, " to ", range.limit, " by ",
+                                      range.delta, " never ends; change the sign of delta"));
   if (range.next == range.limit && range.delta == 0)
     range.delta = 1;
   return range;
@@ -178,12 +178,12 @@ public:
   bool isTooDeep() const { return own > RunState::maxCallDepth; }
 
 private:
-  // Calls of one run may be under way on several threads.
+  // Several threads may call functions in the same run.
   std::atomic_ref<int> depth;
   const int own;
 };
 
-/// Over a frame that has its arguments; false, having failed.
+/// Calls a plan over a frame that holds its arguments. Returns false after a failure.
 bool callInFrame(const SequentialPlan &plan, Frame &frame, std::span<Tensor> results,
                  OpContext &ctx) {
   DepthGuard depth(ctx.run());
@@ -261,10 +261,12 @@ void runCall(OpContext &ctx) {
 
 // --- while -------------------------------------------------------------------------------------
 
-// Both plans are sequential: the loop variables live in the body's argument slots; the condition
-// looks at them without counting references; results move back to the argument slots.
+// A loop whose plans are both sequential. The loop variables live in the argument slots of the
+// body, the condition reads them without reference counting, and results move back to the argument
+// slots.
 class WhileLoop {
-  // Copies of tensors that count nothing, gone before anybody can let go of them.
+  // Copies of tensors without their reference counts. They must be dropped before anything could
+  // release them.
   class Loan {
   public:
     Loan(void *to, const void *from, size_t count) : to(to), bytes(count * sizeof(Tensor)) {
@@ -343,7 +345,7 @@ private:
   const size_t numVars;
 };
 
-// Any plans: variables in an array, handed to each call.
+// Runs a loop of arbitrary plans. The variables are kept in an array and passed to each call.
 bool runGeneralWhile(const Plan &cond, const Plan &body, std::span<Tensor> vars, OpContext &ctx) {
   Frame scratch(static_cast<uint32_t>(vars.size()) + 1);
   Tensor &more = scratch.slots[vars.size()];
@@ -396,7 +398,7 @@ void runFor(OpContext &ctx) {
   Expected<const Plan *> body = self.body.plan(ctx.numInputs() - 2);
   if (!body)
     return self.caller.fail(ctx, std::move(body.error()));
-  Frame values(2 * numVars + 1); // i and the variables, then the results
+  Frame values(2 * numVars + 1); // i and the variables, followed by the results
   Tensor *vars = values.slots + 1, *results = vars + numVars;
   for (uint32_t i = 0; i < numVars; ++i)
     vars[i] = ctx.takeInput(static_cast<int>(i) + 3);
@@ -425,7 +427,7 @@ Expected<BoundKernel> bindCall(const NodeSpec &spec, FunctionLibrary *library) {
   } else if (opKind(spec.op) == OpKind::If) {
     state.choice = spec.isSwitch ? CallState::Switch : CallState::If;
     if (spec.inputs.empty())
-      return Unexpected(invalidArgument("it has no condition among its inputs"));
+      return Unexpected(invalidArgument("it has no condition input"));
     for (std::string_view branch : {"then_branch", "else_branch"}) {
       FunctionRef f = TREADLE_TRY(spec.attrs.get<FunctionRef>(branch));
       add(f);
@@ -433,14 +435,14 @@ Expected<BoundKernel> bindCall(const NodeSpec &spec, FunctionLibrary *library) {
   } else if (opKind(spec.op) == OpKind::Case) {
     state.choice = CallState::Case;
     if (spec.inputs.empty())
-      return Unexpected(invalidArgument("it has no branch index among its inputs"));
+      return Unexpected(invalidArgument("it has no branch index input"));
     Expected<std::vector<FunctionRef>> branches =
         spec.attrs.get<std::vector<FunctionRef>>("branches");
     if (!branches)
       return Unexpected(std::move(branches.error()));
     if (branches->empty())
       return Unexpected(
-          invalidArgument("attribute 'branches' is empty; give at least one function"));
+          invalidArgument("attribute 'branches' is empty, expected at least one function"));
     for (const FunctionRef &f : *branches)
       add(f);
   } else {
@@ -453,7 +455,7 @@ Expected<BoundKernel> bindCall(const NodeSpec &spec, FunctionLibrary *library) {
 Expected<BoundKernel> bindWhile(const NodeSpec &spec, FunctionLibrary *library) {
   if (spec.inputs.size() != spec.outputTypes.size())
     return Unexpected(invalidArgument("it has ", spec.inputs.size(), " loop variables and ",
-                                      spec.outputTypes.size(), " outputs, expected as many"));
+                                      spec.outputTypes.size(), " outputs, expected equal numbers"));
   if (spec.plans)
     return boundWith<WhileState>(runWhile, WhileState{.caller = {spec.name, spec.op},
                                                       .cond = Callee(spec.name, spec.plans->cond),
@@ -509,7 +511,7 @@ void plan::bindFunctionNode(const NodeSpec &spec, const PlanOptions &options, Pl
   if (!kernel) {
     kernel = failingKernel(std::move(kernel.error()));
     info.isUnbound = true;
-    node.kind = NodeKind::Kernel; // calls nothing, and its error is its own
+    node.kind = NodeKind::Kernel; // calls no function, so its error names this node
   }
   node.fn = kernel->fn;
   node.state = kernel->state.get();

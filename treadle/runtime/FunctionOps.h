@@ -1,4 +1,4 @@
-// The ops that call functions, in the form both executors and the kernels that call some use.
+// Function-calling ops, in the form that both executors and function-calling kernels use.
 #pragma once
 
 #include "treadle/runtime/Choice.h"
@@ -6,17 +6,18 @@
 
 namespace treadle {
 
-/// A function that a node calls: its plan is looked up when the node is first reached, so that
-/// recursion ends and what isn't reached needn't exist. Thread-safe.
+/// A function that a node calls. Its plan is looked up when the node first runs, so that building
+/// plans of recursive functions terminates and functions that are never called may be missing.
+/// Thread-safe.
 class Callee {
 public:
-  /// `resultTypes` is what the node gives: Invalid stands for any dtype. `isGradient`: the
-  /// function's gradient is called.
+  /// `resultTypes` are those of the node; Invalid matches any dtype. With `isGradient`, the
+  /// gradient of the function is called.
   Callee(FunctionRef function, std::vector<ValueType> resultTypes, ArgMode mode,
          FunctionLibrary *library, bool isGradient = false)
       : function(std::move(function)), resultTypes(std::move(resultTypes)), mode(mode),
         library(library), isGradient(isGradient) {}
-  /// A callee that is known already.
+  /// A callee whose plan is known.
   Callee(std::string name, std::shared_ptr<const Plan> plan)
       : function{std::move(name), nullptr}, mode(ArgMode::Owned), library(nullptr),
         owned(std::move(plan)) {
@@ -27,7 +28,7 @@ public:
         library(other.library), isGradient(other.isGradient), owned(other.owned) {
     cached.store(owned.get(), std::memory_order_release);
   }
-  /// The plan; checks the number of arguments, and the results' number and dtypes.
+  /// Returns the plan; checks the number of arguments, and the number and dtypes of the results.
   Expected<const Plan *> plan(size_t numArgs) const;
   const FunctionRef function;
 
@@ -42,22 +43,22 @@ private:
   mutable std::atomic<const Plan *> cached{nullptr};
 };
 
-/// The node that calls, for messages.
+/// The calling node, for error messages.
 struct Caller {
   std::string name, op;
-  /// An error of the op's own (errors inside the function name their own node).
+  /// Adds the node to an error of the op itself. Errors inside the function name their own node.
   Error at(Error error) const { return std::move(error).atNode(name, op); }
   void fail(OpContext &ctx, Error error) const { ctx.fail(at(std::move(error))); }
 };
 
-/// A call or a conditional: which function runs is chosen from input 0 where there is a choice.
+/// The state of a call or a conditional. For a conditional, input 0 selects the function.
 struct CallState {
   enum Choice : uint8_t { Always, If, Switch, Case };
   Caller caller;
   Choice choice = Always;
-  std::vector<Callee> functions = {}; // If, Switch: then, else
-  /// The plan of the function to run, which input 0 chooses (null if there is no choice). Errors
-  /// are said of the caller.
+  std::vector<Callee> functions = {}; // of an If or a Switch: then, else
+  /// Returns the plan of the function that `selector`, input 0, selects (null if there is one
+  /// function). Errors name the calling node.
   Expected<const Plan *> plan(const Tensor *selector, size_t numInputs) const;
   int firstArg() const { return choice == Always ? 0 : 1; }
 
@@ -72,14 +73,14 @@ struct WhilePlans {
 struct WhileState {
   Caller caller;
   Callee cond, body;
-  bool isFrame = false; // a v1 loop: its condition is a Switch's predicate
-  /// Both plans, of loop variables of the same dtypes.
+  bool isFrame = false; // a v1 loop: its condition must be a bool scalar, as for Switch
+  /// Returns both plans, whose loop variables have the same dtypes.
   Expected<WhilePlans> plans(size_t numVars) const;
-  /// Whether another iteration follows, by what `cond` gave.
+  /// Whether `result`, the output of `cond`, asks for another iteration.
   Expected<bool> goesOn(const Plan &cond, const Tensor &result) const;
 };
 
-/// The numbers that a For still goes through.
+/// The remaining range of a For loop.
 struct ForRange {
   int64_t next = 0, limit = 0, delta = 1;
   static Expected<ForRange> of(const Tensor &start, const Tensor &limit, const Tensor &delta);
@@ -92,31 +93,32 @@ struct ForState {
   Callee body;
 };
 
-/// The state of a node of a plan that calls functions so; null for others.
+/// Returns the state of a node that calls functions; null for other nodes.
 const CallState *callStateOf(const PlanNode &node);
 const WhileState *whileStateOf(const PlanNode &node);
 const ForState *forStateOf(const PlanNode &node);
 
-/// InvalidArgument unless `value` has the dtype that argument `i` of the plan wants. A reference is
-/// read where the plan wants a value.
+/// Converts `value` for argument `i` of the plan: reads a reference if the plan expects a value.
+/// Returns InvalidArgument if the dtype differs.
 Expected<void> acceptArgument(const Plan &plan, size_t i, Tensor &value);
 
-/// Functions give values: results that are references are read.
+/// Replaces results that are references by their values.
 Expected<void> readReferences(const Plan &plan, std::span<Tensor> results);
 
-/// Runs any plan over tensors that the caller gives away; false, having failed.
+/// Calls any plan and consumes the argument tensors. Returns false after a failure.
 bool callFunction(const Plan &plan, std::span<Tensor> args, std::span<Tensor> results,
                   OpContext &ctx);
 
-/// How errors about results without a value end: of a result that is dead; of one of a run in which
-/// a v1 loop got a value and gave none; and of one that was asked for by iteration.
+/// Ends of error messages about results without a value: of a dead result; of a dead result of a
+/// run in which a v1 loop was entered and produced no value; and of a result that was requested by
+/// iteration.
 inline constexpr std::string_view branchNotTaken =
     " has no value: it is on a branch that was not taken";
 inline constexpr std::string_view loopGaveNone =
     " has no value: it is on a branch that was not taken, or leaves a loop that ended without it";
-inline constexpr std::string_view notInIteration = " has no value in the iteration asked for";
+inline constexpr std::string_view notInIteration = " has no value in the requested iteration";
 
-/// What to say of a result that is dead, and of calls inside calls without end.
+/// Errors for a dead result, and for function calls nested too deeply.
 Error deadResult(const Plan &plan, size_t result, std::string_view why = branchNotTaken);
 Error tooDeep(const Plan &plan);
 

@@ -1,4 +1,4 @@
-// Calls, conditionals and loops over functions, in plans with slots and in plans with counters.
+// Tests of calls, conditionals and loops over functions, in sequential and dataflow plans.
 #include "treadle/runtime/FunctionOps.h"
 
 #include "treadle/runtime/TestGraph.h"
@@ -18,13 +18,13 @@ std::string nameOf(const testing::TestParamInfo<Kind> &info) {
   return names[static_cast<int>(info.param)];
 }
 
-/// Functions over int32 scalars. In the waiting kind each holds an op that waits.
+/// Functions over int32 scalars. The waiting kind contains an op that suspends.
 class FunctionOps : public testing::TestWithParam<Kind> {
 protected:
   FunctionOps() {
     functions.layout = GetParam() == Kind::Counters ? Layout::Dataflow : Layout::Chosen;
   }
-  /// `write` gets the arguments and says what the function gives.
+  /// Defines a function; `write` gets the arguments and returns the results.
   void
   define(std::string name, int numArgs,
          const std::function<std::vector<Endpoint>(GraphMaker &, std::vector<Endpoint>)> &write) {
@@ -98,7 +98,7 @@ TEST_P(FunctionOps, IfTakesAnyScalarAsItsCondition) {
   expect({11, 21, 21, 11});
 }
 
-// What another compiler calls otherwise is the same.
+// Aliases of If that other frontends use behave in the same way.
 TEST_P(FunctionOps, IfByAnotherNameIsOne) {
   defineAdd("then", 10);
   defineAdd("else", 20);
@@ -270,7 +270,7 @@ TEST_P(FunctionOps, RecursionWithoutEndIsAnError) {
     return std::vector<Endpoint>{{f.call("forever", args, {i32}), 0}};
   });
   g.result({g.call("forever", {constant(1)}, {i32}), 0});
-  expectError(Code::ResourceExhausted, "'forever' was called inside more than 1000 other calls");
+  expectError(Code::ResourceExhausted, "'forever' is called inside more than 1000 other calls");
 }
 
 TEST_P(FunctionOps, RecursionThatEndsIsNone) {
@@ -299,7 +299,7 @@ TEST_P(FunctionOps, ArgumentsAndResultsAreCounted) {
   expectError(Code::InvalidArgument, "function 'add' takes 1 arguments, but gets 2");
   g = GraphMaker();
   g.result({g.call("add", {constant(1)}, {i32, i32}), 0});
-  expectError(Code::InvalidArgument, "function 'add' gives 1 results, expected 2");
+  expectError(Code::InvalidArgument, "function 'add' returns 1 results, expected 2");
 }
 
 TEST_P(FunctionOps, LoopsGiveAsManyValuesAsTheyGet) {
@@ -328,7 +328,7 @@ TEST_P(FunctionOps, ResultsOfAnotherDTypeAreAnError) {
     return std::vector<Endpoint>{{f.add("to", "ToFloat", args, {f32}), 0}};
   });
   defineAdd("whole", 1);
-  std::string_view message = "function 'real' gives float32 as result 0, expected int32";
+  std::string_view message = "function 'real' returns float32 as result 0, expected int32";
   g.result({g.call("real", {constant(1)}, {i32}), 0});
   expectError(Code::InvalidArgument, message);
   g = GraphMaker();
@@ -350,7 +350,7 @@ TEST_P(FunctionOps, ResultsOfAnotherDTypeAreAnError) {
   });
   g.attr(node, "body", ref("real_body"));
   g.result({node, 0});
-  expectError(Code::InvalidArgument, "function 'real_body' gives float32");
+  expectError(Code::InvalidArgument, "function 'real_body' returns float32");
 }
 
 TEST_P(FunctionOps, ADeadResultOfAFunctionIsAnError) {
@@ -361,7 +361,7 @@ TEST_P(FunctionOps, ADeadResultOfAFunctionIsAnError) {
   expectError(Code::InvalidArgument, "of function 'half' has no value");
 }
 
-// A result that stands inside a loop gives its first iteration, as a fetch does.
+// A result inside a loop takes the value of the first iteration, as a fetch does.
 TEST_P(FunctionOps, AResultInsideALoopIsItsFirstIteration) {
   define("look", 1, [](GraphMaker &f, std::vector<Endpoint> args) {
     int merge = f.loopVariable(args[0], "loop");

@@ -1,4 +1,4 @@
-// A graph as the runtime is given it: what a front end writes down, and a plan is built from.
+// The input of the plan builder: a graph that frontends produce.
 #pragma once
 
 #include "treadle/tensor/Attr.h"
@@ -25,8 +25,8 @@ struct ValueType {
   bool isRef = false;
 };
 
-/// A node's soft edges. They are names, since a wish must not stand in the way of who removes,
-/// moves or merges nodes: one that no node has counts for nothing.
+/// The soft edges of a node. They are kept as names, so that passes may remove, move or merge the
+/// nodes; names without a node are ignored.
 struct SoftInputs {
   std::vector<std::string> after; // nodes that should run before this one
 };
@@ -34,59 +34,58 @@ struct SoftInputs {
 struct LoopSpec;
 struct LoopPlans;
 
-/// What a node that stands for a cluster computes, in the form of whoever compiles it.
+/// The body of a cluster node, in the representation of the compiler that outlined it.
 struct ClusterBody {
   virtual ~ClusterBody() = default;
 };
 
-/// A node. Attributes include the defaults of the op's definition.
+/// A node. Attributes include the defaults of the op definition.
 struct NodeSpec {
   std::string name;
   std::string op;
   std::string device;
   AttrMap attrs;
   std::vector<Endpoint> inputs;
-  std::vector<int32_t> controls; // nodes that must have finished
+  std::vector<int32_t> controls; // nodes that must finish before this one starts
   std::vector<ValueType> inputTypes;
   std::vector<ValueType> outputTypes;
-  /// Of a node in a function whose op nobody defines: which outputs of its op the node's are,
-  /// "output:0" and so on. Their order says nothing. Such a node has as many outputs as are used,
-  /// of the dtypes that their users want: Invalid where these don't say.
+  /// Output names, "output:0" and so on, of a node in a function whose op has no definition; their
+  /// order has no meaning. Such a node has as many outputs as are used, with the dtypes that their
+  /// users expect, or Invalid if these don't say.
   std::vector<std::string> outputNames;
-  std::shared_ptr<const Error> problem;   // why the node can't run; null: nothing is known
+  std::shared_ptr<const Error> problem;   // reason that the node can't run; null if none is known
   bool isFunctionCall = false;            // `op` names a function, `attrs` instantiate it
-  bool isSwitch = false;                  // an If whose condition is a predicate: a bool scalar
-  bool isGradient = false;                // it calls the gradient of its function
-  std::shared_ptr<const SoftInputs> soft; // null: none
-  std::shared_ptr<const LoopSpec> loop;   // a While that has its graphs with it, not their names
-  std::shared_ptr<const LoopPlans> plans; // of `loop`: while a plan is built
-  std::shared_ptr<const ClusterBody> cluster; // null: the node is no cluster
+  bool isSwitch = false;                  // an If whose condition must be a bool scalar
+  bool isGradient = false;                // calls the gradient of its function
+  std::shared_ptr<const SoftInputs> soft; // null if it has none
+  std::shared_ptr<const LoopSpec> loop;   // a While with graphs instead of function names
+  std::shared_ptr<const LoopPlans> plans; // plans of `loop`, set while a plan is built
+  std::shared_ptr<const ClusterBody> cluster; // null unless the node is a cluster
 };
 
-/// Which iterations of the frames around a value a result wants, one selector a frame, outermost
-/// first.
+/// Selects iterations of the frames around a value: one selector per frame, outermost first.
 struct IterationSelector {
   enum Kind : uint8_t { At, Last, All } kind = At;
   int64_t iteration = 0; // for At
 };
 
-/// A value that the graph gives.
+/// A result of the graph.
 struct ResultSpec {
   Endpoint from;
-  std::string name;                          // for messages
-  std::vector<IterationSelector> iterations; // empty: the first of each frame
+  std::string name;                          // for error messages
+  std::vector<IterationSelector> iterations; // empty: the first iteration of each frame
 };
 
-/// A graph or the body of a function. Nodes stand in program order.
+/// A graph or a function body. Nodes are in program order.
 struct GraphSpec {
-  std::string name; // for messages
+  std::string name; // for error messages
   std::vector<NodeSpec> nodes;
-  std::vector<Endpoint> args; // values given by the caller: output 0 of nodes with op `_Arg`
+  std::vector<Endpoint> args; // arguments: output 0 of nodes with op `_Arg`
   std::vector<ResultSpec> results;
 };
 
-/// A loop's graphs. Both take all of its values; the condition gives whether it goes on, the body
-/// the values of the next iteration.
+/// The graphs of a loop. Both take all loop variables; the condition returns whether to continue,
+/// the body the variables of the next iteration.
 struct LoopSpec {
   GraphSpec cond, body;
 };

@@ -1,5 +1,5 @@
-// Which of the processor's instructions kernels and machine code may use: chosen once, when the
-// process first asks.
+// The instruction set level that kernels and compiled code may use. It is chosen once, at first
+// use.
 #pragma once
 
 #include "treadle/tensor/Error.h"
@@ -10,31 +10,31 @@
 
 namespace treadle {
 
-/// The levels of x86-64 as its psABI has them; each has all instructions of those before it. Other
-/// processors have the first one alone, which is what everything is compiled for.
+/// The x86-64 levels of the psABI; each includes those before it. Other processors have only the
+/// first one, for which everything is compiled.
 enum class InstructionSet : uint8_t { X86_64_V2, X86_64_V3, X86_64_V4 };
 
-/// `x86-64-v3`
+/// Returns the name of a level, such as `x86-64-v3`.
 std::string_view instructionSetName(InstructionSet set);
 
-/// The highest level that this processor has.
+/// Returns the highest level that this processor supports.
 InstructionSet processorInstructionSet();
 
-/// The level of this name among all that there are for this kind of processor; nothing where there
-/// is none.
+/// Returns the level with this name among all levels of this architecture, or nullopt.
 std::optional<InstructionSet> instructionSetOf(std::string_view name);
-/// `x86-64-v2, x86-64-v3, x86-64-v4`
+/// Returns the names of all levels, separated by commas.
 std::string instructionSetNames();
 
-/// The level of this name. InvalidArgument, with the levels there are, for what is no level, or is
-/// one beyond `highest`, which is the processor's.
+/// Returns the level with this name. Returns InvalidArgument, listing the available levels, if
+/// there is none or it is above `highest`, the level of the processor.
 Expected<InstructionSet> findInstructionSet(std::string_view name, InstructionSet highest);
 
-/// The level that the environment's TREADLE_CPU asks for, if it does, or why it can't.
+/// Returns the level that the environment variable TREADLE_CPU requests, nullopt if it isn't set,
+/// or an error.
 const Expected<std::optional<InstructionSet>> &requestedInstructionSet();
 
-/// The level that code is chosen for: the requested one, or else the processor's own. Requests that
-/// are errors count as none: whoever opens a session or runs a program reports them before.
+/// Returns the level that code is generated for: the requested one, or that of the processor.
+/// Ignores invalid requests, which are reported when a session opens or a program starts.
 InstructionSet instructionSet();
 
 } // namespace treadle

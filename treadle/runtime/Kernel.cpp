@@ -1,4 +1,4 @@
-// The parts of the kernel interface that are not inline, and the registry.
+// The out-of-line parts of the kernel interface, and the kernel registry.
 #include "treadle/runtime/Kernel.h"
 
 #include "treadle/runtime/Cores.h"
@@ -56,7 +56,7 @@ void OpContext::fail(Error e) {
 
 void OpContext::parallelFor(int64_t total, double costPerItem,
                             const std::function<void(int64_t, int64_t)> &body) {
-  constexpr double worthHandingOver = 20000; // ns of work a range should hold
+  constexpr double worthHandingOver = 20000; // ns of work that justify a range
   ThreadPool *pool = runState ? runState->pool : nullptr;
   if (total <= 0)
     return;
@@ -108,11 +108,11 @@ const FunctionKernelEntry *KernelRegistry::findFunctionKernel(std::string_view o
   return impl->parent ? impl->parent->findFunctionKernel(op) : nullptr;
 }
 
-// --- one op alone ------------------------------------------------------------------------------
+// --- single ops --------------------------------------------------------------------------------
 
 namespace {
 
-// Holds the calling thread until the op completes: for single ops run outside an executor.
+// Blocks the calling thread until the op completes; for single ops that run outside an executor.
 class BlockingSuspension final : public Suspension {
 public:
   void complete(std::vector<Tensor> values) override { finish(std::move(values), nullptr); }
@@ -169,7 +169,7 @@ void finishSuspended(OpContext &context) {
 
 namespace {
 
-/// By what binds it; null where nothing does.
+/// Runs an op with a kernel entry. Returns Unimplemented if `bind` is null.
 template <typename Bind>
 Expected<std::vector<Tensor>> runBy(const Bind *bind, std::string_view op, const AttrMap &attrs,
                                     std::vector<Tensor> inputs, std::vector<DType> outputTypes,

@@ -1,4 +1,4 @@
-// The kernel's side of an execution: attributes, inputs taken and reused, errors, suspension.
+// Tests of the kernel interface: attributes, taking and reusing inputs, errors, suspension.
 #include "treadle/runtime/Kernel.h"
 
 #include "treadle/runtime/Run.h"
@@ -18,7 +18,7 @@ TEST(AttrMap, GivesValuesOfTheKindAskedFor) {
   attrs.set("n", int64_t{3});
   attrs.set("T", TypeAttr{DType::Float32});
   attrs.set("shape", PartialShape::ranked({2, -1}));
-  attrs.set("n", int64_t{4}); // replaces
+  attrs.set("n", int64_t{4}); // replaces the value
   EXPECT_EQ(attrs.size(), 3u);
   EXPECT_EQ(*attrs.get<int64_t>("n"), 4);
   EXPECT_EQ(*attrs.get<DType>("T"), DType::Float32);
@@ -32,7 +32,7 @@ TEST(AttrMap, SaysWhatIsMissingAndWhatIsOfAnotherKind) {
   Error missing = attrs.get<bool>("flag").error(), other = attrs.get<int64_t>("n").error();
   EXPECT_EQ(missing.code, Code::InvalidArgument);
   EXPECT_EQ(missing.message, "attribute 'flag' is missing; expected a bool");
-  EXPECT_EQ(other.message, "attribute 'n' is of another kind; expected an int");
+  EXPECT_EQ(other.message, "attribute 'n' has another kind; expected an int");
 }
 
 TEST(AttrMap, AnEmptyListIsAListOfAnything) {
@@ -76,7 +76,7 @@ void increment(OpContext &ctx) {
 
 TEST(OpContext, ReusesAnInputThatNobodyElseHas) {
   std::vector<Tensor> inputs;
-  inputs.push_back(scalar(1)); // a braced list would hold a copy
+  inputs.push_back(scalar(1)); // an initializer list would hold a copy
   EXPECT_EQ(value((*runKernel(increment, std::move(inputs)))[0]), 2);
 }
 
@@ -154,11 +154,11 @@ TEST(RunState, TheFirstReasonStaysAndWakersAreCalledOnce) {
   EXPECT_EQ(run.stopReason().code, Code::DeadlineExceeded);
   EXPECT_EQ(woken, 1);
   EXPECT_EQ(forgotten, 0);
-  run.onStop([&] { ++woken; }); // too late: at once
+  run.onStop([&] { ++woken; }); // already stopped: called immediately
   EXPECT_EQ(woken, 2);
 }
 
-// Once `forget` returns, a waker may be gone, whatever `stop` is doing meanwhile.
+// After `forget` returns, the waker may be destroyed, even while `stop` is running.
 TEST(RunState, AForgottenWakerIsNotCalled) {
   for (int i = 0; i < 200; ++i) {
     ResourceManager resources;

@@ -1,5 +1,5 @@
-// Compiled for any processor, other than the rest. It must not use inline functions of headers: the
-// linker may take those of another file.
+// Compiled for the architecture's baseline, unlike the rest. It must not use inline functions of
+// headers: the linker may keep the copy of another file.
 #include "treadle/runtime/LowestLevel.h"
 
 const char *treadle::lowestLevelProblem() {

@@ -1,9 +1,10 @@
-// Whether a processor has the instructions that everything is compiled for.
+// Checks that the processor has the instructions that everything is compiled for.
 #pragma once
 
 namespace treadle {
 
-/// Null if it has; else what to say to the user. May be called before constructors ran.
+/// Returns null if the processor has them, otherwise a message for the user. May be called before
+/// static constructors run.
 const char *lowestLevelProblem();
 
 } // namespace treadle

@@ -1,4 +1,4 @@
-// How sessions run graphs, where users choose.
+// Execution modes that users choose for a session.
 #pragma once
 
 #include "treadle/tensor/Error.h"
@@ -7,13 +7,13 @@
 
 namespace treadle {
 
-/// What becomes machine code: see SessionOptions::tier.
+/// Execution tiers; see SessionOptions::tier.
 enum class Tier : uint8_t { Auto, Interpret, Jit };
 
-/// Which loops' iterations overlap: none; those that gain by it; all that may.
+/// Loops whose iterations overlap: none, those that benefit, or all that may.
 enum class LoopOverlap : uint8_t { Off, Auto, On };
 
-/// By the words that users write. InvalidArgument, with those words, for others.
+/// Parses the value of an option. Returns InvalidArgument, listing the accepted values, for others.
 Expected<Tier> parseTier(std::string_view text);
 Expected<LoopOverlap> parseLoopOverlap(std::string_view text);
 

@@ -1,5 +1,4 @@
-// Weights that a run reads one after the other: while a kernel computes, it may fetch those of the
-// kernel after it.
+// Prefetching of weights: while a kernel computes, it may prefetch those of the kernel after it.
 #pragma once
 
 #include <atomic>
@@ -7,8 +6,9 @@
 
 namespace treadle {
 
-/// Of a node: what the kernel that ran after its own read, in an earlier run. To be fetched, which
-/// does no harm if nothing lies there any more, and never to be read. Thread-safe.
+/// The weights that, in an earlier run, the kernel after this node's read. They may only be
+/// prefetched, never read: the memory may have been freed, which is harmless for a prefetch.
+/// Thread-safe.
 class NextWeights {
 public:
   std::span<const char> get() const {
@@ -16,7 +16,7 @@ public:
     size_t bytes = size.load(std::memory_order_relaxed);
     return {first, first ? bytes : 0};
   }
-  /// Writes only what is new: several callers may read it.
+  /// Writes only if the value changes, since several threads may read it.
   void set(std::span<const char> weights) {
     if (begin.load(std::memory_order_relaxed) == weights.data())
       return;

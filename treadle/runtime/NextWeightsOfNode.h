@@ -1,4 +1,4 @@
-// Where the nodes of plans have their NextWeights.
+// Allocation of NextWeights for the nodes of plans.
 #pragma once
 
 #include "treadle/runtime/NextWeights.h"
@@ -7,8 +7,9 @@
 
 namespace treadle {
 
-/// For a node. Its memory never becomes anything else, so that a run that outlives the node, as it
-/// may where code is exchanged, writes at worst to another node's. Thread-safe.
+/// Allocates the hint of a node. Its memory is only ever reused for other hints: a run may outlive
+/// the node when code is exchanged, and may then at worst write to the hint of another node.
+/// Thread-safe.
 std::shared_ptr<NextWeights> makeNextWeights();
 
 } // namespace treadle

@@ -1,4 +1,4 @@
-// What is said of ops whose kernels users register: what they do besides giving their results.
+// Traits of user-defined ops: their effects besides their results.
 #pragma once
 
 #include <map>
@@ -10,26 +10,26 @@ namespace treadle {
 
 struct OpTraits {
   struct Effect {
-    std::string resource; // a name that all ops share
+    std::string resource; // ops with the same name share the resource
     bool writes = true;
   };
-  /// What its executions see or change besides their inputs.
+  /// The resources that the op reads or writes.
   std::vector<Effect> effects;
-  /// Whether they may see or change anything else: print, call Python, use random numbers.
+  /// Whether the op may have other effects: print, call Python, use random numbers.
   bool touchesWorld = true;
-  /// Whether they may take long without keeping the machine busy. Loops with such ops are made to
-  /// overlap; a kernel that doesn't suspend (BoundKernel::mayBlock) then runs on a thread of its
-  /// own, so that it holds none that others need.
+  /// Whether the op may take long without using the processor. Loops with such ops overlap their
+  /// iterations; a kernel that doesn't suspend (BoundKernel::mayBlock) then runs on a thread of its
+  /// own, so that it doesn't block the workers.
   bool waits = true;
 };
 
-/// Traits by op; for PyFunc and its like by token. Not thread-safe while adding.
+/// Traits by op, and by token for PyFunc and similar ops. Not thread-safe while traits are added.
 class OpTraitsTable {
 public:
   void add(std::string op, OpTraits traits) {
     byName.insert_or_assign(std::move(op), std::move(traits));
   }
-  /// Null if nothing is said of it. `token` is that of a PyFunc.
+  /// Returns null if the op has none. `token` is that of a PyFunc.
   const OpTraits *find(std::string_view op, std::string_view token = {}) const;
   bool empty() const { return byName.empty(); }
 

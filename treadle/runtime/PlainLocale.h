@@ -1,13 +1,12 @@
-// Numbers in texts don't depend on the locale that a process has chosen.
+// Makes number formatting independent of the process's locale.
 #pragma once
 
 #include <locale.h>
 
 namespace treadle {
 
-/// While one lives, the C library's functions read and write numbers in this thread as C's own
-/// locale does: `1.5`, whatever the process has set. For what std::from_chars and to_chars can't
-/// do.
+/// A scope in which the C library reads and writes numbers of this thread in the C locale (`1.5`).
+/// Used where std::from_chars and std::to_chars don't suffice.
 class PlainLocale {
 public:
   PlainLocale() : before(uselocale(plain())) {}

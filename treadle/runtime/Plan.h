@@ -1,6 +1,6 @@
-// A plan: a graph made ready to run, with its kernels bound; immutable once built and shared by all
-// runs. There are two: SequentialPlan, of a graph that has no frames and nothing that waits, and
-// DataflowPlan, of any.
+// A plan: a graph prepared for execution, with its kernels bound. Plans are immutable and shared by
+// all runs. There are two kinds: SequentialPlan, for graphs without frames and suspending ops, and
+// DataflowPlan, for any graph.
 #pragma once
 
 #include "treadle/runtime/Graph.h"
@@ -19,61 +19,63 @@ namespace treadle {
 class Plan;
 class RunState;
 
-/// How a plan's arguments reach it.
+/// How a plan receives its arguments.
 enum class ArgMode : uint8_t {
   Owned,    // the plan may take them
-  Borrowed, // the caller keeps them (a loop's condition): never taken, never cleared
-  LoopBody, // owned, but an argument handed on unchanged as the result of the same number stays put
+  Borrowed, // the caller keeps them (the condition of a loop): never taken, never cleared
+  LoopBody, // owned, but an argument returned unchanged as the result with the same number stays in
+            // its slot
 };
 
-/// What a function makes of two values of one dtype.
-enum class Combination : uint8_t { Other, Second, Sum, Product, Min, Max };
+/// The binary function that a function computes on two values of one dtype.
+enum class Combination : uint8_t { Other, Sum, Second };
 
-/// How a comparator orders rows: by keys, strongest first.
+/// The order that a comparator defines on rows: by keys, the most significant first.
 struct SortOrder {
-  std::vector<bool> isDescending;   // for each key; none: the keys aren't known
-  std::shared_ptr<const Plan> keys; // gives the keys of a row, which it takes as both rows
+  std::vector<bool> isDescending;   // for each key; empty if the keys aren't known
+  std::shared_ptr<const Plan> keys; // computes the keys of a row, which is passed as both rows
 };
 
-/// Where plans of functions come from. Thread-safe; plans live as long as the library.
+/// Provides the plans of functions. Thread-safe; plans live as long as the library.
 class FunctionLibrary {
 public:
   virtual ~FunctionLibrary() = default;
-  /// NotFound if there is no such function; errors of building its plan.
+  /// Returns NotFound if there is no such function, or the error of building its plan.
   virtual Expected<const Plan *> plan(const FunctionRef &function, ArgMode mode) = 0;
-  /// The name of the function that computes the gradients of this one.
+  /// Returns the name of the function that computes the gradients of `function`.
   virtual Expected<std::string> gradientOf(const std::string &function) {
-    return Unexpected(notFound("nobody has the gradient of function '", function, "'"));
+    return Unexpected(notFound("no gradient is registered for function '", function, "'"));
   }
-  /// True if the function or one that it calls holds an op that may wait for another op.
+  /// True if the function, or one that it calls, contains an op that may suspend.
   virtual bool mayBlock(const std::string &function) = 0;
-  /// True if it holds an op that waits inside its call.
+  /// True if it contains an op that blocks its thread (OpTraits::waits).
   virtual bool waits(const std::string &) { return false; }
-  /// True if the function, called with tensors of one shape, is known to compute for each element
-  /// what it computes for scalars.
+  /// True if the function, called with tensors of one shape, is known to apply its scalar
+  /// computation to each element.
   virtual bool isElementwise(const std::string &) { return false; }
-  /// Other where it isn't known.
+  /// Returns Other if it isn't known.
   virtual Combination combination(const std::string &, DType) { return Combination::Other; }
-  /// Of a function that takes two elements of each column, and says whether the first row is less.
+  /// Analyzes a function that takes two elements of each column and returns whether the first row
+  /// is less.
   virtual Expected<SortOrder> sortOrder(const std::string &) { return SortOrder{}; }
 };
 
-/// What nodes that stand for clusters are in plans.
+/// The op of nodes that stand for clusters in plans.
 inline constexpr std::string_view clusterOp = "_Cluster";
 
-/// Where the kernels of clusters come from.
+/// Provides the kernels of clusters.
 class ClusterLibrary {
 public:
   virtual ~ClusterLibrary() = default;
-  /// A kernel that computes what the node's cluster does.
+  /// Returns a kernel that computes the node's cluster.
   virtual BoundKernel bind(const NodeSpec &node) = 0;
 };
 
 enum class NodeKind : uint8_t {
   Kernel,
   Arg,
-  Constant, // a value that is known
-  Alias,    // hands its input on unchanged
+  Constant, // a known value
+  Alias,    // forwards its input
   NoOp,
   Switch,
   SwitchN,
@@ -81,7 +83,7 @@ enum class NodeKind : uint8_t {
   Enter,
   Exit,
   NextIteration,
-  Call, // a call, or a conditional: of a function chosen when it runs
+  Call, // a call or a conditional
   While,
   For,
 };
@@ -90,9 +92,9 @@ constexpr bool callsFunctions(NodeKind kind) { return kind >= NodeKind::Call; }
 constexpr bool isFrameBorder(NodeKind kind) {
   return kind >= NodeKind::Enter && kind <= NodeKind::NextIteration;
 }
-/// A Merge runs with one live input; it is dead if all are.
+/// A Merge runs with one live input; it is dead if all inputs are.
 constexpr bool needsAllInputs(NodeKind kind) { return kind != NodeKind::Merge; }
-/// Only where there are such nodes may others be dead.
+/// Nodes that can make others dead.
 constexpr bool isBranching(NodeKind kind) {
   return kind >= NodeKind::Switch && kind <= NodeKind::Merge;
 }
@@ -100,29 +102,29 @@ constexpr bool isBranching(NodeKind kind) {
 struct PlanNode {
   KernelFn fn = nullptr;
   const void *state = nullptr;
-  uint32_t inputBegin = 0;  // where its inputs are, as the plan says
-  uint32_t outputBegin = 0; // where its outputs go
+  uint32_t inputBegin = 0;  // position of its inputs, as defined by the kind of plan
+  uint32_t outputBegin = 0; // position of its outputs, as defined by the kind of plan
   uint32_t inputCount = 0;
   uint32_t outputCount = 0;
   NodeKind kind = NodeKind::Kernel;
-  bool clearsOutputs = false; // some outputs are used by nobody (of a SequentialPlan)
+  bool clearsOutputs = false; // some outputs are unused (SequentialPlan only)
   bool isExpensive = false;
-  bool runsDead = false; // whatever its inputs are
+  bool runsDead = false; // runs even with dead inputs
   bool mayBlock = false;
-  bool waits = false; // as OpTraits::waits; of a call: something in the function does
-  uint32_t info = 0;  // into Plan::infos: its number in the graph
+  bool waits = false; // like OpTraits::waits; for a call: an op of the function waits
+  uint32_t info = 0;  // index into Plan::infos: its number in the graph
 };
 
-/// What is needed of a node only on unusual paths.
+/// Properties of a node that are used on cold paths only.
 struct NodeInfo {
   std::string name;
   std::string op;
   std::shared_ptr<const void> state; // keeps PlanNode::state alive
-  bool isUnbound = false;            // it has no kernel: its state is the Error that it fails with
+  bool isUnbound = false;            // it has no kernel: its state is the Error that it returns
   bool isCluster = false;
 };
 
-/// Whether the node runs functions: an error in one names a node of its own.
+/// Whether the node runs functions; an error in one names its own node.
 inline bool runsFunctions(const PlanNode &node, const NodeInfo &info) {
   return callsFunctions(node.kind) || info.isCluster;
 }
@@ -130,14 +132,15 @@ inline bool runsFunctions(const PlanNode &node, const NodeInfo &info) {
 class Plan {
 public:
   virtual ~Plan() = default;
-  /// Runs it to its end on this thread (and the run's threads): one tensor a result.
+  /// Runs the plan to its end on this thread (and the run's workers). Returns one tensor per
+  /// result.
   virtual Expected<std::vector<Tensor>> run(std::vector<Tensor> args, RunState &run) const = 0;
 
   std::string name;
   const bool isSequential;
   bool mayBlock = false;
   std::vector<PlanNode> nodes;
-  std::vector<NodeInfo> infos; // by node of the graph; empty of those that the plan doesn't have
+  std::vector<NodeInfo> infos; // by node of the graph; empty for those that the plan omits
   std::vector<ValueType> argTypes;
   std::vector<ResultSpec> results;
   std::vector<ValueType> resultTypes;
@@ -148,16 +151,16 @@ protected:
 
 struct PlanOptions {
   const KernelRegistry *kernels = nullptr;
-  FunctionLibrary *functions = nullptr; // may be null: no functions
+  FunctionLibrary *functions = nullptr; // null: no functions
   ArgMode argMode = ArgMode::Owned;
   LoopOverlap loopOverlap = LoopOverlap::Auto;
-  const OpTraitsTable *traits = nullptr; // may be null
-  ClusterLibrary *clusters = nullptr;    // may be null where no node is a cluster
+  const OpTraitsTable *traits = nullptr; // null: none
+  ClusterLibrary *clusters = nullptr;    // null: no clusters
 };
 
-/// Builds the plan of a graph. Ops without a kernel, and binds that fail, become nodes that fail
-/// when they are reached. Errors here are those of the graph itself: a cycle outside a loop, frames
-/// that don't nest, a loop with no parallel iteration.
+/// Builds the plan of a graph. Nodes without a kernel, or whose bind fails, become nodes that fail
+/// when they run. Returns errors of the graph itself: a cycle outside a loop, frames that don't
+/// nest, a loop with no parallel iteration.
 Expected<std::unique_ptr<Plan>> buildPlan(GraphSpec graph, const PlanOptions &options);
 
 } // namespace treadle

@@ -1,4 +1,4 @@
-// Steps common to both layouts: what each node is, its kernel, and the order of execution.
+// Steps shared by both plan layouts: node kinds, kernel binding and execution order.
 #include "treadle/runtime/PlanBuilder.h"
 
 #include "treadle/ops/OpTable.h"
@@ -71,10 +71,11 @@ Expected<BoundKernel> bindConst(const NodeSpec &spec) {
 
 Error lacksPython(const NodeSpec &spec) {
   std::string token = spec.attrs.getOr("token", std::string());
-  return unimplemented("the Python function of token '", token,
-                       "' isn't here, and no file holds it; run the graph in Python, and call "
-                       "treadle.register_op('",
-                       token, "', fn) before the session is made");
+  return unimplemented(
+      "the Python function of token '", token,
+      "' isn't registered, and no file holds it; run the graph in Python, and call "
+      "treadle.register_op('",
+      token, "', fn) before creating the session");
 }
 
 Expected<BoundKernel> bindFromRegistry(const NodeSpec &spec, const PlanOptions &options) {
@@ -83,8 +84,7 @@ Expected<BoundKernel> bindFromRegistry(const NodeSpec &spec, const PlanOptions &
   if (!bind && def && def->facts().runsPython)
     return Unexpected(lacksPython(spec));
   if (!bind)
-    return Unexpected(
-        unimplemented("op '", spec.op, "' is not known here; register a kernel for it"));
+    return Unexpected(unimplemented("op '", spec.op, "' is unknown; register a kernel for it"));
   std::vector<DType> inputs, outputs;
   for (ValueType type : spec.inputTypes)
     inputs.push_back(type.dtype);
@@ -103,7 +103,7 @@ Expected<BoundKernel> bindRead() {
   return BoundKernel{[](OpContext &ctx) { ctx.setOutput(0, ctx.takeInput(0)); }};
 }
 
-// A kernel that wants values where its inputs are references: reads the variables when it runs.
+// Wraps a kernel that takes values: reads the variables behind reference inputs when it runs.
 struct Dereferenced {
   InnerKernel inner;
 };
@@ -145,9 +145,10 @@ Expected<BoundKernel> bindByOp(const NodeSpec &spec, const PlanOptions &options)
   return bindFromRegistry(spec, options);
 }
 
-// Attributes may say how long a kernel's lists are.
+// Binds a kernel. Attributes may determine the lengths of its lists, so running out of memory is an
+// error.
 Expected<BoundKernel> bindWithinMemory(const NodeSpec &spec, const PlanOptions &options) {
-  constexpr const char *what = "its attributes ask for more memory than there is";
+  constexpr const char *what = "its attributes require more memory than is available";
   try {
     return bindByOp(spec, options);
   } catch (const std::bad_alloc &) {
@@ -190,8 +191,8 @@ std::vector<FunctionRef> calledFunctions(const NodeSpec &spec) {
   return functions;
 }
 
-// What the executor itself moves, and functions get, is a value, except in the ops made for
-// references.
+// Inserts reads so that nodes of the executor and functions receive values, except for the ops made
+// for references.
 Expected<void> readReferencesAtBorders(GraphSpec &graph) {
   size_t n = graph.nodes.size();
   for (size_t i = 0; i < n; ++i)
@@ -205,21 +206,20 @@ Expected<void> readReferencesAtBorders(GraphSpec &graph) {
       if (!isBorder || (node.op.starts_with("Ref") && !isPredicate))
         continue;
       if (classify(graph.nodes[node.inputs[k].node]) == NodeKind::NextIteration)
-        return Unexpected(
-            unimplemented("it reads a reference that comes from the iteration before; "
-                          "use RefMerge")
-                .atNode(node.name, node.op));
+        return Unexpected(unimplemented("it reads a reference from the previous iteration; "
+                                        "use RefMerge")
+                              .atNode(node.name, node.op));
       NodeSpec read;
       read.name = node.name;
       read.op = "_Read";
       read.inputs = {node.inputs[k]};
-      if (kind != NodeKind::Merge) // whose control inputs may be dead
+      if (kind != NodeKind::Merge) // a Merge may have dead control inputs
         read.controls = node.controls;
       read.inputTypes = {node.inputTypes[k]};
       node.inputTypes[k].isRef = false;
       read.outputTypes = {node.inputTypes[k]};
       node.inputs[k] = {static_cast<int32_t>(graph.nodes.size()), 0};
-      graph.nodes.push_back(std::move(read)); // `node` is gone
+      graph.nodes.push_back(std::move(read)); // invalidates `node`
     }
   return {};
 }
@@ -268,7 +268,7 @@ bool isInOrder(const GraphSpec &graph, const std::vector<SoftEdge> &soft) {
 }
 
 Error cycleError(const GraphSpec &graph, const std::vector<int32_t> &pending) {
-  // From any waiting node, going to a waiting source again and again must come around.
+  // In a cycle, following waiting sources from any waiting node must eventually repeat one.
   auto waitingSource = [&](int32_t node) {
     int32_t found = -1;
     forEachSource(graph.nodes[node], [&](int32_t s) {
@@ -342,11 +342,11 @@ Expected<std::vector<int32_t>> executionOrder(const GraphSpec &graph,
   return order;
 }
 
-// --- binding all -------------------------------------------------------------------------------
+// --- binding all nodes -------------------------------------------------------------------------
 
 namespace {
 
-// The importer of GraphDefs can't make such nodes, but MLIR text can.
+// The GraphDef importer rejects such nodes, but MLIR text may contain them.
 Expected<void> checkArity(const NodeSpec &node, NodeKind kind) {
   struct Arity {
     size_t minInputs, maxInputs, minOutputs, maxOutputs;
@@ -362,7 +362,7 @@ Expected<void> checkArity(const NodeSpec &node, NodeKind kind) {
   size_t inputs = node.inputs.size(), outputs = node.outputTypes.size();
   if (inputs < minInputs || inputs > maxInputs || outputs < minOutputs || outputs > maxOutputs)
     return Unexpected(invalidArgument("it has ", inputs, " inputs and ", outputs,
-                                      " outputs, which its op can't have")
+                                      " outputs, which its op doesn't allow")
                           .atNode(node.name, node.op));
   return {};
 }
@@ -380,15 +380,16 @@ bool isAlias(const NodeSpec &node) {
          !node.outputTypes.empty() && node.inputTypes[0].dtype == node.outputTypes[0].dtype;
 }
 
-/// Tells the nodes that a plan in order needn't run. Where there are dead branches, control inputs
-/// may make them dead.
+/// Simplifies nodes that a sequential plan needn't run. With dead branches, control inputs may make
+/// them dead, so they are kept.
 NodeKind simplify(const NodeSpec &node, bool hasDeadness) {
   if (isConstant(node) && (!hasDeadness || node.controls.empty()))
     return NodeKind::Constant;
   return isAlias(node) && !hasDeadness ? NodeKind::Alias : NodeKind::Kernel;
 }
 
-/// Says whether it waits, or a function that it calls. True if a plan with counters is to run it.
+/// Marks whether the node, or a function that it calls, waits. Returns true if the graph needs a
+/// dataflow plan.
 bool markWaiting(const NodeSpec &spec, const PlanOptions &options, PlanNode &node) {
   if (!callsFunctions(node.kind)) {
     const OpTraits *traits =
@@ -404,7 +405,7 @@ bool markWaiting(const NodeSpec &spec, const PlanOptions &options, PlanNode &nod
       mayBlock |= options.functions->mayBlock(f.name);
       node.waits |= options.functions->waits(f.name);
     }
-  // Kernels that call functions themselves hold their thread.
+  // Kernels that call functions themselves block their thread.
   node.mayBlock |= mayBlock && !options.kernels->findFunctionKernel(spec.op);
   return mayBlock;
 }
@@ -456,15 +457,16 @@ void setSignature(Plan &plan, GraphSpec &graph) {
 
 } // namespace plan
 
-/// Everything that a plan counts has room in it: its numbers are narrower than a size_t.
+/// Checks that the graph fits the index types of a plan, which are narrower than size_t.
 static Expected<void> checkSize(const GraphSpec &graph) {
   size_t inputs = 0, outputs = graph.nodes.size();
   for (const NodeSpec &node : graph.nodes) {
     inputs += node.inputs.size() + node.controls.size();
     outputs += node.outputTypes.size();
     if (inputs > InputIndex::maxValues || outputs > InputIndex::maxValues)
-      return Unexpected(resourceExhausted("with it the graph has ", inputs, " inputs and ", outputs,
-                                          " values, expected at most ", InputIndex::maxValues)
+      return Unexpected(resourceExhausted("up to this node, the graph has ", inputs, " inputs and ",
+                                          outputs, " values, expected at most ",
+                                          InputIndex::maxValues)
                             .atNode(node.name, node.op));
   }
   return {};

@@ -14,7 +14,7 @@ public:
   std::vector<PlanFault> faults;
 
 private:
-  /// `isCertain`: whether it runs wherever the node of the top plan does.
+  /// `isCertain`: whether the plan runs whenever the node of the top-level plan does.
   void visit(const Plan &plan, bool isCertain) {
     auto [known, isNew] = visited.try_emplace(&plan, isCertain);
     if (!isNew && (known->second || !isCertain))
@@ -40,7 +40,7 @@ private:
       enter(loop->body, node.inputCount - 2, info, isCertain, false);
   }
 
-  // Only one of a conditional's functions runs.
+  // Only one of the functions of a conditional runs.
   void checkCall(const CallState &call, const PlanNode &node, const NodeInfo &info,
                  bool isCertain) {
     size_t numArgs = node.inputCount - static_cast<size_t>(call.firstArg());
@@ -74,7 +74,7 @@ private:
 
   const Plan &top;
   uint32_t topNode = 0;
-  std::map<const Plan *, bool> visited; // whether for sure
+  std::map<const Plan *, bool> visited; // whether it certainly runs
 };
 
 } // namespace

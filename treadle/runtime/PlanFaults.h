@@ -1,4 +1,4 @@
-// What runs of a plan fail at, as far as it is known before they run.
+// Finds errors that runs of a plan will hit, as far as they are known before a run.
 #pragma once
 
 #include "treadle/runtime/Plan.h"
@@ -6,15 +6,16 @@
 namespace treadle {
 
 struct PlanFault {
-  uint32_t node;    // of the plan's infos: the fault is its own, or of what it calls
-  std::string name; // of the node that fails
-  Error error;      // names it
+  uint32_t node;    // index into the plan's infos: the node itself fails, or a function that it
+                    // calls
+  std::string name; // name of the failing node
+  Error error;      // names the node
   bool isCertain;   // each run that reaches `node` fails
 };
 
-/// Nodes without a kernel, and calls of functions that don't exist, have no plan or give something
-/// else than the caller expects; in functions that the plan's nodes call, too. It makes the plans
-/// of these.
+/// Returns the nodes without a kernel, and the calls of functions that are missing, can't be built
+/// or have other results than the caller expects, in the plan and in the functions that it calls.
+/// Builds the plans of these functions.
 std::vector<PlanFault> findFaults(const Plan &plan);
 
 } // namespace treadle

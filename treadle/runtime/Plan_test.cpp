@@ -1,4 +1,4 @@
-// Plans of both layouts, built by hand and run.
+// Tests of plans of both layouts, built by hand and run.
 #include "treadle/runtime/Plan.h"
 
 #include "treadle/runtime/Run.h"
@@ -81,7 +81,7 @@ protected:
   bool wasSequential = false;
 };
 
-// 32 counted down to 0 in a v1 frame.
+// Counts 32 down to 0 in a v1 frame.
 GraphMaker countdown(int32_t parallelIterations) {
   GraphMaker g;
   int init = g.constant(32), minusOne = g.constant(-1), zero = g.constant(0);
@@ -126,7 +126,7 @@ TEST_P(CountdownTest, GivesItsEndAndItsIterations) {
 
 INSTANTIATE_TEST_SUITE_P(ParallelIterations, CountdownTest, testing::Values(1, 2, 10, 100));
 
-// More values than 16 bits count go from one node to another, in both layouts.
+// Passes more values between two nodes than 16 bits can count, in both layouts.
 class WideTest : public PlanTest, public testing::WithParamInterface<int> {};
 
 TEST_P(WideTest, NodesHaveAnyNumberOfInputsAndOutputs) {
@@ -148,7 +148,7 @@ TEST_P(WideTest, NodesHaveAnyNumberOfInputsAndOutputs) {
   for (bool inFrame : {false, true}) {
     GraphMaker g;
     if (inFrame)
-      g = countdown(10); // beside it, counters are needed
+      g = countdown(10); // with a loop, a dataflow plan is needed
     int fan = g.add("fan", "Fan", {}, std::vector<ValueType>(count, i32));
     std::vector<Endpoint> all;
     for (int32_t i = 0; i < count; ++i)

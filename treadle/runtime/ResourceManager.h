@@ -1,4 +1,4 @@
-// A session's named resources: variables, queues, tables. Found by container, name and kind.
+// Named resources of a session: variables, queues, tables. Keyed by container, name and kind.
 #pragma once
 
 #include "treadle/tensor/Error.h"
@@ -13,10 +13,10 @@
 
 namespace treadle {
 
-/// Named resources with identity across runs. Thread-safe.
+/// Named resources that persist across runs. Thread-safe.
 class ResourceManager {
 public:
-  /// The resource of that kind (T::kindName), made by `make` if there is none yet.
+  /// Returns the resource of this kind (T::kindName); `make` creates it if there is none.
   template <typename T>
   Ref<T> lookupOrCreate(std::string_view container, std::string_view name,
                         const std::function<Ref<T>()> &make) {
@@ -28,13 +28,13 @@ public:
   template <typename T> Ref<T> lookup(std::string_view container, std::string_view name) const {
     return Ref<T>::adopt(static_cast<T *>(lookupErased(container, name, T::kindName).take()));
   }
-  /// Forgets a resource (handles to it stay valid); false if it isn't here.
+  /// Removes a resource; existing handles stay valid. Returns false if it isn't registered.
   bool remove(const Resource *resource);
-  /// Forgets all.
+  /// Removes all resources.
   void clear();
-  /// Changes whenever something is forgotten: a cached reference from before is stale.
+  /// Changes whenever a resource is removed, which invalidates cached references.
   uint64_t generation() const { return generationCount.load(std::memory_order_acquire); }
-  /// All resources with their container and name, in order of name.
+  /// Returns all resources with their container and name, sorted by name.
   std::vector<std::pair<std::string, Ref<Resource>>> all() const;
 
 private:

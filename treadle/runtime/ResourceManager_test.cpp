@@ -1,4 +1,4 @@
-// Named resources, and variables behind handles and references.
+// Tests of named resources, and of variables behind handles and references.
 #include "treadle/runtime/ResourceManager.h"
 
 #include "treadle/runtime/Variable.h"

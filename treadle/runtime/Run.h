@@ -1,4 +1,4 @@
-// One run of a graph: what all its ops share, how it is stopped, and where it prints.
+// The state of one run that all its ops share: stopping, printing, threads, resources.
 #pragma once
 
 #include "treadle/runtime/NextWeights.h"
@@ -20,62 +20,63 @@ class FileAccess;
 class ThreadPool;
 class Trace;
 
-/// State of one run. Ops reach it from any thread; everything here is safe to use concurrently.
+/// State of one run. All members may be used concurrently.
 class RunState {
 public:
   RunState(ResourceManager &resources, ThreadPool *pool) : resources(resources), pool(pool) {}
 
   /// The session's resources; they outlive the run.
   ResourceManager &resources;
-  /// Threads beside the caller's own; null: none.
+  /// Worker threads beside the caller; null: none.
   ThreadPool *pool;
-  /// The number of the thread that called for it.
+  /// The number of the thread that started the run.
   const int caller = threadNumber();
   /// The files that ops may open; null: none.
   const FileAccess *files = nullptr;
-  /// Whether ops may ask for the time of day.
+  /// Whether ops may read the clock.
   bool mayReadClock = false;
-  /// Where it is written down what ran when; null: nowhere.
+  /// The trace that records the run; null: none.
   Trace *trace = nullptr;
-  /// A number that no other run of its session has.
+  /// A step number, unique among the runs of the session.
   uint64_t step = 0;
 
-  /// Says that a kernel reads these weights, and gives what is read after them. `own` is the
-  /// node's, and lives as long as the run.
+  /// Records that a kernel reads these weights, and returns those of the kernel after it. `own`
+  /// belongs to the node and must outlive the run.
   std::span<const char> nextWeights(NextWeights &own, std::span<const char> weights) {
     if (NextWeights *before = lastWeights.exchange(&own, std::memory_order_relaxed))
       before->set(weights);
     return own.get();
   }
 
-  /// True once the run should end; loops and long kernels look at it.
+  /// True once the run should end. Loops and long-running kernels poll it.
   bool isStopped() const { return stopped.load(std::memory_order_relaxed); }
-  /// The same as memory, for code that isn't C++.
+  /// The flag itself, for compiled code.
   const std::atomic<bool> &stopFlag() const { return stopped; }
-  /// Stops the run with this error (the first stays) and wakes everything that waits.
+  /// Stops the run with this error (the first one is kept) and wakes all waiting ops.
   void stop(Error reason);
-  /// Why it was stopped; Cancelled where nothing was said.
+  /// The reason of the stop; Cancelled if none was set.
   Error stopReason() const;
-  /// Calls `wake` when the run is stopped (at once if it already is); returns a number for
+  /// Calls `wake` when the run is stopped (immediately if it already is). Returns a number for
   /// `forget`.
   int onStop(std::function<void()> wake);
-  /// `wake` isn't called any more once this returns. Not for use inside a `wake`.
+  /// Unregisters `wake`: it isn't running, and won't be called, once this returns. Must not be
+  /// called from a `wake`.
   void forget(int number);
 
-  /// Where Print ops write a line; by default standard error.
+  /// Prints a line of a Print op; to standard error by default.
   std::function<void(std::string_view line, std::string_view stream)> print;
 
-  /// Function calls in progress, to bound recursion. Only the thread that runs the graph counts.
+  /// Depth of function calls, to bound recursion. Only counted on the thread that runs the graph.
   int callDepth = 0;
   static constexpr int maxCallDepth = 1000;
 
 private:
-  std::atomic<NextWeights *> lastWeights{nullptr}; // of the kernel that told its own last
+  std::atomic<NextWeights *> lastWeights{nullptr}; // of the kernel that recorded its weights last
   std::atomic<bool> stopped{false};
   mutable std::mutex mutex;
   std::unique_ptr<Error> reason;
   std::vector<std::pair<int, std::function<void()>>> wakers;
-  std::vector<int> waking; // being called
+  std::vector<int> waking; // wakers that are being called
   std::condition_variable woken;
   int nextWaker = 0;
 };

@@ -8,13 +8,14 @@
 namespace treadle {
 namespace {
 
-/// A kernel that sees the first inputs and outputs of its node.
+/// A kernel that sees only the first inputs and outputs of its node.
 struct Narrowed {
   BoundKernel inner;
   size_t numInputs, numOutputs;
 };
 
-// The bytes behind say how a tensor lies in memory. Here it lies as its shape says: there are none.
+// The trailing inputs and outputs describe memory layouts. Tensors here are always dense and
+// row-major, so they are empty.
 void runNarrowed(OpContext &context) {
   Execution &ctx = Execution::of(context);
   const auto &self = ctx.state<Narrowed>();
@@ -30,7 +31,7 @@ void runNarrowed(OpContext &context) {
     ctx.setOutput(static_cast<int>(i), *Tensor::make(DType::UInt8, {0}));
 }
 
-/// How many inputs come before the bytes that say how they lie in memory.
+/// Returns the number of inputs before those that describe memory layouts.
 size_t countSharedInputs(const OpDef &op, const BindContext &node) {
   size_t count = 0;
   for (const ArgDef &arg : op.inputs()) {

@@ -1,11 +1,11 @@
-// Kernels of ops that compute what others do under another name (the fact `same_as`).
+// Kernels of ops that are aliases of other ops (the fact `same_as`).
 #pragma once
 
 #include "treadle/runtime/Kernel.h"
 
 namespace treadle {
 
-/// Gives each such op without a kernel the one of the op that it is the same as.
+/// Registers, for each alias without a kernel, the kernel of the op that it is an alias of.
 void addSameOps(KernelRegistry &kernels);
 
 } // namespace treadle

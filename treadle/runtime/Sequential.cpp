@@ -42,7 +42,7 @@ Tensor *FrameStack::push(uint32_t count) {
 
 void FrameStack::pop(uint32_t count) {
   chunks.back().used -= count;
-  // The first chunk stays for the next run; others go with their last frame.
+  // The first chunk is kept for the next run; others are freed with their last frame.
   if (chunks.back().used == 0 && chunks.size() > 1) {
     std::free(chunks.back().slots);
     chunks.pop_back();
@@ -73,8 +73,8 @@ void clearAfter(const SequentialPlan &plan, const PlanNode &node, Tensor *slots,
         slots[node.outputBegin + o].reset();
 }
 
-// A node on a branch not taken: an empty input, or a control input that was dead. A Merge is dead
-// only if all its data inputs are; its control inputs only say when.
+// A node is dead if a data input is empty or a control input was dead. A Merge is dead only if all
+// its data inputs are; its control inputs only delay it.
 bool isDead(const SequentialPlan &plan, const PlanNode &node, const Execution &ctx,
             const std::vector<bool> &deadNodes) {
   auto isEmpty = [&](int i) { return !ctx.input(i); };
@@ -88,15 +88,15 @@ bool isDead(const SequentialPlan &plan, const PlanNode &node, const Execution &c
   return std::ranges::any_of(inputs, isEmpty);
 }
 
-/// A run that nobody watches has no code for it in its loop. Handlers of exceptions make the
-/// compiler think that it is too much to stand there.
+/// Without tracing and memory accounting, the loop has no code for them: with exception handlers in
+/// it, the compiler would no longer inline this.
 [[gnu::always_inline]] inline void runNode(const PlanNode &node, Execution &ctx) {
   callKernel(node.fn, ctx);
   if (ctx.suspension) [[unlikely]]
     finishSuspended(ctx);
 }
 
-/// Where a run is traced, or charged for its texts.
+/// Runs a node of a run that is traced, or whose strings are charged to an account.
 void runWatched(const SequentialPlan &plan, const PlanNode &node, Execution &ctx) {
   Trace *trace = ctx.run().trace;
   Trace::Clock::time_point begin = Trace::now(trace);
@@ -197,7 +197,7 @@ namespace {
 
 void runNothing(OpContext &) {}
 
-// The output that isn't taken stays empty, which is what dead looks like here.
+// The output that isn't taken stays empty, which means dead here.
 void runSwitch(OpContext &ctx) {
   if (std::optional<bool> taken = ctx.check(asPredicate(ctx.input(1))))
     ctx.setOutput(*taken ? 1 : 0, ctx.takeInput(0));

@@ -1,20 +1,21 @@
 // Internal to the runtime: the slots of sequential plans.
 //
-// A call of a plan is a *frame*: an array of slots on a stack of the thread. Inputs are read where
-// they stand and moved out at their last use, and so a buffer is reused in place as soon as nobody
-// else needs it. Calls, conditionals and loops are kernels that push a frame.
+// A call of a plan has a *frame*: an array of slots on a stack of the thread. Inputs are read in
+// place and moved out at their last use, so that a buffer can be reused as soon as it has no other
+// use. Calls, conditionals and loops are kernels that push a frame.
 #pragma once
 
 #include "treadle/runtime/SequentialPlan.h"
 
 namespace treadle {
 
-/// Slots for calls in progress on this thread: a bump allocator in chunks. Slots start empty.
+/// The slots of the calls in progress on this thread: a bump allocator in chunks. Slots are empty
+/// when allocated.
 class FrameStack {
 public:
   static FrameStack &ofThisThread();
   Tensor *push(uint32_t count);
-  /// Frees the newest frame; its slots must be empty.
+  /// Frees the newest frame, whose slots must be empty.
   void pop(uint32_t count);
   ~FrameStack();
 
@@ -26,7 +27,7 @@ private:
   std::vector<Chunk> chunks;
 };
 
-/// A frame that is popped, and emptied where an error left values in it, at the end of a scope.
+/// A scope that pushes a frame and pops it, clearing slots that an error left filled.
 class Frame {
 public:
   explicit Frame(uint32_t count) : slots(FrameStack::ofThisThread().push(count)), count(count) {}

@@ -1,4 +1,5 @@
-// Lays out a sequential plan: nodes in order, a slot a value, the last use of each slot.
+// Lays out a sequential plan: the order of nodes, a slot for each value, and the last use of each
+// slot.
 #include "treadle/runtime/SequentialPlan.h"
 
 #include "treadle/runtime/PlanBuilder.h"
@@ -77,7 +78,7 @@ void Layout::markPassThrough() {
     plan->resultsNeedTemporaries |= plan->resultIndices[i] < numArgs && plan->resultIndices[i] != i;
 }
 
-// Slots that nobody in this plan may take or clear.
+// Whether the slot may be neither taken nor cleared in this plan.
 bool Layout::isPinned(uint32_t slot) const {
   if (slot >= plan->argTypes.size())
     return false;
@@ -85,7 +86,7 @@ bool Layout::isPinned(uint32_t slot) const {
          (argMode == ArgMode::LoopBody && plan->isPassThrough[slot]);
 }
 
-// Goes backwards: the first mention of a slot that is met is its last use.
+// Visits the uses backwards: the first use of a slot that it meets is the last one.
 void Layout::markLastUses() {
   std::vector<bool> seen(plan->numSlots);
   auto isSlot = [&](uint32_t index) { return !(index & InputIndex::constantBit); };
@@ -99,7 +100,7 @@ void Layout::markLastUses() {
     seen[slot] = true;
   }
   plan->isOutputUnused.assign(plan->numSlots, 0);
-  std::vector<int32_t> uses(plan->numSlots); // of a slot by the node at hand
+  std::vector<int32_t> uses(plan->numSlots); // uses of each slot by the current node
   for (size_t n = plan->nodes.size(); n-- > 0;) {
     PlanNode &node = plan->nodes[n];
     for (uint32_t o = 0; o < node.outputCount; ++o)
@@ -118,7 +119,7 @@ void Layout::markLastUses() {
       uint32_t slot = inputs[i];
       if (!isSlot(slot) || seen[slot] || isPinned(slot))
         continue;
-      // A value that the node reads twice may not be taken by it, only cleared after it.
+      // A value that the node reads twice can't be taken by it, only cleared after it.
       bool isTwice = uses[slot] > 1;
       inputs[i] |= isTwice ? InputIndex::clearBit : InputIndex::clearBit | InputIndex::takeBit;
       seen[slot] = true;
@@ -130,7 +131,7 @@ void Layout::markLastUses() {
   }
 }
 
-// Those that may be dead.
+// Records the control inputs that may be dead.
 void Layout::placeControls() {
   if (!plan->hasDeadness)
     return;

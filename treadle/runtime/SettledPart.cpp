@@ -11,19 +11,19 @@
 namespace treadle {
 
 struct SettledPart::Layout {
-  /// A variable that the part reads.
+  /// A variable that the cached nodes read.
   struct Read {
-    uint32_t node; // of the plan
+    uint32_t node; // index in the plan
     uint32_t handleSlot;
-    bool isArgument; // else the handle is one of the part's own values
+    bool isArgument; // otherwise the handle is a cached value
   };
 
   std::vector<PlanNode> handleNodes, settledNodes, restNodes;
-  std::vector<uint32_t> indices;      // of all inputs, where PlanNode::inputBegin says
-  std::vector<uint32_t> ownSlots;     // of all of the part's values
-  std::vector<uint32_t> givenSlots;   // of the values that others use, by number
-  std::vector<uint32_t> resultSlots;  // of those that are results, ...
-  std::vector<uint32_t> resultValues; // ... by their numbers
+  std::vector<uint32_t> indices;      // of all inputs, at PlanNode::inputBegin
+  std::vector<uint32_t> ownSlots;     // slots of all cached values
+  std::vector<uint32_t> givenSlots;   // slots of the cached values that other nodes use, by number
+  std::vector<uint32_t> resultSlots;  // slots of the cached values that are results, ...
+  std::vector<uint32_t> resultValues; // ... and the numbers of these results
   std::vector<Read> reads;
 };
 
@@ -33,20 +33,20 @@ struct SettledPart::Values {
     uint64_t version;
   };
   std::shared_ptr<const Layout> layout;
-  std::vector<Tensor> constants; // the plan's, then the part's
+  std::vector<Tensor> constants; // those of the plan, then the cached values
   std::vector<Guard> guards;     // by read
   const ResourceManager *resources;
-  uint64_t generation; // of these
+  uint64_t generation; // generation of the resource manager
 
   bool hold(const Tensor *slots, const RunState &run) const;
   bool lookUpVariables(const Tensor *slots);
 };
 
-// --- what the part is --------------------------------------------------------------------------
+// --- finding cacheable nodes -------------------------------------------------------------------
 
 namespace {
 
-/// Whether it writes nothing but, at most, a state that it has to itself.
+/// Whether the op writes nothing, except for a private state.
 bool onlyReads(const OpDef &op) {
   const OpFacts &facts = op.facts();
   const OpEffects &effects = facts.effects;
@@ -58,7 +58,7 @@ bool onlyReads(const OpDef &op) {
 bool isPure(const OpDef &op) {
   const OpEffects &effects = op.facts().effects;
   if (op.kind() == OpKind::Placeholder &&
-      !op.inputs().empty()) // what isn't fed hands its default on
+      !op.inputs().empty()) // a placeholder that isn't fed returns its default
     return true;
   return onlyReads(op) && !op.isStateful() && effects.handles.kind == Access::None &&
          effects.reach == OpEffects::Reach::Nothing;
@@ -76,7 +76,7 @@ SettledPart::Role SettledPart::roleOf(const NodeSpec &spec, const PlanNode &node
     return Role::Foreign;
   bool takesObjects = std::ranges::any_of(spec.inputTypes, isObject);
   bool givesObjects = std::ranges::any_of(spec.outputTypes, isObject);
-  if (info.isCluster) // what it changes it is given
+  if (info.isCluster) // a cluster only modifies its inputs
     return takesObjects ? Role::Foreign : givesObjects ? Role::Harmless : Role::Pure;
   const OpDef *op = lookupOp(info.op);
   if (!op)
@@ -97,7 +97,7 @@ public:
   Finder(const SequentialPlan &plan, const std::vector<Role> &roles)
       : plan(plan), roles(roles), isSettled(plan.numSlots), isHandle(plan.numSlots) {}
 
-  /// Null if the part is empty.
+  /// Returns null if no nodes can be cached.
   std::shared_ptr<const Layout> run() {
     for (uint32_t a = 0; a < plan.argTypes.size(); ++a)
       isHandle[a] = plan.argTypes[a].dtype == DType::Resource && !plan.argTypes[a].isRef;
@@ -130,7 +130,7 @@ private:
     }
   }
 
-  /// Though its inputs are known.
+  /// Whether the node may be dead although its inputs are known.
   bool mayBeDead(const PlanNode &node) const {
     return plan.hasDeadness && plan.controlBegin[node.info] != plan.controlBegin[node.info + 1];
   }
@@ -153,7 +153,7 @@ private:
     return index & InputIndex::constantBit || isSettled[index & InputIndex::slotMask];
   }
 
-  // Nothing is moved out of a slot, or cleared, before all nodes have run.
+  // Adds a cached node. Its inputs are neither moved nor cleared before all cached nodes have run.
   void settle(const PlanNode &node, std::vector<PlanNode> &nodes) {
     nodes.push_back(node);
     nodes.back().clearsOutputs = false;
@@ -165,7 +165,7 @@ private:
     }
   }
 
-  // The number of a value that others use.
+  // Returns the number of a cached value that other nodes use.
   uint32_t give(uint32_t slot) {
     auto [it, isNew] = numbers.try_emplace(slot, static_cast<uint32_t>(part->givenSlots.size()));
     if (isNew)
@@ -190,7 +190,7 @@ private:
   const SequentialPlan &plan;
   const std::vector<Role> &roles;
   std::vector<uint8_t> isSettled, isHandle; // by slot
-  std::map<uint32_t, uint32_t> numbers;     // of values, by slot
+  std::map<uint32_t, uint32_t> numbers;     // numbers of values, by slot
   std::shared_ptr<Layout> part = std::make_shared<Layout>();
 };
 
@@ -209,14 +209,14 @@ SettledPart::find(const GraphSpec &graph, const SequentialPlan &plan, const Plan
   return part->layout ? part : nullptr;
 }
 
-// --- its values --------------------------------------------------------------------------------
+// --- cached values -----------------------------------------------------------------------------
 
 namespace {
 
 constexpr int maxFailures = 3;
-/// Values that take so many bytes are kept whatever they are made of.
+/// Values of at most so many bytes are kept regardless of the size of their inputs.
 constexpr int64_t alwaysKept = 1 << 16;
-/// Values that served fewer runs were not worth computing.
+/// Values that were used in fewer runs weren't worth caching.
 constexpr uint64_t enoughUses = 16;
 
 } // namespace
@@ -241,7 +241,7 @@ std::shared_ptr<const SettledPart::Values> SettledPart::values(const SequentialP
     ++own->uses;
     return own->values;
   }
-  // Most plans that run once run only once.
+  // Most plans that run once run only once, so nothing is cached in the first run.
   if (!isAskedAgain.load(std::memory_order_relaxed)) {
     isAskedAgain.store(true, std::memory_order_relaxed);
     return nullptr;
@@ -256,7 +256,7 @@ std::shared_ptr<const SettledPart::Values> SettledPart::renew(const SequentialPl
                                                               Tensor *slots, RunState &run) const {
   std::unique_lock lock(mutex, std::try_to_lock);
   if (!lock)
-    return nullptr; // somebody computes them
+    return nullptr; // another thread computes them
   if (kept && kept->hold(slots, run))
     return kept;
   uint64_t uses = 0;
@@ -298,7 +298,8 @@ bool SettledPart::Values::lookUpVariables(const Tensor *slots) {
   return true;
 }
 
-/// With the slots of the part full; null, with them as they are, if a node failed.
+/// Evaluates the cached nodes into their slots. Returns null, with the slots as they were, if a
+/// node failed.
 std::shared_ptr<SettledPart::Values> SettledPart::evaluate(const SequentialPlan &plan,
                                                            Tensor *slots, RunState &run) const {
   auto made = std::make_shared<Values>();
@@ -318,8 +319,8 @@ std::shared_ptr<SettledPart::Values> SettledPart::evaluate(const SequentialPlan 
   return made;
 }
 
-/// Leaves reads of variables to the runs whose values may change without our knowing: they are in a
-/// caller's own memory. False if there is none.
+/// Excludes reads of variables that live in memory of the caller, whose values may change
+/// unnoticed. Returns false if there are none.
 bool SettledPart::leaveOutForeign(const Values &values) const {
   bool isLeft = false;
   for (size_t i = 0; i < values.guards.size(); ++i)
@@ -331,9 +332,9 @@ bool SettledPart::leaveOutForeign(const Values &values) const {
   return isLeft;
 }
 
-/// Where the values take much more memory than what they are made of: leaves those nodes to the
-/// runs that give far more than they take, or else those that give the most. False if there is
-/// none.
+/// If the values take much more memory than their inputs, excludes the nodes whose outputs are far
+/// larger than their inputs or, failing that, those with the largest outputs. Returns false if
+/// there are none.
 bool SettledPart::leaveOutLarge(const SequentialPlan &plan, const Values &values,
                                 const Tensor *slots) const {
   int64_t known = bytesOf(plan.constants);

@@ -1,4 +1,4 @@
-// Internal to the runtime: the part of a sequential plan that needn't be computed in each run.
+// Internal to the runtime: the nodes of a sequential plan whose values are cached across runs.
 #pragma once
 
 #include "treadle/runtime/Sequential.h"
@@ -10,49 +10,49 @@
 
 namespace treadle {
 
-/// The nodes of a sequential plan that depend on constants and variables alone, as the factors of a
-/// batch norm do. They run once; their values are then constants of the runs that follow, until one
+/// The nodes of a sequential plan that depend on constants and variables alone, such as the folded
+/// factors of a batch norm. They run once, and later runs use their values as constants until one
 /// of the variables is written. In a plan that may write variables itself, and in the body of a
-/// loop, only what depends on constants alone is of the part.
+/// loop, only nodes that depend on constants alone are cached.
 ///
-/// Runs are right without it. So it gives up (each run computes everything) where variables change
-/// all the time, and in a run in which one of its nodes fails: that one is to fail in its own
-/// place. Values that would take more memory than what they are made of are left to the runs.
+/// Caching never changes results. It is disabled (each run computes everything) if variables change
+/// too often, and for a run in which a cached node fails, so that the error occurs in program
+/// order. Values that would take much more memory than their inputs aren't cached.
 ///
-/// Thread-safe: a thread that finds the values that it found before takes no lock, and counts no
-/// references that others do.
+/// Thread-safe. A thread that finds its last values unchanged takes no lock and writes no shared
+/// reference count.
 class SettledPart {
 public:
-  /// What the nodes gave, and when that holds.
+  /// The cached values, and the versions of the variables for which they are valid.
   struct Values;
 
-  /// The part of a plan that is laid out; null if there is nothing to gain. `graph`: what the plan
-  /// was made of.
+  /// Returns the cacheable nodes of a laid-out plan; null if there are none. `graph` is the source
+  /// of the plan.
   static std::shared_ptr<const SettledPart> find(const GraphSpec &graph, const SequentialPlan &plan,
                                                  const PlanOptions &options);
 
-  /// The values for a run with these arguments; null if the run has to compute everything. `slots`
-  /// are the run's; those of the part are empty, before and after.
+  /// Returns the values for a run with these arguments; null if the run must compute everything.
+  /// `slots` are those of the run; the slots of cached values are empty, before and after.
   std::shared_ptr<const Values> values(const SequentialPlan &plan, Tensor *slots,
                                        RunState &run) const;
 
-  /// The rest of the plan, to which the values are constants.
+  /// Returns the remaining nodes of the plan, which use the values as constants.
   static NodeList rest(const Values &values);
   /// Puts the values that are results of the plan into their slots.
   static void placeResults(const Values &values, Tensor *slots);
 
 private:
-  /// What a node is to the part.
+  /// The role of a node with respect to caching.
   enum class Role : uint8_t {
-    Pure,     // gives the same for the same inputs
-    Handle,   // gives a handle to a variable
+    Pure,     // returns the same outputs for the same inputs
+    Handle,   // returns a handle to a variable
     Reads,    // reads a variable
-    Harmless, // does something, but writes no variable
+    Harmless, // has effects, but writes no variable
     Foreign,  // may write variables
   };
-  /// Which nodes are of the part, and how the others refer to what they give.
+  /// The cached nodes, and how the other nodes refer to their values.
   struct Layout;
-  /// What a thread found, and how often it served.
+  /// The values that a thread used last, and the number of runs they served.
   struct Found {
     std::shared_ptr<const Values> values;
     uint64_t uses = 0;

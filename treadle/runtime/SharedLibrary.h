@@ -1,4 +1,4 @@
-// Shared libraries that a program loads where they are there.
+// Loads optional shared libraries.
 #pragma once
 
 #include <dlfcn.h>
@@ -6,8 +6,8 @@
 
 namespace treadle {
 
-/// As dlopen; null in a program that was linked statically: what it loaded would need a C library
-/// of its own.
+/// Like dlopen. Returns null in a statically linked program: the loaded library would need a C
+/// library of its own.
 inline void *openSharedLibrary(const char *path, int flags) {
   return getauxval(AT_BASE) ? dlopen(path, flags) : nullptr;
 }

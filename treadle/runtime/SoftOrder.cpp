@@ -28,7 +28,7 @@ SoftOrder::SoftOrder(std::vector<std::vector<int32_t>> edges)
   }
 }
 
-// Nodes that can be reached from `start` within positions [low, high].
+// Collects the nodes reachable from `start` within positions [low, high].
 void SoftOrder::collect(int32_t start, const std::vector<std::vector<int32_t>> &next, int32_t low,
                         int32_t high, std::vector<int32_t> &found) {
   size_t begin = found.size();
@@ -58,7 +58,8 @@ bool SoftOrder::add(int32_t from, int32_t to) {
       isMarked[node] = 0;
     if (closesCycle)
       return false;
-    // The places of all of them, first for what leads to `from`, then for what `to` leads to.
+    // Reassigns their positions: first to the nodes that reach `from`, then to those reachable from
+    // `to`.
     auto inOrder = [&](int32_t a, int32_t b) { return position[a] < position[b]; };
     std::ranges::sort(forward, inOrder);
     std::ranges::sort(backward, inOrder);
@@ -114,7 +115,7 @@ std::vector<SoftEdge> softEdges(const GraphSpec &graph) {
   std::unordered_map<std::string_view, int32_t> numbers;
   for (size_t i = 0; i < graph.nodes.size(); ++i)
     numbers.try_emplace(graph.nodes[i].name, static_cast<int32_t>(i));
-  // A path that is there anyway orders them.
+  // Edges implied by an existing path are dropped.
   constexpr size_t searchLimit = 64;
   SoftOrder order(edgesBefore(graph));
   for (size_t i = 0; i < graph.nodes.size(); ++i) {

@@ -1,4 +1,4 @@
-// Which soft edges a schedule can keep: those that close no cycle with the other edges.
+// Selects the soft edges that a schedule can keep: those that close no cycle with the other edges.
 #pragma once
 
 #include <cstddef>
@@ -9,22 +9,22 @@ namespace treadle {
 
 struct GraphSpec;
 
-/// An order of nodes that keeps all edges, and takes further ones one by one.
+/// A topological order that is updated as edges are added.
 ///
-/// An edge that agrees with the order costs nothing; any other makes it look at the nodes between
-/// its ends alone, and moves these (D. J. Pearce and P. H. J. Kelly, A dynamic topological sort
-/// algorithm for directed acyclic graphs, 2006).
+/// An edge that agrees with the order is free. For any other edge only the nodes between its ends
+/// are visited and reordered (D. J. Pearce and P. H. J. Kelly, A dynamic topological sort algorithm
+/// for directed acyclic graphs, 2006).
 class SoftOrder {
 public:
-  /// `before`: by node, those that run before it. Nodes on a cycle of these, and all behind them,
-  /// take no further edges.
+  /// `before`: the predecessors of each node. Nodes on a cycle, and all nodes that follow them,
+  /// accept no further edges.
   explicit SoftOrder(std::vector<std::vector<int32_t>> before);
 
-  /// Adds the edge; false, changing nothing, if `to` comes before `from` by the edges so far.
+  /// Adds an edge. Returns false, without a change, if it would close a cycle.
   bool add(int32_t from, int32_t to);
 
-  /// Whether a path of edges leads from one to the other. Looks at `limit` nodes at most, and says
-  /// no if that isn't enough.
+  /// Whether a path leads from `from` to `to`. Visits at most `limit` nodes and returns false if
+  /// that isn't enough.
   bool isImplied(int32_t from, int32_t to, size_t limit) const;
 
 private:
@@ -32,18 +32,18 @@ private:
                int32_t high, std::vector<int32_t> &found);
 
   std::vector<std::vector<int32_t>> before, after;
-  std::vector<int32_t> position; // by node; -1: on a cycle or behind one
+  std::vector<int32_t> position; // by node; -1 if on a cycle or after one
   std::vector<uint8_t> isMarked;
 };
 
-/// An edge by node numbers.
+/// An edge between two nodes, given by number.
 struct SoftEdge {
   int32_t from, to;
 };
 
-/// The soft edges of a graph between nodes that it has (NodeSpec::soft), without those that close a
-/// cycle with the other edges; of two that do with each other the later one goes. Empty, at the
-/// cost of a look at each node, where no node has any.
+/// Returns the soft edges (NodeSpec::soft) between nodes of the graph, without those that close a
+/// cycle with the other edges; of two soft edges that form a cycle together, the later one is
+/// dropped. Costs one look at each node if there are none.
 std::vector<SoftEdge> softEdges(const GraphSpec &graph);
 
 } // namespace treadle

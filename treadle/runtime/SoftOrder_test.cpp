@@ -1,4 +1,4 @@
-// Which soft edges are kept, and the order of plans that keep them.
+// Tests of which soft edges are kept, and of the order of plans with soft edges.
 #include "treadle/runtime/SoftOrder.h"
 
 #include "treadle/runtime/Plan.h"
@@ -25,7 +25,7 @@ bool reaches(const Edges &before, int32_t from, int32_t to) {
   return false;
 }
 
-// Against a search of all paths: an edge is taken just where it closes no cycle.
+// Compares with a search of all paths: an edge is accepted exactly if it closes no cycle.
 TEST(SoftOrder, TakesWhatClosesNoCycle) {
   std::mt19937 random(7);
   for (int round = 0; round < 200; ++round) {
@@ -55,7 +55,7 @@ TEST(SoftOrder, LeavesCyclesAlone) {
   EXPECT_FALSE(order.isImplied(3, 0, 10));
 }
 
-/// Writes down which nodes ran.
+/// Records which nodes ran.
 std::vector<std::string> *ran = nullptr;
 
 Expected<BoundKernel> bindRecording(const BindContext &context) {
@@ -68,7 +68,7 @@ Expected<BoundKernel> bindRecording(const BindContext &context) {
       std::string(context.node));
 }
 
-// Waits, so that the plan counts what has come; someone else could complete it.
+// Binds an op that suspends, so that the graph needs a dataflow plan.
 Expected<BoundKernel> bindWaiting(const BindContext &context) {
   auto bound = boundWith<std::string>(
       [](OpContext &ctx) {
@@ -146,7 +146,7 @@ TEST(SoftEdges, GiveWayToOthersAndToUnknownNames) {
   EXPECT_EQ(g.run(), (Names{"a", "b", "d", "c"}));
 }
 
-// What an order of the graph or another edge says anyway isn't counted.
+// Edges that the graph's order or another edge implies aren't counted.
 TEST(SoftEdges, CostNothingWherePathsSayTheSame) {
   Recorded g;
   int32_t a = g.add("a", "Wait", {});

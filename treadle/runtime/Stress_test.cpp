@@ -1,5 +1,6 @@
-// Random programs, run by both layouts of plans with and without threads, and by a reference.
-// TREADLE_STRESS_PROGRAMS sets how many; TREADLE_STRESS_SEED the first one, to repeat a failure.
+// Runs random programs with both plan layouts, with and without threads, and compares with a
+// reference. TREADLE_STRESS_PROGRAMS sets their number; TREADLE_STRESS_SEED the first seed, to
+// repeat a failure.
 #include "treadle/runtime/TestProgram.h"
 #include "treadle/runtime/TestReference.h"
 #include "treadle/runtime/TestStress.h"
@@ -19,7 +20,7 @@ constexpr int64_t usually = 200, sanitized = 80;
 class RandomPrograms : public testing::TestWithParam<const char *> {
 protected:
   ProgramShape shape() const { return ProgramShape::named(GetParam()); }
-  // The plans of one program; returns false if it means nothing certain.
+  // Checks the plans of one program. Returns false if its results are ambiguous.
   bool check(unsigned seed);
   ThreadPool pool{3};
 };
@@ -72,7 +73,7 @@ INSTANTIATE_TEST_SUITE_P(, RandomPrograms,
 
 // --- many runs at once, and runs that end early ------------------------------------------------
 
-/// Values that are counted, to see that a run that was left holds none.
+/// Number of live counted values, to check that an aborted run leaks none.
 std::atomic<int64_t> liveTokens = 0;
 
 struct CountedValue final : VariantObject {
@@ -81,7 +82,7 @@ struct CountedValue final : VariantObject {
   std::string_view kind() const override { return "counted"; }
 };
 
-/// `kernels()`, and Token(x): a variant that is counted; Spend(token, x): x.
+/// `kernels()`, and Token(x): a counted variant; Spend(token, x): x.
 const KernelRegistry &countingKernels() {
   static const KernelRegistry *registry = [] {
     auto *made = new KernelRegistry(&kernels());
@@ -101,8 +102,8 @@ const KernelRegistry &countingKernels() {
   return *registry;
 }
 
-// Every few edges of the graph a counted value is held over an op, so that whenever a run is left
-// some are alive; and the program's end is put off by a loop that goes on until it is stopped.
+// Holds a counted value across an op every few edges, so that some are alive whenever a run is
+// aborted, and delays the end of the program by a loop that runs until it is stopped.
 GraphSpec endless(Program &program, std::mt19937 &random) {
   GraphMaker g;
   g.graph = std::move(program.graph);
@@ -162,7 +163,7 @@ TEST(RunsThatEndEarly, LeaveNothingBehindAndHangNowhere) {
     ASSERT_TRUE(c.plan);
     ResourceManager resources;
     RunState state(resources, i % 3 ? &pool : nullptr);
-    // At once, while it starts, or in its midst.
+    // Stops the run immediately, while it starts, or in its middle.
     std::thread stopper([&, delay = seed % 5 * 40] {
       std::this_thread::sleep_for(std::chrono::microseconds(delay));
       state.stop(cancelled("enough"));

@@ -1,4 +1,4 @@
-// For tests of the runtime: graphs built by hand, kernels over int32 scalars, functions, and runs.
+// For tests of the runtime: hand-built graphs, kernels over int32 scalars, functions, and runs.
 #pragma once
 
 #include "treadle/runtime/Plan.h"
@@ -15,20 +15,20 @@ inline constexpr ValueType i32{DType::Int32};
 inline constexpr ValueType f32{DType::Float32};
 inline constexpr ValueType i1{DType::Bool};
 
-/// Over int32 scalars, unless said otherwise:
+/// Kernels over int32 scalars, unless stated otherwise:
 ///   Add, Sub, Mul (all wrap), Less, NotEqual (bool), Not (bool), Identity, LoopCond, ToFloat;
-///   SlowAdd: says it is expensive; WaitAdd: suspends, and a thread elsewhere completes it;
-///   Refuse: fails where its input is attribute `value`, else hands it on;
-///   ReadVar, AddToVar(x): the variable named by attribute `var`, which starts as 0; RefVar: a
-///   reference to it; Never: suspends and is never completed; Refs: hands on what it is given,
-///   references too.
+///   SlowAdd: marked as expensive; WaitAdd: suspends, and another thread completes it;
+///   Refuse: fails if its input equals attribute `value`, else returns it;
+///   ReadVar, AddToVar(x): the variable named by attribute `var`, initially 0;
+///   RefVar: a reference to it; Never: suspends and is never completed;
+///   Refs: returns its inputs, including references.
 const KernelRegistry &kernels();
 
-/// `value` as an int32 scalar, and back.
+/// Converts `value` to an int32 scalar, and back.
 inline Tensor scalar(int32_t value) { return Tensor::scalar(DType::Int32, value); }
 inline int32_t value(const Tensor &tensor) { return tensor.scalarValue<int32_t>(); }
 
-/// Writes down a graph, node by node. Inputs of {-1, 0} are filled in later.
+/// Builds a graph node by node. Inputs of {-1, 0} are set later.
 class GraphMaker {
 public:
   explicit GraphMaker(std::string name = "graph") { graph.name = std::move(name); }
@@ -40,7 +40,7 @@ public:
   int arg(ValueType type = i32);
   int enter(Endpoint from, const std::string &frame, bool isConstant = false,
             int64_t parallelIterations = 10);
-  /// `Enter -> Merge`, whose second input waits for `close`.
+  /// Adds `Enter -> Merge`; `close` sets the second input of the Merge.
   int loopVariable(Endpoint from, const std::string &frame, int64_t parallelIterations = 10);
   void close(int merge, Endpoint next);
   int switchOn(Endpoint value, Endpoint predicate);
@@ -61,11 +61,11 @@ private:
 
 enum class Layout : uint8_t { Chosen, Dataflow };
 
-/// Functions by name; plans are built when first asked for.
+/// Functions by name; plans are built at first use.
 class Functions final : public FunctionLibrary {
 public:
   Functions() = default;
-  /// The same bodies, without plans.
+  /// Copies the bodies, without the plans.
   explicit Functions(const std::map<std::string, GraphSpec> &bodies) : bodies(bodies) {}
   Functions copy() const { return Functions(bodies); }
   void add(GraphSpec body) { bodies[body.name] = std::move(body); }
@@ -81,12 +81,12 @@ private:
   std::map<std::pair<std::string, ArgMode>, std::unique_ptr<Plan>> plans;
 };
 
-/// The plan of a graph, with counters where `layout` says so.
+/// Builds the plan of a graph; a dataflow plan if `layout` asks for one.
 Expected<std::unique_ptr<Plan>> build(GraphSpec graph, const PlanOptions &options, Layout layout);
 Expected<std::unique_ptr<Plan>> build(GraphSpec graph, FunctionLibrary *functions = nullptr,
                                       Layout layout = Layout::Chosen);
 
-/// Builds and runs a graph once, with resources of its own.
+/// Builds and runs a graph once, with its own resources.
 Expected<std::vector<Tensor>> run(GraphSpec graph, std::vector<Tensor> args = {},
                                   FunctionLibrary *functions = nullptr,
                                   Layout layout = Layout::Chosen, ThreadPool *pool = nullptr);

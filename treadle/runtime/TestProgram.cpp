@@ -8,14 +8,14 @@ namespace {
 constexpr const char *variableNames[] = {"u", "v"};
 constexpr size_t numVariables = 2;
 
-/// What the statements of a block may use.
+/// The values that the statements of a block may use.
 struct Scope {
   std::vector<Endpoint> ints;
   std::vector<Endpoint>
-      tokens; // by variable: the value of the latest access, which later ones wait for
-  std::vector<Endpoint> doubtful; // maybe dead
-  int pivot = -1;                 // alive where this block runs; -1: always
-  int loops = 0;                  // around it, in this graph
+      tokens; // by variable: the token of the latest access, on which later ones depend
+  std::vector<Endpoint> doubtful; // values that may be dead
+  int pivot = -1;                 // a value that is alive whenever this block runs; -1: always
+  int loops = 0;                  // number of enclosing loops in this graph
 };
 
 class Maker {
@@ -24,10 +24,10 @@ public:
   Program make();
 
 private:
-  struct Writer { // a graph or a function being written
+  struct Writer { // a graph or a function under construction
     explicit Writer(std::string name) : g(std::move(name)) {}
     GraphMaker g;
-    std::vector<std::pair<Endpoint, int>> insideLoops; // with the number of loops around
+    std::vector<std::pair<Endpoint, int>> insideLoops; // with the number of enclosing loops
   };
   int below(int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); }
   bool oneIn(int n) { return below(n) == 0; }
@@ -71,7 +71,8 @@ std::vector<Endpoint> Maker::pick(const Scope &scope, int atMost) {
   return out;
 }
 
-// Nodes without data inputs must not run where their block doesn't.
+// Returns control inputs for nodes without data inputs, which must not run where their block
+// doesn't.
 std::vector<int32_t> Maker::gates(Scope &scope) {
   std::vector<int32_t> out;
   if (scope.pivot >= 0)
@@ -116,7 +117,7 @@ void Maker::refuse(Writer &w, Scope &scope) {
   scope.ints.push_back({node, 0});
 }
 
-// A value that is dead on one side of a predicate, through data or through a control edge.
+// Adds a value that is dead on one side of a predicate, through data or a control edge.
 void Maker::doubt(Writer &w, Scope &scope) {
   int s = w.g.switchOn(any(scope.ints), predicate(w, scope));
   Endpoint half{w.g.identity({s, below(2)}), 0};
@@ -129,8 +130,8 @@ void Maker::doubt(Writer &w, Scope &scope) {
   scope.doubtful.push_back(half);
 }
 
-// What is dead alive again: a Merge of it with the other side of its own predicate can't be known
-// to hold one live value only, so a ControlTrigger or a Merge's control input does it.
+// Makes a dead value live again. A Merge with the other side of its own predicate isn't known to
+// have only one live input, so a ControlTrigger or a control input of a Merge is used.
 void Maker::revive(Writer &w, Scope &scope) {
   Endpoint dead = any(scope.doubtful);
   int node;
@@ -225,7 +226,7 @@ void Maker::v1Loop(Writer &w, Scope &scope, int depth) {
     merges.push_back(w.g.loopVariable(e, frame, parallel));
   for (Endpoint e : pick(scope, 2))
     invariants.push_back(constantEnter(e));
-  // A loop with a variable that may be dead is dead as a whole, or in part.
+  // A loop with a variable that may be dead is wholly or partly dead.
   if (shape.hasWildDeadness && !scope.doubtful.empty() && oneIn(4))
     invariants.push_back(constantEnter(any(scope.doubtful)));
   size_t firstToken = merges.size();
@@ -281,7 +282,7 @@ std::string Maker::counterCondition(size_t numArgs) {
   return str("cond", numFunctions - 1);
 }
 
-// A loop's body counts its first argument up and hands on the second, the limit.
+// The body of a loop increments its first argument and passes on the second one, the limit.
 std::string Maker::function(size_t numArgs, size_t numResults, int depth, bool isLoopBody) {
   std::string name = str("function", numFunctions++);
   Writer w(name);
@@ -302,7 +303,8 @@ std::string Maker::function(size_t numArgs, size_t numResults, int depth, bool i
   return name;
 }
 
-// A node that may access any variable: after all accesses so far, before all later ones.
+// Adds a node that may access any variable: it is ordered after all earlier and before all later
+// accesses.
 int Maker::callNode(Writer &w, Scope &scope, std::string op, std::vector<Endpoint> inputs,
                     size_t results) {
   std::vector<int32_t> controls;
@@ -325,7 +327,7 @@ void Maker::functionCall(Writer &w, Scope &scope, int depth) {
   std::vector<Endpoint> inputs = pick(scope, 3);
   size_t results = 1 + below(2);
   std::string f = function(inputs.size(), results, depth);
-  bool isNamed = oneIn(2); // the function's name as the op, or a call of it
+  bool isNamed = oneIn(2); // the op is the function's name, or a call op
   int node = callNode(w, scope, isNamed ? f : "PartitionedCall", inputs, results);
   w.g.graph.nodes[node].isFunctionCall = isNamed;
   if (!isNamed)
@@ -387,7 +389,7 @@ Program Maker::make() {
   block(w, scope, below(shape.depth + 1));
   for (int i = 1 + below(4); i > 0; --i)
     w.g.result(any(scope.ints));
-  for (Endpoint token : scope.tokens) // so that all accesses are part of what is asked for
+  for (Endpoint token : scope.tokens) // so that all accesses are fetched
     w.g.result(token);
   if (shape.looksIntoLoops && !w.insideLoops.empty())
     for (int i = 1 + below(2); i > 0; --i) {

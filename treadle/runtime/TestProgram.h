@@ -1,4 +1,4 @@
-// For tests of the runtime: random programs that mean the same under every right schedule.
+// For tests of the runtime: random programs whose results don't depend on the schedule.
 #pragma once
 
 #include "treadle/runtime/TestGraph.h"
@@ -16,20 +16,21 @@ struct Program {
 };
 
 struct ProgramShape {
-  int statements = 9; // of a block, at most
-  int depth = 3;      // of nesting
+  int statements = 9; // maximum number per block
+  int depth = 3;      // maximum nesting depth
   bool hasFailures = false;
   bool hasWaiting = false;
   bool hasWildDeadness =
       false; // dead tokens through control edges, ControlTriggers, partly dead loops
   bool looksIntoLoops = false;
 
-  /// Programs of one kind: Failures, Waiting, Deadness or LookingIntoLoops; others are plain.
+  /// Returns the shape of a kind of program: Failures, Waiting, Deadness, LookingIntoLoops, or
+  /// plain for other names.
   static ProgramShape named(std::string_view name);
 };
 
-/// v1 conditionals and loops, functional ones, calls, and variables whose accesses are ordered by
-/// control edges: through the iterations of a loop and the branches of a conditional.
+/// Generates v1 and functional conditionals and loops, calls, and variables whose accesses are
+/// ordered by control edges, across the iterations of a loop and the branches of a conditional.
 Program randomProgram(std::mt19937 &random, const ProgramShape &shape);
 
 } // namespace treadle::test

@@ -8,7 +8,7 @@ namespace treadle::test {
 
 using Ints = std::vector<int32_t>;
 
-/// The tests' ops, over int32 and bool scalars.
+/// The ops of the tests, over int32 and bool scalars.
 class ReferenceOps final : public reference::Ops {
 public:
   ReferenceOps(Reference &owner, Meaning &out) : owner(owner), out(out) {}
@@ -86,7 +86,7 @@ std::optional<Ints> ReferenceOps::computeCall(const NodeSpec &spec, Ints in) {
         return std::nullopt;
       vars = *next;
     }
-  Ints vars(in.begin() + 3, in.end()); // For
+  Ints vars(in.begin() + 3, in.end()); // of a For
   for (int64_t i = in[0]; in[2] > 0 ? i < in[1] : i > in[1]; i += in[2]) {
     Ints args = vars;
     args.insert(args.begin(), static_cast<int32_t>(i));
@@ -150,7 +150,7 @@ static std::optional<Meaning::Value> select(const std::map<std::vector<int64_t>,
   for (const auto &[iteration, group] : groups) {
     std::optional<Meaning::Value> part = select(group, spec, depth + 1);
     if (!part)
-      continue; // no such iteration of an inner frame
+      continue; // the inner frame has no such iteration
     if (!all) {
       all = Meaning::Value{part->dims, {}};
       all->dims.insert(all->dims.begin(), 0);

@@ -1,5 +1,5 @@
-// For tests of the runtime: what a graph of the tests' ops means, by the reference machine and by
-// ops and calls of its own, no kernel or plan among them. The executors are compared with it.
+// For tests of the runtime: evaluates a graph of test ops with the reference interpreter, using its
+// own ops and calls and none of the kernels and plans. The executors are compared with it.
 #pragma once
 
 #include "treadle/reference/Machine.h"
@@ -10,31 +10,31 @@
 
 namespace treadle::test {
 
-/// What the reference found.
+/// The outcome that the reference interpreter found.
 struct Meaning {
   /// A value: the dimensions that `*` selectors add, and the elements.
   struct Value {
     std::vector<int64_t> dims;
     std::vector<int32_t> elements;
   };
-  std::vector<std::optional<Value>> results; // nothing: dead, or no such iteration
-  std::set<std::string> failures;            // nodes that failed
-  bool isAmbiguous = false;                  // a schedule can change it: a Merge of two live values
+  std::vector<std::optional<Value>> results; // nullopt if dead, or if there is no such iteration
+  std::set<std::string> failures;            // names of nodes that failed
+  bool isAmbiguous = false;                  // depends on the schedule: a Merge has two live values
   bool isTooLong = false;
 };
 
-/// What a run of a plan gave.
+/// The outcome of a run of a plan.
 struct Ran {
   Expected<std::vector<Tensor>> results;
   std::map<std::string, int32_t> variables;
 };
 Ran execute(const Plan &plan, ThreadPool *pool);
 
-/// What is wrong with a run; empty: nothing.
+/// Describes how a run differs from the expected outcome; empty if it doesn't.
 std::string difference(const Ran &ran, const Meaning &expected,
                        const std::map<std::string, int32_t> &variables);
 
-/// Runs graphs of `kernels()`'s ops over int32 and bool scalars, in an order drawn by a seed.
+/// Runs graphs of the ops of `kernels()` over int32 and bool scalars, in an order given by a seed.
 class Reference {
 public:
   Reference(const Functions *functions, unsigned seed) : functions(functions), random(seed) {}

@@ -1,4 +1,4 @@
-// For tests that try random programs: how many, and which.
+// Options of stress tests: the number of random programs and the first seed.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@ inline int64_t fromEnvironment(const char *name, int64_t otherwise) {
   return text ? std::strtoll(text, nullptr, 10) : otherwise;
 }
 
-/// As many as TREADLE_STRESS_PROGRAMS says. Else `usually`, or, where a sanitizer makes each of
-/// them many times slower, `sanitized`.
+/// Returns TREADLE_STRESS_PROGRAMS if set; otherwise `usually`, or `sanitized` under a sanitizer,
+/// which makes each program many times slower.
 inline int64_t numPrograms(int64_t usually, int64_t sanitized) {
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
   usually = sanitized;
@@ -22,7 +22,7 @@ inline int64_t numPrograms(int64_t usually, int64_t sanitized) {
   return fromEnvironment("TREADLE_STRESS_PROGRAMS", usually);
 }
 
-/// The seed of the first program, TREADLE_STRESS_SEED; the others follow it.
+/// Returns TREADLE_STRESS_SEED, the seed of the first program; the others follow it.
 inline unsigned firstSeed() {
   return static_cast<unsigned>(fromEnvironment("TREADLE_STRESS_SEED", 1));
 }

@@ -14,15 +14,16 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// To sleep and to be woken takes tens of microseconds; who waits for less looks for the end of it
-/// instead. Between the parallel parts of a run there are some hundred. The time is bounded, so
-/// that a process that has nothing to do leaves the cores to others.
+/// Going to sleep and waking up takes tens of microseconds, so threads spin for shorter waits; a
+/// run may have hundreds of parallel sections. Spinning is bounded, so that an idle process leaves
+/// the cores to others.
 constexpr auto longestLook = std::chrono::microseconds(500);
-/// Between two looks at the clock less passes by far, unless somebody else's thread was given the
-/// core meanwhile: it is wanted, then.
+/// Two reads of the clock are much closer together than this, unless another process was given the
+/// core in between. The core is needed then, and spinning ends.
 constexpr auto coreWasTaken = std::chrono::microseconds(100);
 
-/// Looks for `condition` while it `mayLook`, and for not too long: whether it came true.
+/// Spins until `condition` holds, while `mayLook` allows it and the time limit isn't reached.
+/// Returns whether it holds.
 template <typename Condition, typename MayLook> bool lookFor(Condition condition, MayLook mayLook) {
   auto begin = Clock::now(), last = begin, now = begin;
   do {
@@ -41,10 +42,11 @@ template <typename Condition, typename MayLook> bool lookFor(Condition condition
 
 } // namespace
 
-// Ranges are claimed by whoever is free; a worker that comes late finds none left. The caller
-// leaves when all ranges are done, not when all workers have come, so nesting cannot deadlock.
-// They are of equal size, and as many for each thread, so that all end at the same time if nobody
-// is held up; and some for each, so that others do the work of one that is.
+// Threads claim ranges when they are free; a worker that starts late finds none left. The caller
+// returns when all ranges are done, not when all workers have started, so nesting can't deadlock.
+// Ranges have equal sizes, and each thread gets the same number, so that all end at the same time
+// if none is delayed. Each gets more than one, so that others can take over ranges of a delayed
+// thread.
 class ThreadPool::Ranges : public RefCounted {
 public:
   Ranges(int64_t total, int64_t grain, int64_t threads,
@@ -68,7 +70,7 @@ public:
     }
   }
 
-  /// Throws what a range threw first.
+  /// Rethrows the first exception of a range.
   void wait(bool looks) {
     auto isDone = [&] { return done.load(std::memory_order_acquire) == count; };
     if (!isDone() && (!looks || !lookFor(isDone, [] { return true; }))) {
@@ -80,20 +82,21 @@ public:
   }
 
 private:
-  /// More of them let threads wait less for one that is held up, and read more than once what
-  /// ranges share: with 4 and 8, nets took 3 to 10% longer.
+  /// More ranges would shorten waits for a delayed thread, but the data that ranges share would be
+  /// read more often: with 4 and 8, nets took 3 to 10% longer.
   static constexpr int64_t mostOfThread = 2;
 
   /// No range is shorter than the grain.
   int64_t beginOf(int64_t i) const { return i * size + std::min(i, rest); }
 
   const std::function<void(int64_t, int64_t)> &body; // not touched once all ranges are claimed
-  const int64_t count, size, rest; // so many of this size, the first ones one more
+  const int64_t count, size, rest; // `count` ranges of this size; the first `rest` have one element
+                                   // more
   std::atomic<int64_t> next{0};
   std::atomic<int64_t> done{0};
   std::mutex mutex;
   std::condition_variable finished;
-  std::exception_ptr thrown; // the first
+  std::exception_ptr thrown; // the first exception
 };
 
 ThreadPool::ThreadPool(int workers, const std::vector<int> &cores, MemoryBudget::Account *account)
@@ -109,7 +112,7 @@ ThreadPool::ThreadPool(int workers, const std::vector<int> &cores, MemoryBudget:
         work(mailbox);
       });
   } catch (const std::system_error &) { // NOLINT(bugprone-empty-catch)
-    // The system gives no more; those that are there do the work, or the caller alone.
+    // The system has no more threads; the existing workers do the work, or the caller alone.
   }
 }
 
@@ -152,7 +155,7 @@ void ThreadPool::work(Mailbox &own) {
   }
 }
 
-/// Does what it is handed, until a task is in the queue or nothing comes for a while.
+/// Spins for ranges in its mailbox, until a task is queued or the time limit is reached.
 void ThreadPool::look(Mailbox &own) {
   auto isHanded = [&] { return own.offer.load(std::memory_order_relaxed) != nullptr; };
   auto isQueued = [&] { return queued.load(std::memory_order_acquire) > 0; };
@@ -171,8 +174,8 @@ void ThreadPool::look(Mailbox &own) {
   setOpen(false);
 }
 
-/// Hands the ranges to at most so many workers that look for work. One that has just ceased to look
-/// leaves them where they are.
+/// Puts the ranges into the mailboxes of at most `most` spinning workers. A worker that has just
+/// stopped spinning ignores them.
 int64_t ThreadPool::offer(Ranges &ranges, int64_t most) {
   int64_t offered = 0;
   for (Mailbox &mailbox : mailboxes) {

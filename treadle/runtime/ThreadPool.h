@@ -1,4 +1,4 @@
-// A fixed set of threads for work beside the caller's own thread.
+// A fixed set of worker threads beside the caller's own thread.
 #pragma once
 
 #include "treadle/runtime/Fork.h"
@@ -15,41 +15,42 @@
 
 namespace treadle {
 
-/// Worker threads and a queue. The caller of `parallelFor` works too, so that a pool of n - 1
-/// workers serves n threads. Work is shared with as many workers as there are cores on which no
-/// other thread of the process computes: where callers keep the cores busy, each does its own.
+/// Worker threads and a queue. The caller of `parallelFor` works too, so a pool of n - 1 workers
+/// serves n threads. Work is shared with as many workers as there are cores on which no other
+/// thread of the process computes: if callers keep all cores busy, each does its own work.
 /// Thread-safe; calls may nest.
 class ThreadPool {
 public:
-  /// `cores`: the numbers of those that the workers may run on; none: all.
-  /// `account`: what the workers' tensors are charged to; null: nothing.
+  /// `cores`: ids of the cores that the workers may run on; empty: all. `account`: charged for the
+  /// tensors that the workers allocate; may be null.
   explicit ThreadPool(int workers, const std::vector<int> &cores = {},
                       MemoryBudget::Account *account = nullptr);
   ~ThreadPool(); // waits for queued work
-  /// Whether the workers are in the process that this one was forked from. It can't be used then,
-  /// nor destroyed: they would be waited for.
+  /// Whether the workers belong to the process that this one was forked from. Such a pool can be
+  /// neither used nor destroyed, since its workers would never be joined.
   bool isForked() const { return generation != forkGeneration(); }
   int numWorkers() const { return static_cast<int>(threads.size()); }
 
-  /// Runs `task` on a worker, some time.
+  /// Runs `task` on a worker, asynchronously.
   void schedule(std::function<void()> task);
 
   /// Calls `body(begin, end)` for ranges that cover [0, total), each at least `grain` long, on the
-  /// workers and the calling thread; returns when all are done. What a body throws, this throws.
+  /// workers and the calling thread. Returns when all are done. Rethrows the first exception of a
+  /// body.
   void parallelFor(int64_t total, int64_t grain, const std::function<void(int64_t, int64_t)> &body);
 
-  /// The same on the calling thread and those workers that look for work at this moment: they begin
-  /// within a fraction of a microsecond, where one that sleeps takes tens.
+  /// Like `parallelFor`, but only on the calling thread and workers that are spinning: they start
+  /// within a fraction of a microsecond, while waking a worker takes tens.
   void parallelForSoon(int64_t total, int64_t grain,
                        const std::function<void(int64_t, int64_t)> &body);
-  /// How many cores there are that no other caller of the process computes on.
+  /// Number of cores on which no other caller of the process computes.
   int64_t freeCores() const;
-  /// How many workers look for work now.
+  /// Number of workers that are spinning.
   int numLooking() const { return looking.load(std::memory_order_relaxed); }
 
 private:
   class Ranges;
-  /// Where a worker that looks for work is handed it.
+  /// Receives ranges for a spinning worker.
   struct alignas(64) Mailbox {
     std::atomic<bool> isOpen{false};
     std::atomic<Ranges *> offer{nullptr};
@@ -67,9 +68,10 @@ private:
   std::condition_variable wake;
   std::deque<std::function<void()>> queue;
   bool isStopping = false;
-  std::atomic<int64_t> queued{0}; // of the queue, for those who look without the lock
-  const int numCores;             // that workers and their caller may run on
-  const bool looks;               // before they sleep; not where threads share cores
+  std::atomic<int64_t> queued{0}; // length of the queue, for readers without the lock
+  const int numCores;             // cores that the workers and their caller may run on
+  const bool looks;               // whether workers spin before they sleep; false if threads share
+                                  // cores
   std::atomic<int> looking{0};
   std::vector<Mailbox> mailboxes; // one for each worker
   std::vector<std::thread> threads;

@@ -1,4 +1,4 @@
-// The pool: everything is done once, nested and shared, and exceptions come back.
+// Tests of the pool: each range runs once, calls nest, callers share, exceptions are rethrown.
 #include "treadle/runtime/ThreadPool.h"
 
 #include "treadle/runtime/Cores.h"
@@ -48,7 +48,7 @@ TEST_P(ParallelFor, CoversEachIndexOnceWithThoseWhoLook) {
     });
     for (const auto &count : seen)
       ASSERT_EQ(count, 1);
-    if (repeat % 100 == 0) // those who sleep are woken, and look again
+    if (repeat % 100 == 0) // sleeping workers wake up and spin again
       pool.parallelFor(8, 1, [](int64_t, int64_t) {});
   }
 }
@@ -121,7 +121,7 @@ TEST(ThreadPool, NestedAndConcurrentCallsEnd) {
 }
 
 TEST(ThreadPool, SeveralCallersHandWorkToThoseWhoLook) {
-  ThreadPool pool(1); // looks where there are two cores
+  ThreadPool pool(1); // spins if there are two cores
   std::atomic<int64_t> sum = 0;
   auto call = [&] {
     for (int i = 0; i < 500; ++i)
@@ -144,7 +144,7 @@ TEST(ThreadPool, WhatABodyThrowsReachesTheCaller) {
   for (int i = 0; i < 20; ++i)
     EXPECT_THROW(pool.parallelFor(10, 1, body), std::runtime_error);
   EXPECT_GE(ranges, 20);
-  pool.parallelFor(10, 1, [](int64_t, int64_t) {}); // still serves
+  pool.parallelFor(10, 1, [](int64_t, int64_t) {}); // still usable
 }
 
 } // namespace

@@ -1,4 +1,4 @@
-// What ran when: slices of time, for people to look at.
+// Traces: slices of time that show what ran when.
 #pragma once
 
 #include <chrono>
@@ -13,63 +13,64 @@
 
 namespace treadle {
 
-/// An iteration of a loop whose iterations may overlap: `loop` names the loop, and for a loop in a
-/// loop the iterations that it is in.
+/// An iteration of a loop with overlapping iterations. `loop` names the loop and, for a nested
+/// loop, the iterations of the enclosing ones.
 struct TracedIteration {
   std::string loop;
   int64_t number;
-  int32_t mostAtOnce; // as many iterations overlap
+  int32_t mostAtOnce; // maximum number of overlapping iterations
 };
 
 /// The slices of a session's runs. Thread-safe.
 class Trace {
 public:
   using Clock = std::chrono::steady_clock;
-  /// The time, where there is a trace; what isn't traced looks at no clock.
+  /// The current time if `trace` isn't null. Runs without a trace don't read the clock.
   static Clock::time_point now(const Trace *trace) {
     return trace ? Clock::now() : Clock::time_point();
   }
-  /// Of slices beyond these only the number is kept.
+  /// Further slices are only counted.
   static constexpr size_t maxSlices = 1'000'000;
 
   struct Slice {
-    const std::string *name, *op; // null: an iteration of a loop that runs them in turn
-    int thread;                   // from 0, in the order of their first slices
+    const std::string *name, *op; // null: an iteration of a sequential loop
+    int thread;                   // numbered from 0, in the order of their first slices
     Clock::time_point begin, end;
-    int64_t iteration = 0;             // of a loop that runs them in turn, or of `loop`
-    const std::string *loop = nullptr; // null: in no loop whose iterations overlap
+    int64_t iteration = 0;             // of a sequential loop, or of `loop`
+    const std::string *loop = nullptr; // null if not in a loop with overlapping iterations
     int32_t mostAtOnce = 1;
     int64_t bytes = 0;                    // of the results
-    Clock::duration waited{};             // of its time
-    const std::string *cluster = nullptr; // of a part that may be compiled: what is in it
-    bool isCompiled = false;              // machine code ran it
-    Clock::duration cost{};               // of writing this down, after its end
-    const std::string *where = nullptr;   // the function; null: the graph
+    Clock::duration waited{};             // part of its time that the op waited
+    const std::string *cluster = nullptr; // contents of a cluster; null for other ops
+    bool isCompiled = false;              // ran as compiled code
+    Clock::duration cost{};               // time spent on recording the slice, after its end
+    const std::string *where = nullptr;   // name of the function; null for the top-level graph
   };
-  /// What an op did, apart from when.
+  /// The work of an op, without its times.
   struct Work {
     int64_t bytes = 0;
     Clock::duration waited{};
   };
 
-  /// An op on the calling thread that ends now; `where`: its function, empty: the graph.
+  /// Records an op on the calling thread that ends now. `where` is its function; empty for the
+  /// graph.
   void add(std::string_view name, std::string_view op, std::string_view where,
            Clock::time_point begin, Work work, const TracedIteration *iteration = nullptr);
-  /// The op on the calling thread whose slice is added next is a part that may be compiled.
+  /// Marks the next slice of the calling thread as a cluster.
   void noteCluster(std::string_view contents, bool isCompiled);
-  /// An iteration on the calling thread that ends now.
+  /// Records an iteration on the calling thread that ends now.
   void addIteration(int64_t number, Clock::time_point begin);
-  /// An op that waited since `begin` without holding a thread.
+  /// Records an op that was suspended since `begin`.
   void addWait(std::string_view name, std::string_view op, Clock::time_point begin, int64_t bytes);
-  /// A run that ends now.
+  /// Records a run that ends now.
   void addRun(Clock::time_point begin);
-  /// Begins anew.
+  /// Removes all slices.
   void clear();
 
-  /// The slices so far, in the order of their ends; texts stay as they are while the trace lives.
+  /// Returns the slices so far, ordered by their ends. Texts stay valid while the trace lives.
   std::vector<Slice> slices() const;
   int64_t numDropped() const;
-  /// Waits without a thread, by name and op.
+  /// Suspended ops, totalled by name and op.
   struct Waits {
     Clock::duration time{};
     int64_t bytes = 0;
@@ -79,7 +80,7 @@ public:
     const std::string *name, *op;
     Clock::time_point begin, end;
   };
-  /// The first `maxSlices` of them, one by one, in the order of their ends.
+  /// Returns the first `maxSlices` waits, ordered by their ends.
   std::vector<Wait> eachWait() const;
   struct Runs {
     int64_t number = 0;
@@ -88,22 +89,23 @@ public:
   Runs runs() const;
 
 private:
-  /// Has the lock.
+  /// Requires the lock.
   void append(Slice slice);
   const std::string *kept(std::string_view text);
 
-  mutable std::mutex mutex; // guards what follows
+  mutable std::mutex mutex; // guards the following members
   std::vector<Slice> list;
   std::set<std::string, std::less<>> texts;
   std::map<std::thread::id, int> threads;
-  std::map<std::thread::id, std::pair<const std::string *, bool>> clusters; // to come
+  // clusters whose slices are yet to come
+  std::map<std::thread::id, std::pair<const std::string *, bool>> clusters;
   std::map<std::pair<std::string, std::string>, Waits> allWaits;
   std::vector<Wait> waitList;
   Runs allRuns;
   int64_t dropped = 0;
 };
 
-/// Adds an iteration from its construction to its destruction; does nothing without a trace.
+/// Records an iteration from its construction to its destruction; does nothing without a trace.
 class TracedScope {
 public:
   TracedScope(Trace *trace, int64_t iteration) : trace(trace), iteration(iteration) {

@@ -13,7 +13,7 @@ namespace {
 
 class Turns {
 public:
-  /// False where the run was stopped before its turn came.
+  /// Returns false if the run was stopped before it got a permit.
   bool take(RunState &run) {
     std::list<Waiter>::iterator own;
     {
@@ -54,9 +54,9 @@ private:
     bool hasTurn = false;
   };
 
-  std::mutex mutex; // guards what follows
+  std::mutex mutex; // guards the following members
   int free = availableCores();
-  std::list<Waiter> waiting; // in the order in which they came
+  std::list<Waiter> waiting; // in order of arrival
 };
 
 thread_local bool hasTurn = false;

@@ -1,24 +1,24 @@
-// Turns of runs that take long, where more threads call than there are cores.
+// Limits the number of long runs that compute at the same time to the number of cores.
 #pragma once
 
 namespace treadle {
 
 class RunState;
 
-/// Leave to compute: as many threads have it at a time as there are cores, first come, first
-/// served. Threads that the system makes take turns instead, in the middle of their runs, find each
-/// time that others' data have displaced theirs from the core's cache. Only for runs that end
-/// without waiting for another one. A thread that has a turn needs no other.
+/// A permit to compute: at most as many threads hold one as there are cores, first come, first
+/// served. If the system scheduled all threads instead, preempting runs in the middle, each would
+/// find its data evicted from the core's cache. Only for runs that finish without waiting for
+/// another run. A thread that holds a permit needs no second one.
 class Turn {
 public:
-  /// Waits for one, or until the run is stopped.
+  /// Waits for a permit, or until the run is stopped.
   explicit Turn(RunState &run);
   ~Turn();
   Turn(const Turn &) = delete;
   Turn &operator=(const Turn &) = delete;
 
 private:
-  bool isOwn = false; // and to be given back
+  bool isOwn = false; // this object must return the permit
 };
 
 } // namespace treadle

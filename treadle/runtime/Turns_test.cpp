@@ -1,4 +1,4 @@
-// Turns of runs: as many at a time as there are cores, and none is lost.
+// Tests of compute permits: at most one per core is held, and none is lost.
 #include "treadle/runtime/Turns.h"
 
 #include "treadle/runtime/Cores.h"
@@ -12,7 +12,7 @@
 namespace treadle {
 namespace {
 
-/// Runs `body` on so many threads, each with a run of its own.
+/// Runs `body` on `count` threads, each with its own run.
 template <typename Body> void onThreads(int count, Body body) {
   std::vector<std::thread> threads;
   for (int i = 0; i < count; ++i)
@@ -66,7 +66,7 @@ TEST(Turns, ARunThatIsStoppedWaitsNoLonger) {
     std::this_thread::yield();
   RunState run(resources, nullptr);
   std::thread stopper([&] { run.stop(cancelled("enough")); });
-  Turn turn(run); // comes back, without one
+  Turn turn(run); // returns without a permit
   stopper.join();
   mayEnd = true;
   mayEnd.notify_all();

@@ -29,7 +29,7 @@ Expected<ValueName> parseValueName(std::string_view text) {
     std::optional<IterationSelector> selector = parseSelector(one);
     if (!selector)
       return Unexpected(invalidArgument("'", text, "': iteration '", one,
-                                        "' is neither a number from 0, 'last' nor '*'"));
+                                        "' is not a number from 0, 'last' or '*'"));
     name.iterations.push_back(*selector);
     selectors = end == std::string_view::npos ? "" : selectors.substr(end);
   }
@@ -38,11 +38,11 @@ Expected<ValueName> parseValueName(std::string_view text) {
     auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), name.output);
     if (error != std::errc() || end != number.data() + number.size() || name.output < 0)
       return Unexpected(
-          invalidArgument("'", text, "': after the colon stands an output's number, as in 'x:0'"));
+          invalidArgument("'", text, "': expected an output number after the colon, as in 'x:0'"));
     rest = rest.substr(0, colon);
   }
   if (rest.empty())
-    return Unexpected(invalidArgument("'", text, "' names no node; expected a name as in 'x:0'"));
+    return Unexpected(invalidArgument("'", text, "' has no node name; expected a name like 'x:0'"));
   name.node = std::string(rest);
   return name;
 }

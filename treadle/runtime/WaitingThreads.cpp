@@ -13,7 +13,7 @@ namespace treadle {
 
 namespace {
 
-// Detached threads use it to the end of the process.
+// Never destroyed: detached threads use it until the process ends.
 class Waiters {
 public:
   bool run(std::function<void()> task) {
@@ -71,8 +71,8 @@ private:
   std::mutex mutex;
   std::condition_variable wake;
   std::deque<Task> tasks;
-  uint64_t numTasks = 0; // that there ever were
-  size_t idle = 0;       // threads
+  uint64_t numTasks = 0; // tasks submitted so far
+  size_t idle = 0;       // idle threads
 };
 
 } // namespace

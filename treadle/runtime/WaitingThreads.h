@@ -1,16 +1,16 @@
-// Threads for work that mostly waits.
+// Threads for tasks that mostly block.
 #pragma once
 
 #include <functional>
 
 namespace treadle {
 
-/// One thread for each piece of such work, kept a while for the next. They are the process's, and
-/// use no processor to speak of.
+/// One thread per blocking task; idle threads are kept for a while and reused. They are shared by
+/// the process.
 class WaitingThreads {
 public:
-  /// Runs `task` on such a thread. False where the system gives none: those that are there may wait
-  /// for this very task.
+  /// Runs `task` on such a thread. Returns false if the system has no more threads; the task can't
+  /// be queued, since running tasks may wait for it.
   [[nodiscard]] static bool run(std::function<void()> task);
 };
 

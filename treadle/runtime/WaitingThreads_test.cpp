@@ -8,7 +8,7 @@
 namespace treadle {
 namespace {
 
-/// Counts up, and waits for others to do so.
+/// A counter; threads can wait for it to reach a value.
 class Counter {
 public:
   void add() {
