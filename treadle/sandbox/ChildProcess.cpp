@@ -15,8 +15,8 @@
 namespace treadle::sandbox {
 namespace {
 
-/// What the loader and the choice of kernels need: the child forgets it before it sees a model.
-/// Compiled code stays in memory.
+/// Environment variables for the dynamic loader and kernel selection; the child clears them before
+/// it reads a model. Compiled code isn't cached on disk.
 std::vector<std::string> environmentOfChild() {
   std::vector<std::string> kept = {"TREADLE_CACHE_DIR="};
   for (const char *name : {"LD_LIBRARY_PATH", "TREADLE_CPU"})
@@ -34,7 +34,8 @@ std::vector<char *> pointersTo(std::vector<std::string> &texts) {
   return pointers;
 }
 
-/// Signals as they are by default, and a session of its own: Ctrl-C is for its owner to hear.
+/// Spawn attributes: default signal handlers and a session of its own, so that Ctrl-C goes to the
+/// owner only.
 class Attributes {
 public:
   Attributes() {
@@ -93,7 +94,7 @@ std::string describe(const siginfo_t &info) {
 Expected<void> ChildProcess::start(const std::string &program, int file,
                                    std::function<void()> onEnd) {
   owner = getpid();
-  // The caller's signals are for the caller's threads.
+  // Blocks all signals in the watcher thread: they are for the caller's threads.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -130,7 +131,7 @@ void ChildProcess::watch(const std::string &program, int file, const std::functi
   onEnd();
 }
 
-/// It stays a zombie until nobody can kill it by its number any more.
+/// The child stays a zombie until `process` is reset, so that its number can't be reused meanwhile.
 void ChildProcess::waitForEnd() {
   siginfo_t info{};
   int status;
@@ -138,8 +139,9 @@ void ChildProcess::waitForEnd() {
     status = waitid(P_PID, static_cast<id_t>(process), &info, WEXITED | WNOWAIT);
   while (status != 0 && errno == EINTR);
   std::lock_guard lock(mutex);
-  // The program may have asked not to hear of its children, or hears of all.
-  how = status == 0 ? describe(info) : "an end that something else in this program took note of";
+  // Fails if the program ignores SIGCHLD, or reaps all children.
+  how = status == 0 ? describe(info)
+                    : "unknown exit status, which other code in this process collected";
   if (status == 0)
     waitid(P_PID, static_cast<id_t>(process), &info, WEXITED);
   process = 0;
@@ -161,7 +163,7 @@ bool ChildProcess::isOwn() const { return owner == getpid(); }
 ChildProcess::~ChildProcess() {
   if (!watcher.joinable())
     return;
-  if (!isOwn()) { // the thread is the owner's
+  if (!isOwn()) { // the watcher thread is the owner's
     watcher.detach();
     return;
   }

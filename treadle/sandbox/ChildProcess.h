@@ -1,4 +1,4 @@
-// The process of a sandbox, as its owner sees it.
+// The process of a sandbox, from its owner's side.
 #pragma once
 
 #include "treadle/tensor/Error.h"
@@ -14,25 +14,24 @@
 
 namespace treadle::sandbox {
 
-/// A program that was started with one file of ours, its number 3, without our environment. A
-/// thread of its own starts it and waits for its end: the kernel ends a child with the *thread*
-/// that it is a child of, so none of the caller's would do. Thread-safe.
+/// A child process that inherits one file descriptor (number 3) and no environment. A dedicated
+/// thread starts it and waits for its end, since PR_SET_PDEATHSIG is tied to the parent *thread*,
+/// which must not be one of the caller's. Thread-safe.
 class ChildProcess {
 public:
-  /// What the child is told by its arguments: `PROGRAM sandbox-child 3 PARENT`.
+  /// The child's command line: `PROGRAM sandbox-child 3 PARENT`.
   static constexpr const char *command = "sandbox-child";
   static constexpr int fileOfChild = 3;
 
-  /// Starts it; `onEnd` is called once it has ended, on the thread that waits. FailedPrecondition
-  /// where it can't be started.
+  /// Starts the process. `onEnd` is called on the waiting thread once it has ended.
+  /// FailedPrecondition if it can't be started.
   Expected<void> start(const std::string &program, int file, std::function<void()> onEnd);
-  /// Kills it, and waits until it is gone. In a process that was forked off its owner it does
-  /// nothing.
+  /// Kills the process and waits for its end. Does nothing in a fork of the owner.
   ~ChildProcess();
 
   void kill();
   bool hasEnded() const { return ended.load(std::memory_order_acquire); }
-  /// `signal 11 (SEGV)`, `exit status 1`; empty while it lives.
+  /// How the process ended: `signal 11 (SEGV)`, `exit status 1`; empty while it lives.
   std::string end() const;
   bool isOwn() const;
 
@@ -40,11 +39,11 @@ private:
   void watch(const std::string &program, int file, const std::function<void()> &onEnd);
   void waitForEnd();
 
-  mutable std::mutex mutex; // guards what follows
+  mutable std::mutex mutex; // guards the members below
   std::condition_variable started;
   bool hasStarted = false;
   int startError = 0;
-  pid_t process = 0; // 0: none, or its number may be another's by now
+  pid_t process = 0; // 0 if none, or if the number may be reused
   std::string how;
 
   std::atomic<bool> ended{false};
@@ -52,8 +51,8 @@ private:
   std::thread watcher;
 };
 
-/// The program that sandboxes are started with: the command `treadle` as it comes with the library.
-/// FailedPrecondition, with the places, if it isn't there.
+/// Returns the path of the program for sandboxes: the command `treadle` that is installed with the
+/// library. FailedPrecondition, listing the paths tried, if it isn't found.
 Expected<std::string> sandboxProgram();
 
 } // namespace treadle::sandbox

@@ -21,27 +21,27 @@
 namespace treadle::sandbox {
 namespace {
 
-/// Address space that a thread may take beside what it uses: its stack, and its part of the heap,
-/// of which the C library reserves twice as much to align it.
+/// Address space that each thread reserves: its stack, and its heap arena, for which the C library
+/// reserves twice the size to align it.
 constexpr int64_t reservedPerThread = int64_t{160} << 20;
-/// The compiler's thread and the one that cancels.
+/// The compile thread and the cancellation thread.
 constexpr int threadsOfProgram = 2;
-/// For the graph, and for compiling it.
+/// For the graph and the compiler.
 constexpr uint64_t memoryOfProgram = uint64_t{256} << 20;
 constexpr rlim_t mostOpenFiles = 256;
 
 Error failure(const char *what) {
-  return failedPrecondition("the sandbox can't be closed: ", what, ": ", std::strerror(errno));
+  return failedPrecondition("the sandbox can't be set up: ", what, ": ", std::strerror(errno));
 }
 
 Expected<void> checkIsAlone() {
   std::error_code error;
   auto threads = std::distance(std::filesystem::directory_iterator("/proc/self/task", error), {});
   if (error)
-    return Unexpected(failedPrecondition("the sandbox can't be closed: there is no /proc"));
+    return Unexpected(failedPrecondition("the sandbox can't be set up: there is no /proc"));
   if (threads > 1)
-    return Unexpected(failedPrecondition("the sandbox can't be closed: the process has ", threads,
-                                         " threads before it begins"));
+    return Unexpected(failedPrecondition("the sandbox can't be set up: the process has ", threads,
+                                         " threads before the sandbox starts"));
   return {};
 }
 
@@ -56,7 +56,7 @@ Expected<void> limit(__rlimit_resource_t resource, uint64_t most) {
   return {};
 }
 
-/// Bytes of address space, and of what counts as data, that the process has now.
+/// The process's current address space and data size in bytes.
 struct Sizes {
   uint64_t all = 0, data = 0;
 };
@@ -68,8 +68,8 @@ Sizes sizesNow() {
   return {all * page, data * page};
 }
 
-/// What is written counts as data; a process that means ill can hide what it wrote from that count,
-/// but not from the one of address space.
+/// Written pages count as data. A malicious process can hide pages from that count, but not from
+/// the address space.
 Expected<void> limitMemory(int64_t memory, int threads) {
   if (memory <= 0)
     return {};
@@ -90,14 +90,14 @@ Expected<void> limitResources(const Confinement &confinement) {
   TREADLE_TRY(limit(RLIMIT_NOFILE, mostOpenFiles));
   TREADLE_TRY(limit(RLIMIT_MEMLOCK, 0));
   TREADLE_TRY(limit(RLIMIT_MSGQUEUE, 0));
-  // What it prints may go to a file.
+  // Standard output and error may be redirected to a file.
   if (confinement.files.write.empty() && !isRegularFile(STDOUT_FILENO) &&
       !isRegularFile(STDERR_FILENO))
     TREADLE_TRY(limit(RLIMIT_FSIZE, 0));
   return limitMemory(confinement.memory, confinement.threads);
 }
 
-/// An administrator's, too.
+/// Drops capabilities, also those of root.
 Expected<void> dropCapabilities() {
   __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
   __user_cap_data_struct none[2] = {};
@@ -106,21 +106,22 @@ Expected<void> dropCapabilities() {
   return {};
 }
 
-/// A parent that ended meanwhile left this process to another one.
+/// Fails if the parent ended meanwhile, and the process was reparented.
 Expected<void> dieWith(pid_t parent) {
   if (prctl(PR_SET_PDEATHSIG, SIGKILL))
-    return Unexpected(failure("the end of its parent can't be its own"));
+    return Unexpected(failure("it can't be set to end with its parent process"));
   if (getppid() != parent)
-    return Unexpected(unavailable("the process that started the sandbox has ended"));
+    return Unexpected(unavailable("the process that started the sandbox has exited"));
   return {};
 }
 
-/// Landlock alone keeps a process from writing into another's memory by its file.
+/// Restricts files. Without Landlock no files may be written: nothing else keeps a process from
+/// writing another's memory through /proc.
 Expected<int> confineFiles(const FileRules &files) {
   int landlock = TREADLE_TRY(restrictFiles(files));
   if (landlock == 0 && !files.write.empty())
-    return Unexpected(failedPrecondition(
-        "a sandbox that may write files needs a kernel with Landlock; this one has none"));
+    return Unexpected(failedPrecondition("a sandbox that may write files requires a kernel with "
+                                         "Landlock, which this one doesn't have"));
   return landlock;
 }
 
@@ -131,13 +132,13 @@ Expected<int> confine(const Confinement &confinement, std::atomic<uint32_t> &ref
   if (close_range(STDERR_FILENO + 1, std::numeric_limits<int>::max(), 0))
     return Unexpected(failure("files can't be closed"));
   clearenv();
-  setsid(); // fails for one that has its own already
+  setsid(); // fails if it leads a session already
   TREADLE_TRY(limitResources(confinement));
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
-    return Unexpected(failure("privileges can't be given up"));
+    return Unexpected(failure("privileges can't be dropped"));
   TREADLE_TRY(dropCapabilities());
   if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
-    return Unexpected(failure("its memory can't be hidden"));
+    return Unexpected(failure("its memory can't be protected from other processes"));
   TREADLE_TRY(dieWith(confinement.parent));
   int landlock = TREADLE_TRY(confineFiles(confinement.files));
   TREADLE_TRY(filterSystemCalls({!confinement.files.write.empty()}, refused));

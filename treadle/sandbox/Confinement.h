@@ -1,4 +1,4 @@
-// What a process gives up before it looks at a model.
+// Confinement of the sandbox process before it reads a model.
 #pragma once
 
 #include "treadle/sandbox/FileRules.h"
@@ -11,18 +11,17 @@
 namespace treadle::sandbox {
 
 struct Confinement {
-  pid_t parent = 0; // who started this process, and whose end is its own
+  pid_t parent = 0; // the process is killed when this one ends
   FileRules files = {};
-  int64_t memory = 0; // bytes of values; graphs and compilers may take more; 0: no limit
-  int threads = 1;    // whose stacks are beside them
+  int64_t memory = 0; // bytes for tensors; the program may use more; 0: no limit
+  int threads = 1;    // number of threads, whose stacks count separately
 };
 
-/// Takes from this process, for good: what it had open, but for standard output and error; its
-/// environment, session and capabilities; more memory than agreed; files, processes and networks
-/// beyond those granted. `refused` is as of filterSystemCalls. Returns Landlock's version.
-/// FailedPrecondition where the system doesn't do what isn't to be done without, and where there
-/// are other threads already, which not all of this would bind; it must not be used for a model
-/// then.
+/// Drops access of this process permanently: open files except standard output and error,
+/// environment, session, capabilities, memory beyond the limit, and files, processes and networks
+/// that weren't granted. `refused` is as for filterSystemCalls. Returns Landlock's version.
+/// FailedPrecondition if the system lacks a required mechanism, or if there are other threads
+/// already, which not all mechanisms would cover; the process must then not read a model.
 Expected<int> confine(const Confinement &confinement, std::atomic<uint32_t> &refused);
 
 } // namespace treadle::sandbox

@@ -1,4 +1,4 @@
-// What a process can still do once it is confined. Each attempt is made in a process of its own.
+// The capabilities of a confined process. Each attempt runs in a separate process.
 #include "treadle/sandbox/Confinement.h"
 #include "treadle/sandbox/SystemCalls.h"
 #include "treadle/sandbox/TestSkips.h"
@@ -31,8 +31,8 @@ namespace {
 constexpr int notConfined = 200, succeeded = 201;
 std::atomic<uint32_t> *refused;
 
-/// The exit status of a process that confines itself and then does something: the error number
-/// where it returned false.
+/// Returns the exit status of a process that confines itself and calls `deed`: errno if that
+/// returned false.
 int statusOf(const FileRules &files, const std::function<bool()> &deed, int64_t memory = 0) {
   pid_t parent = getpid();
   refused->store(0);
@@ -77,7 +77,7 @@ template <typename... Args> bool calls(long number, Args... arguments) {
   return syscall(number, arguments...) >= 0;
 }
 
-// --- what is refused by ending the process -------------------------------------------------------
+// --- calls that end the process ------------------------------------------------------------------
 
 struct RefusedDeed {
   const char *name;
@@ -117,7 +117,7 @@ constexpr RefusedDeed refusedDeeds[] = {
 INSTANTIATE_TEST_SUITE_P(, RefusedCall, testing::ValuesIn(refusedDeeds),
                          [](const auto &info) { return info.param.name; });
 
-// --- what fails ----------------------------------------------------------------------------------
+// --- calls that fail -----------------------------------------------------------------------------
 
 struct FailingDeed {
   const char *name;
@@ -219,7 +219,7 @@ TEST_F(FilesTest, ToBeWrittenItMustBeThere) {
   EXPECT_EQ(statusOf({{}, {at("not/there")}}, [] { return true; }), notConfined);
 }
 
-// --- the rest ------------------------------------------------------------------------------------
+// --- others --------------------------------------------------------------------------------------
 
 TEST_F(ConfinementTest, ItKeepsThreadsMemoryAndMachineCode) {
   EXPECT_EQ(statusOf({},
@@ -257,7 +257,7 @@ TEST_F(ConfinementTest, ItTakesNoMoreMemoryThanAgreed) {
   EXPECT_EQ(statusOf({}, [&] { return take(400 << 20); }, agreed), ENOMEM);
 }
 
-/// What was written and then made read-only is data no more, but takes address space still.
+/// Pages made read-only after writing no longer count as data, but still as address space.
 TEST_F(ConfinementTest, HiddenMemoryIsLimitedAsWell) {
   auto hide = [] {
     constexpr size_t step = 64 << 20;

@@ -13,8 +13,8 @@
 namespace treadle::sandbox {
 namespace {
 
-// The kernel's interface (linux/landlock.h), whose header may be older than the kernel. The numbers
-// of the calls are the same on all architectures.
+// The kernel's interface (linux/landlock.h), declared here since the header may be older than the
+// kernel. The system call numbers are the same on all architectures.
 constexpr long createRuleset = 444, addRule = 445, restrictSelf = 446;
 constexpr uint32_t askVersion = 1;
 constexpr int belowPath = 1;
@@ -25,7 +25,7 @@ constexpr uint64_t writeFile = 1 << 1, readFile = 1 << 2, readFolder = 1 << 3,
 constexpr uint64_t reading = readFile | readFolder;
 constexpr uint64_t writing =
     writeFile | removeFolder | removeFile | makeFolder | makeFile | refer | truncateFile;
-/// Of those, what a file can be granted that is no folder.
+/// The rights that apply to files that aren't folders.
 constexpr uint64_t ofFiles = readFile | writeFile | truncateFile;
 
 struct Ruleset {
@@ -36,7 +36,7 @@ struct [[gnu::packed]] PathRule {
   int32_t parent;
 };
 
-/// All that a version can guard, which then is denied unless a rule grants it.
+/// All access that a version can restrict; it is denied unless a rule grants it.
 Ruleset everythingOf(int version) {
   Ruleset all{};
   int numFileRights = version >= 5 ? 16 : version >= 3 ? 15 : version == 2 ? 14 : 13;
@@ -62,7 +62,7 @@ struct File {
 };
 
 Error failure(const std::string &what) {
-  return failedPrecondition("the sandbox can't be closed: ", what, ": ", std::strerror(errno));
+  return failedPrecondition("the sandbox can't be set up: ", what, ": ", std::strerror(errno));
 }
 
 Expected<void> grant(int rules, const std::string &path, uint64_t rights) {
@@ -74,7 +74,7 @@ Expected<void> grant(int rules, const std::string &path, uint64_t rights) {
     rights &= ofFiles;
   PathRule rule{rights, file.number};
   if (syscall(addRule, rules, belowPath, &rule, 0))
-    return Unexpected(failure(str("Landlock doesn't take '", path, "'")));
+    return Unexpected(failure(str("Landlock rejects '", path, "'")));
   return {};
 }
 
@@ -85,8 +85,8 @@ Expected<void> addRules(int rules, const FileRules &granted, uint64_t known) {
   for (const std::string &path : granted.write) {
     if (access(path.c_str(), F_OK))
       return Unexpected(notFound("'", path,
-                                 "' may be written but isn't there, and a sandbox can grant only "
-                                 "what is; make it first, or grant its folder"));
+                                 "' doesn't exist, and a sandbox can grant access to existing "
+                                 "files only; create it first, or grant its folder"));
     TREADLE_TRY(grant(rules, path, (reading | writing) & known));
   }
   return {};
@@ -106,10 +106,10 @@ Expected<int> restrictFiles(const FileRules &granted) {
   Ruleset all = everythingOf(version);
   File rules(static_cast<int>(syscall(createRuleset, &all, sizeOf(version), 0)));
   if (rules.number < 0)
-    return Unexpected(failure("Landlock takes no rules"));
+    return Unexpected(failure("Landlock rules can't be created"));
   TREADLE_TRY(addRules(rules.number, granted, all.files));
   if (syscall(restrictSelf, rules.number, 0))
-    return Unexpected(failure("Landlock's rules don't apply"));
+    return Unexpected(failure("Landlock rules can't be applied"));
   return version;
 }
 

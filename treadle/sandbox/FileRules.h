@@ -1,4 +1,4 @@
-// Which files a process may reach, as the kernel's Landlock guards them.
+// File access rules, enforced by the kernel's Landlock.
 #pragma once
 
 #include "treadle/tensor/Error.h"
@@ -8,19 +8,18 @@
 
 namespace treadle::sandbox {
 
-/// Folders, with all that lies below them, and files.
+/// Folders with everything below them, and files.
 struct FileRules {
-  std::vector<std::string> read, write; // what may be written may be read, too
+  std::vector<std::string> read, write; // `write` implies `read`
 };
 
-/// The version of the kernel's Landlock; 0 where it has none, or doesn't use it.
+/// Returns the version of the kernel's Landlock; 0 if it is missing or disabled.
 int landlockVersion();
 
-/// Lets this thread, and those that it starts, reach these files and no others, for good; no TCP
-/// either, nor signals and abstract sockets of others, where Landlock knows of them. What doesn't
-/// exist may not be read. Returns Landlock's version, 0 if there is none and nothing was done.
-/// NotFound for something to be written that doesn't exist; FailedPrecondition where the system
-/// refuses.
+/// Restricts this thread and the threads it starts to these files, permanently. If Landlock
+/// supports it, also denies TCP, and signals and abstract sockets of other processes. Missing files
+/// can't be read. Returns Landlock's version, or 0 if there is none and nothing was done. NotFound
+/// if a path in `write` doesn't exist; FailedPrecondition if the system refuses.
 Expected<int> restrictFiles(const FileRules &rules);
 
 } // namespace treadle::sandbox

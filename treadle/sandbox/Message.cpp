@@ -11,15 +11,15 @@ namespace {
 
 constexpr size_t mostCollected = size_t{1} << 14;
 constexpr uint64_t mostTexts = uint64_t{1} << 20;
-/// A tensor's block counts its dimensions in a byte.
+/// The rank is stored in one byte of a tensor's block.
 constexpr uint64_t mostDims = 254;
 constexpr size_t longestMessage = size_t{1} << 14;
 
 Error nonsense(const auto &...what) {
-  return dataLoss("the other process sent what makes no sense: ", what...);
+  return dataLoss("the other process sent a malformed message: ", what...);
 }
 
-/// The elements that a small type has, where not all bytes are some.
+/// Valid elements of a small type, for which not all bytes are valid.
 struct Range {
   int least, most;
 };
@@ -153,7 +153,7 @@ Expected<std::string> MessageReader::text() {
     text.resize(size);
   } catch (const std::bad_alloc &) {
     TREADLE_TRY(skip(size));
-    return Unexpected(resourceExhausted("no memory for a text of ", size, " bytes"));
+    return Unexpected(resourceExhausted("out of memory for a string of ", size, " bytes"));
   }
   TREADLE_TRY(bytes(std::as_writable_bytes(std::span(text.data(), text.size()))));
   return text;
@@ -174,7 +174,7 @@ Expected<std::string> MessageReader::name() {
 }
 
 Expected<std::vector<std::string>> MessageReader::texts() {
-  uint64_t count = TREADLE_TRY(below(mostTexts, "the number of texts"));
+  uint64_t count = TREADLE_TRY(below(mostTexts, "the number of strings"));
   std::vector<std::string> all;
   while (all.size() < count)
     all.push_back(TREADLE_TRY(text()));
@@ -189,8 +189,8 @@ Expected<Tensor> MessageReader::tensor() {
   for (int64_t &dim : dims)
     dim = TREADLE_TRY(number<int64_t>());
   std::optional<int64_t> count = countElements(dims);
-  // Each element costs its size, or the length of its text, at least a byte: what doesn't fit into
-  // the budget isn't made either.
+  // Each element is charged with its size (strings: length), at least a byte, so that tensors
+  // beyond the budget aren't allocated.
   if (!count)
     return Unexpected(nonsense("dimensions ", dimsText(dims)));
   if (static_cast<uint64_t>(*count) > left / dtypeSize(dtype))

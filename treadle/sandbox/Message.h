@@ -1,4 +1,4 @@
-// What the two processes tell each other: numbers, texts and tensors, one after the other.
+// Messages between the two processes: sequences of numbers, strings and tensors.
 #pragma once
 
 #include "treadle/Graph.h"
@@ -9,8 +9,8 @@
 
 namespace treadle::sandbox {
 
-/// Writes into a ring. Small things are collected; `finish` sends the rest. The first error stays,
-/// and is what `finish` gives.
+/// Writes to a ring. Small values are buffered; `finish` flushes the buffer. The first error is
+/// kept and returned by `finish`.
 class MessageWriter {
 public:
   MessageWriter(RingWriter &ring, const Patience &patience) : ring(ring), patience(patience) {}
@@ -22,7 +22,7 @@ public:
   }
   void text(std::string_view text);
   void texts(const std::vector<std::string> &texts);
-  /// Of a dtype that `canPass`.
+  /// The dtype must satisfy `canPass`.
   void tensor(const Tensor &tensor);
   void value(const Graph::Value &value);
   Expected<void> finish();
@@ -37,19 +37,19 @@ private:
   Expected<void> outcome;
 };
 
-/// Whether values of a dtype mean anything in another process.
+/// Whether values of a dtype are meaningful in another process.
 bool canPass(DType dtype);
 
-/// Reads from a ring, and believes nothing: each number is copied out first and checked then, and
-/// all that is read together must fit into a budget of bytes. DataLoss for what no honest writer
-/// sends. ResourceExhausted where the budget or memory is too small; if it was memory, what there
-/// was none for is skipped, and what comes next can be read.
+/// Reads from a ring without trusting its content: each number is copied before it is checked, and
+/// everything that is read must fit into a budget of bytes. DataLoss for malformed messages.
+/// ResourceExhausted if the budget or memory is exhausted; if it was memory, the value is skipped,
+/// and the next one can be read.
 class MessageReader {
 public:
   MessageReader(RingReader &ring, const Patience &patience, uint64_t budget)
       : ring(ring), patience(patience), left(budget) {}
 
-  /// Of a plain type that all bit patterns are values of.
+  /// All bit patterns of T must be valid.
   template <typename T>
     requires(std::is_arithmetic_v<T> && !std::is_same_v<T, bool>)
   Expected<T> number() {
@@ -57,15 +57,16 @@ public:
     TREADLE_TRY(bytes(std::as_writable_bytes(std::span(&value, 1))));
     return value;
   }
-  /// A number below `end`.
+  /// Reads a number below `end`.
   Expected<uint64_t> below(uint64_t end, const char *what);
   Expected<bool> flag() {
     return below(2, "flag").map([](uint64_t value) { return value == 1; });
   }
   Expected<std::string> text();
-  /// A text for people: control characters become question marks, and what is too long is cut.
+  /// Reads a text for people: replaces control characters by question marks, and truncates long
+  /// texts.
   Expected<std::string> message();
-  /// A text without control characters, which isn't too long to be shown.
+  /// Reads a name: DataLoss if it has control characters or is too long to show.
   Expected<std::string> name();
   Expected<std::vector<std::string>> texts();
   Expected<Tensor> tensor();

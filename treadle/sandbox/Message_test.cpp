@@ -1,4 +1,4 @@
-// Tensors and texts through a ring, and numbers that no honest writer sends.
+// Tensors and strings through a ring, and malformed messages.
 #include "treadle/sandbox/Protocol.h"
 
 #include "treadle/tensor/TestExpected.h"
@@ -10,13 +10,13 @@
 namespace treadle::sandbox {
 namespace {
 
-/// A ring whose ends are both here.
+/// A ring with both ends in this process.
 class Message : public testing::Test {
 protected:
   MessageWriter writer() { return {writing, patience}; }
   MessageReader reader(uint64_t budget = 1 << 20) { return {reading, patience, budget}; }
 
-  /// Sends numbers, of 8 bytes each.
+  /// Sends numbers of 8 bytes each.
   void send(std::initializer_list<int64_t> numbers) {
     MessageWriter message = writer();
     for (int64_t number : numbers)
@@ -188,16 +188,16 @@ TEST_F(Message, ADimensionOfASignatureThatIsNone) {
   EXPECT_FAILS(readContents(reader), DataLoss, "dimension -2");
 }
 
-/// Whatever the other side writes: an error or a value, soon, and within the budget.
+/// For any input, reading returns an error or a value, quickly and within the budget.
 TEST_F(Message, BytesAtRandom) {
-  patience.until = Clock::now(); // what isn't there yet doesn't come
+  patience.until = Clock::now(); // don't wait for missing bytes
   for (unsigned seed = 0; seed < 20'000; ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937_64 random(seed);
     ring->written.store(0), ring->read.store(0);
     RingWriter end(*ring);
     MessageWriter message(end, patience);
-    // Numbers that are often small get further than those that are not.
+    // Small numbers pass more checks than uniform ones.
     for (size_t left = random() % 24; left > 0; --left)
       message.number(random() % 4 ? random() % 40 - 2 : random());
     ASSERT_TRUE(message.finish());

@@ -1,4 +1,4 @@
-// A sandbox's options, from and to those of the session inside of it.
+// Conversion between the options of a sandbox and those of the session inside it.
 #pragma once
 
 #include "treadle/Sandbox.h"
@@ -6,7 +6,7 @@
 
 namespace treadle::sandbox {
 
-/// What the two kinds of options have in common.
+/// Copies the fields that both types of options share.
 template <typename To, typename From> To converted(const From &options) {
   To made;
   made.permissions = options.permissions;

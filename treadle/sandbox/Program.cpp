@@ -1,5 +1,5 @@
-// Where the command lies beside the library: in a wheel `bin/treadle` in the package, where it is
-// installed `bin` beside `lib`, in a build `library` or `bin`.
+// Location of the command relative to the library: `bin/treadle` within the package in a wheel,
+// `bin` beside `lib` when installed, `library` or `bin` in a build.
 #include "treadle/sandbox/ChildProcess.h"
 
 #include <filesystem>
@@ -15,12 +15,12 @@ namespace fs = std::filesystem;
 
 constexpr const char *name = "treadle";
 
-/// The file that this code is in: libtreadle, or a program.
+/// Returns the file that contains this code: libtreadle or a program.
 fs::path ownFile() {
   Dl_info info{};
   std::error_code error;
   fs::path program = fs::read_symlink("/proc/self/exe", error);
-  // A program's own name may be relative to where it was started.
+  // A program's path may be relative to the folder where it was started.
   if (!dladdr(reinterpret_cast<const void *>(&sandboxProgram), &info) || !info.dli_fname ||
       !fs::path(info.dli_fname).has_parent_path() || fs::equivalent(info.dli_fname, program, error))
     return program;
@@ -49,10 +49,9 @@ Expected<std::string> sandboxProgram() {
     if (place.filename() == name)
       tried += str(tried.empty() ? "" : ", ", place.string());
   }
-  return Unexpected(
-      failedPrecondition("a sandbox needs the program 'treadle' of this library, which isn't "
-                         "there: looked for ",
-                         tried));
+  return Unexpected(failedPrecondition(
+      "a sandbox requires the program 'treadle' of this library, which is missing: looked for ",
+      tried));
 }
 
 } // namespace treadle::sandbox

@@ -1,5 +1,5 @@
-// The conversation of a sandbox and its owner: who says what, in which order. The owner asks and
-// the child answers, one by one: Setup, then the graph's bytes, then calls. Both are of one build.
+// The protocol between a sandbox and its owner: the owner sends requests and the child answers them
+// one by one. First Setup, then the graph's bytes, then calls. Both must be from the same build.
 #pragma once
 
 #include "treadle/Sandbox.h"
@@ -7,17 +7,17 @@
 
 namespace treadle::sandbox {
 
-/// What the child is to be, before it is confined.
+/// Options of the child, sent before it is confined.
 struct Setup {
   SandboxOptions options = {};
   std::string path = {};    // of the model
-  bool isFile = true;       // else its bytes follow
+  bool isFile = true;       // false: the model's bytes follow
   std::string version = {}; // of the owner's library
 };
 void write(MessageWriter &message, const Setup &setup);
 Expected<Setup> readSetup(MessageReader &message);
 
-/// What a model offers.
+/// The interface of a loaded model.
 struct Contents {
   std::vector<Graph::Signature> signatures;
   std::vector<Graph::Value> inputs, outputs;
@@ -34,12 +34,12 @@ struct Call {
   Sandbox::Values inputs = {};
 };
 void write(MessageWriter &message, const Call &call);
-/// Where an input can't be had for want of memory, what is left unread is nothing.
+/// Reads a call. If there is no memory for an input, the rest of the message is consumed too.
 Expected<Call> readCall(MessageReader &message);
 
-/// Before each answer: whether it is one, or an error.
+/// Writes the header of an answer: success or an error.
 void writeOutcome(MessageWriter &message, const Expected<void> &outcome);
-/// The outer error: the other process made no sense.
+/// Reads that header. The outer error is a malformed message, the inner one the answer.
 Expected<Expected<void>> readOutcome(MessageReader &message);
 
 } // namespace treadle::sandbox

@@ -16,7 +16,7 @@ long futex(std::atomic<uint32_t> &word, int operation, uint32_t value, const tim
                  0);
 }
 
-/// The clock costs more than a look.
+/// Reading the clock is more expensive than polling.
 constexpr int looksBetweenClocks = 16;
 
 void pause() {
@@ -27,7 +27,7 @@ void pause() {
 
 using Count = std::function<Expected<uint64_t>()>;
 
-/// Until `count` gives something other than 0, or the time is over.
+/// Spins until `count` returns nonzero or the time is over.
 Expected<uint64_t> spinFor(std::chrono::nanoseconds time, const Count &count) {
   for (auto end = Clock::now() + time; Clock::now() < end;)
     for (int i = 0; i < looksBetweenClocks; ++i, pause()) {
@@ -38,7 +38,7 @@ Expected<uint64_t> spinFor(std::chrono::nanoseconds time, const Count &count) {
   return 0;
 }
 
-/// Until `count` gives something other than 0.
+/// Sleeps until `count` returns nonzero.
 Expected<uint64_t> sleepFor(Bell &bell, const Patience &patience, const Count &count) {
   for (;;) {
     uint32_t seen = bell.rings.load();
@@ -48,12 +48,12 @@ Expected<uint64_t> sleepFor(Bell &bell, const Patience &patience, const Count &c
       return found;
     TREADLE_TRY(patience.check());
     if (Clock::now() >= patience.until)
-      return Unexpected(deadlineExceeded("the other process took too long"));
+      return Unexpected(deadlineExceeded("the other process timed out"));
     bell.sleep(seen, std::min(patience.until - Clock::now(), patience.longestSleep));
   }
 }
 
-/// The part of a ring at a place in the stream, up to its end.
+/// Returns the contiguous part of a ring from a position in the stream, at most to the ring's end.
 std::span<std::byte> partAt(Ring &ring, uint64_t place, uint64_t size) {
   uint64_t at = place % Ring::capacity;
   return {ring.bytes + at, std::min(size, Ring::capacity - at)};
@@ -83,7 +83,7 @@ void Bell::sleep(uint32_t seen, Clock::duration most) {
 Expected<uint64_t> RingWriter::room() const {
   uint64_t used = written - ring.read.load(std::memory_order_acquire);
   if (used > Ring::capacity)
-    return Unexpected(dataLoss("the other process read what was never written"));
+    return Unexpected(dataLoss("the other process read beyond the written data"));
   return Ring::capacity - used;
 }
 
@@ -103,7 +103,7 @@ Expected<void> RingWriter::write(std::span<const std::byte> data, const Patience
 Expected<uint64_t> RingReader::available() const {
   uint64_t ready = ring.written.load(std::memory_order_acquire) - taken;
   if (ready > Ring::capacity)
-    return Unexpected(dataLoss("the other process wrote more than there is room for"));
+    return Unexpected(dataLoss("the other process wrote beyond the free space"));
   return ready;
 }
 

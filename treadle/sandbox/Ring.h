@@ -1,4 +1,4 @@
-// Bytes from one process to another, through memory that both share.
+// A byte stream between two processes through shared memory.
 #pragma once
 
 #include "treadle/tensor/Error.h"
@@ -15,22 +15,23 @@ namespace treadle::sandbox {
 
 using Clock = std::chrono::steady_clock;
 
-/// What one side waits on: a number that changes, and whether anybody sleeps until it does. In
-/// shared memory.
+/// An event count in shared memory: a counter, and the number of threads that sleep until it
+/// changes.
 struct alignas(64) Bell {
   std::atomic<uint32_t> rings{0};
   std::atomic<uint32_t> sleepers{0};
 
-  /// Wakes who sleeps.
+  /// Increments the counter, and wakes sleepers if there are any.
   void ring();
-  /// The same for those that somebody else may have declared awake.
+  /// Does the same without trusting the number of sleepers, which the other process may have
+  /// overwritten.
   void ringAll();
-  /// Sleeps while the number is `seen`, at most so long. May return early.
+  /// Sleeps while the counter is `seen`, at most for `most`. May return early.
   void sleep(uint32_t seen, Clock::duration most);
 };
 static_assert(std::atomic<uint32_t>::is_always_lock_free);
 
-/// A ring of bytes as it stands in shared memory: how many were written and read, in all.
+/// A ring buffer in shared memory. The counters are total bytes written and read.
 struct Ring {
   static constexpr uint64_t capacity = uint64_t{1} << 20;
 
@@ -41,9 +42,9 @@ struct Ring {
 };
 static_assert(std::atomic<uint64_t>::is_always_lock_free);
 
-/// Whether it is worth looking again and again before one sleeps. Where both sides have a core it
-/// saves the 10 us of waking; where they haven't, one that looks keeps the other from its work. So
-/// each time in vain doubles the times that go without it.
+/// Adaptive spinning before sleeping. Spinning saves a wake-up of 10 us if each side has a core,
+/// but delays the other side if they share one. So each failed spin doubles the number of following
+/// waits that don't spin.
 class SpinChoice {
 public:
   bool next() {
@@ -62,25 +63,26 @@ private:
   uint32_t inVain = 0, without = 0;
 };
 
-/// How long a side waits, and for what it stops.
+/// How long to wait, and what ends a wait early.
 struct Patience {
   Clock::time_point until = Clock::time_point::max();
-  /// How long it looks again and again before it sleeps, where that is worth it.
+  /// Duration to spin before sleeping.
   std::chrono::nanoseconds spin{0};
-  /// Looked at before it sleeps, and after: an error ends the wait.
+  /// Called before and after sleeping: an error ends the wait.
   std::function<Expected<void>()> check = [] { return Expected<void>(); };
-  /// The longest sleep. Whoever shares the memory can have the kernel forget who sleeps on it.
+  /// The longest single sleep; bounded, since the other process can suppress wake-ups in the shared
+  /// memory.
   Clock::duration longestSleep = std::chrono::milliseconds(100);
 };
 
-/// The end that writes. Its own count is kept here, where the other process can't change it; the
-/// other's count is checked whenever it is read. Used by one thread at a time.
+/// The writing end. Keeps its own count privately, so that the other process can't change it, and
+/// checks the other's count whenever it reads it. Not thread-safe.
 class RingWriter {
 public:
   explicit RingWriter(Ring &ring) : ring(ring) {}
 
-  /// Waits for room as long as `patience` says: DeadlineExceeded then. DataLoss if the other side
-  /// claims to have read what was never written.
+  /// Writes all bytes, waiting for room. DeadlineExceeded if `patience` runs out; DataLoss if the
+  /// other side claims to have read more than was written.
   Expected<void> write(std::span<const std::byte> data, const Patience &patience);
 
 private:
@@ -90,12 +92,13 @@ private:
   uint64_t written = 0;
 };
 
-/// The end that reads: copies out, so that what was read stays what it is.
+/// The reading end. Copies bytes out, so that they can't change after they are checked.
 class RingReader {
 public:
   explicit RingReader(Ring &ring) : ring(ring) {}
 
-  /// As RingWriter::write; DataLoss if the other side claims to have written more than fits.
+  /// Reads exactly as many bytes. Errors as for RingWriter::write; DataLoss if the other side
+  /// claims to have written more than fits.
   Expected<void> read(std::span<std::byte> data, const Patience &patience);
 
 private:

@@ -1,4 +1,4 @@
-// Bytes through a ring, and what the other side may claim.
+// Byte streams through a ring, and forged counters.
 #include "treadle/sandbox/Ring.h"
 
 #include "treadle/tensor/TestExpected.h"
@@ -51,10 +51,10 @@ TEST(Ring, NobodyWaitsForEver) {
   std::vector<uint32_t> numbers(Ring::capacity);
   RingReader reader(*ring);
   EXPECT_FAILS(reader.read(bytesOf(numbers), patienceFor(std::chrono::milliseconds(10))),
-               DeadlineExceeded, "took too long");
+               DeadlineExceeded, "timed out");
   RingWriter writer(*ring);
   EXPECT_FAILS(writer.write(bytesOf(numbers), patienceFor(std::chrono::milliseconds(10))),
-               DeadlineExceeded, "took too long");
+               DeadlineExceeded, "timed out");
 }
 
 TEST(Ring, AWaitEndsWithWhatItLooksAt) {
@@ -72,7 +72,7 @@ TEST(Ring, AWriterThatClaimsTooMuch) {
   for (uint64_t claim : {Ring::capacity + 1, ~uint64_t{0}}) {
     ring->written.store(claim);
     RingReader reader(*ring);
-    EXPECT_FAILS(reader.read(bytesOf(numbers), {}), DataLoss, "more than there is room for");
+    EXPECT_FAILS(reader.read(bytesOf(numbers), {}), DataLoss, "beyond the free space");
   }
 }
 
@@ -82,7 +82,7 @@ TEST(Ring, AReaderThatClaimsTooMuch) {
   for (uint64_t claim : {uint64_t{1}, ~uint64_t{0} >> 1}) {
     ring->read.store(claim);
     RingWriter writer(*ring);
-    EXPECT_FAILS(writer.write(bytesOf(numbers), {}), DataLoss, "never written");
+    EXPECT_FAILS(writer.write(bytesOf(numbers), {}), DataLoss, "beyond the written data");
   }
 }
 

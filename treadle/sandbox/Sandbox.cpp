@@ -1,5 +1,5 @@
-// The owner's side. What the child says is checked where it is read (Message.h); here it is
-// compared with what was asked for. A child that makes no sense is ended.
+// The owner's side. MessageReader validates what the child sends as it reads it (Message.h); this
+// file compares it with the request. A child that sends malformed messages is killed.
 #include "treadle/Sandbox.h"
 
 #include "treadle/graph/SavedModel.h"
@@ -22,12 +22,12 @@ using namespace sandbox;
 
 namespace {
 
-/// How long a caller looks for the answer before it sleeps: on one core nobody else would compute.
+/// Duration of spinning for an answer; 0 on a single core, where it would delay the child.
 std::chrono::nanoseconds spinForAnswers() {
   return availableCores() > 1 ? std::chrono::microseconds(30) : std::chrono::microseconds(0);
 }
 
-/// A call that was told to end, by its deadline or by its caller, has so long to do it.
+/// Time for a call to end after its deadline or its cancellation, before the process is killed.
 constexpr std::chrono::milliseconds graceOfDeadline{500}, graceOfCancel{1000};
 
 double secondsSince(Clock::time_point start) {
@@ -42,7 +42,7 @@ Clock::time_point deadlineAfter(double seconds) {
   return Clock::now() + length + graceOfDeadline;
 }
 
-/// What may come back at once, in bytes.
+/// Limit on the bytes of an answer.
 uint64_t budgetFor(const SandboxOptions &options) {
   if (options.memory > 0)
     return static_cast<uint64_t>(options.memory);
@@ -68,20 +68,20 @@ struct Sandbox::Impl {
 
   Expected<void> start(const Setup &setup);
   Expected<void> load(std::string_view bytes);
-  /// One tensor for each of `dtypes`; Invalid: of any.
+  /// Returns one tensor for each of `dtypes`; Invalid accepts any dtype.
   Expected<std::vector<Tensor>> call(const Call &call, const std::vector<DType> &dtypes);
   void cancel();
   SandboxStatus statusNow() const;
 
   const SandboxOptions options;
-  Contents contents; // not changed once loaded
+  Contents contents; // constant after loading
   std::atomic<bool> isCompiling{false};
 
 private:
-  /// The outer error is one of the conversation, the inner one what the child answers.
+  /// The outer error is one of communication, the inner one the child's answer.
   template <typename T> using Answer = Expected<Expected<T>>;
 
-  /// Says one thing and hears the answer.
+  /// Sends a request and reads the answer.
   template <typename T, typename Write, typename Read>
   Answer<T> talk(Clock::time_point until, Write write, Read read) {
     Patience patience{until, spinForAnswers(), [this] { return checkGoesOn(); }};
@@ -95,7 +95,7 @@ private:
     T value = TREADLE_TRY(read(answer));
     return Expected<T>(std::move(value));
   }
-  /// A conversation that failed is the last one.
+  /// Unwraps an answer. An error of communication ends the child.
   template <typename T> Expected<T> settle(Answer<T> answer, const char *what) {
     return answer ? std::move(*answer) : Unexpected(giveUp(std::move(answer.error()), what));
   }
@@ -104,22 +104,22 @@ private:
   Expected<void> checkMayTalk() const;
   Expected<std::vector<Tensor>> readTensors(MessageReader &message,
                                             const std::vector<DType> &dtypes);
-  /// Ends the child, and says why.
+  /// Kills the child and returns the reason.
   Error giveUp(Error error, const char *what);
   std::string endOfChild() const;
 
   SharedMemory memory;
-  std::mutex turn; // one conversation at a time; guards what follows
+  std::mutex turn; // serializes requests; guards the members below
   RingWriter out;
   RingReader in;
   uint64_t lastCall = 0;
 
   const uint64_t budget;
-  std::atomic<uint64_t> currentCall{0};   // its number; 0: there is none
-  std::atomic<Clock::rep> cancelledAt{0}; // by the clock; 0: it wasn't
-  mutable std::mutex statusMutex;         // guards what follows
+  std::atomic<uint64_t> currentCall{0};   // number of the call in progress; 0: none
+  std::atomic<Clock::rep> cancelledAt{0}; // time of cancellation; 0: not cancelled
+  mutable std::mutex statusMutex;         // guards the members below
   SandboxStatus status;
-  ChildProcess child; // last: while it is there, it rings
+  ChildProcess child; // last member, since its thread uses the others
 };
 
 Expected<void> Sandbox::Impl::start(const Setup &setup) {
@@ -188,17 +188,17 @@ void Sandbox::Impl::cancel() {
 
 Expected<void> Sandbox::Impl::checkGoesOn() const {
   if (child.hasEnded())
-    return Unexpected(unavailable("it has ended"));
+    return Unexpected(unavailable("it has exited"));
   Clock::rep cancelled = cancelledAt.load();
   if (cancelled && Clock::now() >= Clock::time_point(Clock::duration(cancelled)) + graceOfCancel)
-    return Unexpected(deadlineExceeded("it doesn't end"));
+    return Unexpected(deadlineExceeded("it doesn't exit"));
   return {};
 }
 
 Expected<void> Sandbox::Impl::checkMayTalk() const {
   if (!child.isOwn())
-    return Unexpected(failedPrecondition("the sandbox belongs to the process that this one was "
-                                         "forked from: load the model in this one, too"));
+    return Unexpected(failedPrecondition("the sandbox belongs to the parent of this forked "
+                                         "process; load the model in this process too"));
   std::string end = statusNow().end;
   return end.empty() ? Expected<void>() : Unexpected(unavailable(end));
 }
@@ -208,23 +208,23 @@ std::string Sandbox::Impl::endOfChild() const {
   uint32_t refused = memory->refusedCall.load();
   const char *name = refused ? refusedCallName(refused - 1) : nullptr;
   if (name && end == str("exit status ", refusedStatus))
-    return str("it called '", name, "', which no model has a use for");
+    return str("it called '", name, "', which the sandbox doesn't allow");
   return end;
 }
 
 Error Sandbox::Impl::giveUp(Error error, const char *what) {
   bool hadEnded = child.hasEnded();
   child.kill();
-  std::string lost = "; what it held is lost, so load the model again";
+  std::string lost = "; its state is lost, so load the model again";
   if (hadEnded)
-    error = unavailable("the sandbox has ended: ", endOfChild(), lost);
+    error = unavailable("the sandbox has exited: ", endOfChild(), lost);
   else if (error.code == Code::DeadlineExceeded && cancelledAt.load())
-    error = cancelled(what, " was cancelled and went on, so its sandbox was ended", lost);
+    error = cancelled(what, " was cancelled but continued, so its sandbox was killed", lost);
   else if (error.code == Code::DeadlineExceeded)
-    error = deadlineExceeded(what, " took too long, so its sandbox was ended", lost);
+    error = deadlineExceeded(what, " timed out, so its sandbox was killed", lost);
   else
     error = Error{error.code == Code::ResourceExhausted ? error.code : Code::Unavailable,
-                  str("the sandbox was ended: ", error.message, lost)};
+                  str("the sandbox was killed: ", error.message, lost)};
   std::lock_guard lock(statusMutex);
   status.end = error.message;
   return error;
@@ -234,7 +234,7 @@ SandboxStatus Sandbox::Impl::statusNow() const {
   std::lock_guard lock(statusMutex);
   SandboxStatus now = status;
   if (now.end.empty() && child.hasEnded())
-    now.end = str("the sandbox has ended: ", endOfChild());
+    now.end = str("the sandbox has exited: ", endOfChild());
   return now;
 }
 
@@ -301,7 +301,7 @@ SandboxStatus Sandbox::status() const { return impl->statusNow(); }
 std::string SandboxStatus::text() const {
   std::string files = landlock
                           ? str("files guarded by Landlock ", landlock)
-                          : "files guarded by the process alone, for the kernel has no Landlock";
+                          : "files guarded by the process only, since the kernel has no Landlock";
   return str(files, ", started in ", std::lround(startSeconds * 1000), " ms, loaded in ",
              std::lround(loadSeconds * 1000), " ms", end.empty() ? "" : "; ", end);
 }

@@ -1,5 +1,5 @@
-// Models in a sandbox, honest and hostile. This program is its own child: there, the op StringUpper
-// does what its input says, with all that a kernel could do once a model has taken it over.
+// Models in a sandbox, well-behaved and hostile. This program is its own child: there, the op
+// StringUpper executes commands from its input with all that a compromised kernel could do.
 #include "treadle/Sandbox.h"
 
 #include "treadle/graph/NodeText.h"
@@ -35,7 +35,7 @@ namespace fs = std::filesystem;
 
 // --- the child ---------------------------------------------------------------------------------
 
-/// In the child: what it shares with its parent.
+/// In the child: the memory shared with the parent.
 SharedMemory *shared = nullptr;
 
 std::string outcome(bool isDone) { return isDone ? "done" : strerrorname_np(errno); }
@@ -56,7 +56,7 @@ std::string claim(std::atomic<uint64_t> &count, uint64_t value) {
   return "";
 }
 
-/// All that there is, and gives it back.
+/// Allocates as much memory as possible, and frees it.
 std::string takeMemory() {
   constexpr size_t step = 1 << 20, most = 1 << 10;
   std::vector<void *> taken;
@@ -133,7 +133,7 @@ const std::map<std::string, std::string (*)(const std::string &)> &deeds() {
   return all;
 }
 
-/// `DEED` or `DEED:ARGUMENT`.
+/// Executes `DEED` or `DEED:ARGUMENT`.
 void doDeed(OpContext &ctx) {
   const auto &text = ctx.input(0).scalarValue<std::string>();
   size_t colon = std::min(text.find(':'), text.size());
@@ -172,7 +172,7 @@ Expected<std::string> ask(const Sandbox &sandbox, const std::string &deed) {
       .map([](std::vector<Tensor> values) { return values[0].scalarValue<std::string>(); });
 }
 
-/// What it answers, or the error.
+/// Returns the result of a command, or the error.
 std::string answer(const Sandbox &sandbox, const std::string &deed) {
   Expected<std::string> answer = ask(sandbox, deed);
   return answer ? *answer : answer.error().message;
@@ -188,7 +188,7 @@ protected:
   void TearDown() override { fs::remove_all(top); }
 
   std::string at(const char *name) const { return (top / name).string(); }
-  /// A graph in a file, loaded from there.
+  /// Writes a graph to a file and loads it from there.
   Expected<Sandbox> load(const std::string &graph, SandboxOptions options = {}) {
     std::ofstream(top / "model" / "graph.pbtxt") << graph;
     return Sandbox::load(at("model/graph.pbtxt"), withOwnKernels(std::move(options)));
@@ -197,7 +197,7 @@ protected:
   const fs::path top = fs::temp_directory_path() / str("treadle-sandbox-", getpid());
 };
 
-// --- honest models -----------------------------------------------------------------------------
+// --- well-behaved models -----------------------------------------------------------------------
 
 TEST_F(SandboxTest, ComputesWhatItIsAsked) {
   Sandbox sandbox =
@@ -288,7 +288,7 @@ TEST_F(SandboxTest, TellsHowItIsHeld) {
   EXPECT_NE(status.text().find("Landlock"), std::string::npos);
 }
 
-// --- graphs that ask for more ------------------------------------------------------------------
+// --- graphs without permission -----------------------------------------------------------------
 
 std::string text(std::string_view name, std::string_view value) {
   return str("node { name: '", name, "' op: 'Const'", typed("dtype", "DT_STRING"),
@@ -335,7 +335,7 @@ TEST_F(SandboxTest, AGraphMayReadAndWriteWhatItIsGranted) {
   EXPECT_EQ(fs::file_size(at("out/copy")), 6u);
 }
 
-// --- kernels that do as they like --------------------------------------------------------------
+// --- hostile kernels ---------------------------------------------------------------------------
 
 TEST_F(SandboxTest, WhatAKernelCanNotDo) {
   Sandbox sandbox = *hostile();
@@ -371,8 +371,8 @@ constexpr End ends[] = {
     {"exit", "exit status 7"},
     {"claim to be refused", "exit status 3"},
     {"forget who sleeps", "exit status 9"},
-    {"claim to have written", "more than there is room for"},
-    {"write nonsense", "makes no sense"},
+    {"claim to have written", "beyond the free space"},
+    {"write nonsense", "malformed message"},
 };
 INSTANTIATE_TEST_SUITE_P(, SandboxEnd, testing::ValuesIn(ends), [](const auto &info) {
   std::string name = info.param.deed;
@@ -383,15 +383,15 @@ INSTANTIATE_TEST_SUITE_P(, SandboxEnd, testing::ValuesIn(ends), [](const auto &i
 TEST_F(SandboxTest, AChildThatClaimsToHaveReadTheNextCall) {
   Sandbox sandbox = *hostile();
   EXPECT_EQ(answer(sandbox, "claim to have read"), "done");
-  EXPECT_FAILS(ask(sandbox, "nothing"), Unavailable, "never written");
+  EXPECT_FAILS(ask(sandbox, "nothing"), Unavailable, "beyond the written data");
 }
 
 TEST_F(SandboxTest, ACallThatTakesTooLong) {
   Sandbox sandbox = *hostile({.timeout = 0.1});
   auto start = std::chrono::steady_clock::now();
-  EXPECT_FAILS(ask(sandbox, "spin"), DeadlineExceeded, "took too long");
+  EXPECT_FAILS(ask(sandbox, "spin"), DeadlineExceeded, "timed out");
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
-  EXPECT_FAILS(ask(sandbox, "nothing"), Unavailable, "took too long");
+  EXPECT_FAILS(ask(sandbox, "nothing"), Unavailable, "timed out");
 }
 
 TEST_F(SandboxTest, ACallThatIsCancelled) {
@@ -400,11 +400,11 @@ TEST_F(SandboxTest, ACallThatIsCancelled) {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
     sandbox.cancel();
   });
-  EXPECT_FAILS(ask(sandbox, "spin"), Cancelled, "was cancelled and went on");
+  EXPECT_FAILS(ask(sandbox, "spin"), Cancelled, "was cancelled but continued");
   canceller.join();
 }
 
-/// One that hears of it keeps its state.
+/// A call that reacts to cancellation keeps its state.
 TEST_F(SandboxTest, AnHonestCallThatIsCancelled) {
   Sandbox sandbox =
       *load(node("q", "FIFOQueueV2", {},

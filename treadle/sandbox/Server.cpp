@@ -22,7 +22,7 @@
 namespace treadle::sandbox {
 namespace {
 
-/// How long the child looks for the next call before it sleeps.
+/// Duration of spinning for the next call before sleeping.
 constexpr std::chrono::microseconds spinForCalls{30};
 
 std::optional<int> parseInt(std::string_view text) {
@@ -32,7 +32,7 @@ std::optional<int> parseInt(std::string_view text) {
                                                                   : std::nullopt;
 }
 
-/// Loads what lies in files that the sandbox can't reach.
+/// Initializes state whose lazy initialization opens files that a confined process can't open.
 void loadWhatIsNeededLater() {
   lapack::isFaster(lapack::Spectrum::SelfAdjoint, 1024, 1024, false);
   codegen::vectorMathFunctions();
@@ -40,7 +40,7 @@ void loadWhatIsNeededLater() {
   instructionSet();
 }
 
-/// The model's own files, and what was granted.
+/// The model's own files, and granted paths.
 FileRules filesFor(const Setup &setup) {
   FileRules files{setup.options.permissions.read, setup.options.permissions.write};
   if (!setup.isFile)
@@ -62,7 +62,7 @@ public:
       : memory(std::move(shared)), parent(parent), kernels(kernels), out(memory->fromChild),
         in(memory->toChild) {}
 
-  /// Until the other process is gone, which ends this one.
+  /// Serves until the owner ends, which kills this process.
   Expected<void> run() {
     Setup setup = TREADLE_TRY(receive(readSetup));
     Expected<int> landlock = close(setup);
@@ -88,8 +88,7 @@ private:
       std::thread([this] { cancelWhenTold(); }).detach();
       return {};
     } catch (const std::system_error &error) {
-      return Unexpected(
-          resourceExhausted("the system gives no thread to the sandbox: ", error.what()));
+      return Unexpected(resourceExhausted("can't create a thread for the sandbox: ", error.what()));
     }
   }
 
@@ -166,7 +165,7 @@ private:
       for (const auto &[name, value] : *values)
         if (!canPass(value.dtype()) || value.isRef())
           return Unexpected(unimplemented("'", name, "' is a ", dtypeName(value.dtype()),
-                                          ", which means nothing outside of its sandbox"));
+                                          ", which is not valid outside of its sandbox"));
     return {};
   }
 
@@ -174,7 +173,7 @@ private:
     try {
       return work();
     } catch (const std::bad_alloc &) {
-      return Unexpected(resourceExhausted("the sandbox has no memory left"));
+      return Unexpected(resourceExhausted("the sandbox is out of memory"));
     }
   }
 
@@ -204,7 +203,7 @@ private:
   const Patience patience{.spin = spinForCalls, .longestSleep = std::chrono::hours(1)};
   Session session;
   std::optional<Model> model;
-  std::atomic<uint64_t> current{0}; // the call that is computed now
+  std::atomic<uint64_t> current{0}; // number of the call in progress
 };
 
 } // namespace
@@ -214,7 +213,7 @@ int serve(std::span<char *const> arguments, const KernelRegistry *kernels) {
   if (arguments.size() == 2)
     file = parseInt(arguments[0]), parent = parseInt(arguments[1]);
   if (!file || !parent) {
-    std::fputs("treadle: 'sandbox-child' is for sandboxes to start\n", stderr);
+    std::fputs("treadle: 'sandbox-child' is for internal use by sandboxes\n", stderr);
     return 2;
   }
   Expected<SharedMemory> memory = SharedMemory::open(*file);
@@ -222,7 +221,7 @@ int serve(std::span<char *const> arguments, const KernelRegistry *kernels) {
     std::fprintf(stderr, "treadle: %s\n", memory.error().message.c_str());
     return 1;
   }
-  // Threads refer to it as long as the process lives.
+  // Static, since threads refer to it as long as the process lives.
   static Server server(std::move(*memory), *parent, kernels);
   (void)server.run();
   return 1;

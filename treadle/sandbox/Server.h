@@ -1,4 +1,4 @@
-// The process of a sandbox from the inside: confines itself, loads the model, answers calls.
+// The sandbox process from the inside: confines itself, loads the model and answers calls.
 #pragma once
 
 #include "treadle/runtime/Kernel.h"
@@ -7,8 +7,8 @@
 
 namespace treadle::sandbox {
 
-/// What `treadle sandbox-child FILE PARENT` does, with FILE and PARENT as arguments; the exit
-/// status. `kernels` are looked in before the built-in ones.
+/// Implements `treadle sandbox-child FILE PARENT`, with FILE and PARENT as arguments; returns the
+/// exit status. `kernels` take precedence over the built-in ones.
 int serve(std::span<char *const> arguments, const KernelRegistry *kernels = nullptr);
 
 } // namespace treadle::sandbox

@@ -11,7 +11,7 @@
 namespace treadle::sandbox {
 
 static Error failure(const char *what) {
-  return resourceExhausted("there is no memory to share with a sandbox: ", what, ": ",
+  return resourceExhausted("can't create shared memory for a sandbox: ", what, ": ",
                            std::strerror(errno));
 }
 
@@ -21,7 +21,7 @@ Expected<SharedMemory> SharedMemory::map(int file, std::shared_ptr<const int> ow
   void *memory = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   if (memory == MAP_FAILED)
     return Unexpected(failure("it can't be mapped"));
-  // A file of zeros is one whose counts are 0.
+  // Zero bytes are a valid initial state.
   return SharedMemory(static_cast<Shared *>(memory), std::move(owned));
 }
 
@@ -43,7 +43,7 @@ Expected<SharedMemory> SharedMemory::make() {
 Expected<SharedMemory> SharedMemory::open(int file) {
   struct stat status{};
   if (fstat(file, &status) || status.st_size != static_cast<off_t>(sizeof(Shared)))
-    return Unexpected(invalidArgument("file ", file, " isn't what a sandbox shares"));
+    return Unexpected(invalidArgument("file ", file, " is not the shared memory of a sandbox"));
   return map(file, nullptr);
 }
 

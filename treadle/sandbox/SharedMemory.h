@@ -7,28 +7,31 @@
 
 namespace treadle::sandbox {
 
-/// What stands in it. Nothing but zeros to begin with.
+/// The layout of the shared memory; initially zeros.
 struct Shared {
   Ring toChild, fromChild;
-  /// Rung to cancel a call, by its number: the first one after the model was loaded is 1.
+  /// Rung to cancel a call, by the call's number; the first call after loading is 1.
   Bell forCanceller;
   std::atomic<uint64_t> cancelledCall{0};
-  /// The system call that ended the child, one up; what it says there is for people alone.
+  /// The number of the system call that killed the child, plus one. Not trustworthy, for messages
+  /// only.
   std::atomic<uint32_t> refusedCall{0};
 };
 
-/// A mapping of it; of a size that neither side can change, for a file that is cut short would end
-/// whoever reads behind its end.
+/// A mapping of Shared. The file is sealed: neither side can change its size, since truncation
+/// would crash the other side's accesses.
 class SharedMemory {
 public:
-  /// New memory, and the file that gives it to another process. ResourceExhausted if there is none.
+  /// Creates the memory and a file descriptor to pass to another process. ResourceExhausted if
+  /// there is no memory.
   static Expected<SharedMemory> make();
-  /// That which a file holds. InvalidArgument for a file of something else.
+  /// Maps the memory of a file descriptor. InvalidArgument if it isn't such a file.
   static Expected<SharedMemory> open(int file);
 
   Shared &operator*() const { return *shared; }
   Shared *operator->() const { return shared.get(); }
-  /// Open as long as this is, and closed in programs that the process starts. -1 if it was opened.
+  /// Returns the file descriptor, which this object owns and which is closed on exec; -1 if it was
+  /// opened.
   int file() const { return owned ? *owned : -1; }
 
 private:

@@ -22,25 +22,25 @@ namespace treadle::sandbox {
 namespace {
 
 constexpr uint32_t x32Bit = 0x40000000;
-/// The last call that was weighed for the list: set_mempolicy_home_node, of Linux 5.17.
+/// The last system call that was considered for the list: set_mempolicy_home_node, of Linux 5.17.
 constexpr uint32_t lastKnown = 450;
 
 constexpr uint32_t allow = SECCOMP_RET_ALLOW, trap = SECCOMP_RET_TRAP;
 constexpr uint32_t failWith(int error) { return SECCOMP_RET_ERRNO | static_cast<uint32_t>(error); }
 
 constexpr uint32_t allowed[] = {
-    // Files that are open, and what is known of others; which may be opened is Landlock's business.
+    // Access to open files, and metadata; Landlock decides which files may be opened.
     SYS_read, SYS_write, SYS_readv, SYS_writev, SYS_pread64, SYS_preadv, SYS_close, SYS_lseek,
     SYS_fstat, SYS_stat, SYS_lstat, SYS_newfstatat, SYS_statx, SYS_access, SYS_faccessat,
     SYS_faccessat2, SYS_readlink, SYS_readlinkat, SYS_getdents64, SYS_getcwd, SYS_fadvise64,
-    // Memory; machine code is made in it.
+    // Memory, including that for machine code.
     SYS_munmap, SYS_mremap, SYS_mprotect, SYS_madvise, SYS_brk,
     // Threads.
     SYS_futex, SYS_set_robust_list, SYS_rseq, SYS_set_tid_address, SYS_sched_yield,
     SYS_sched_getaffinity, SYS_exit, SYS_exit_group, SYS_gettid, SYS_membarrier, SYS_getcpu,
-    // Signals of its own.
+    // Signals of the process itself.
     SYS_rt_sigprocmask, SYS_rt_sigreturn, SYS_sigaltstack, SYS_restart_syscall,
-    // What it is, and time.
+    // Identity and time.
     SYS_getpid, SYS_getppid, SYS_getuid, SYS_geteuid, SYS_getgid, SYS_getegid, SYS_getrlimit,
     SYS_getrusage, SYS_uname, SYS_sysinfo, SYS_getrandom, SYS_clock_gettime, SYS_clock_getres,
     SYS_clock_nanosleep, SYS_nanosleep, SYS_gettimeofday, SYS_time, SYS_times, SYS_poll, SYS_ppoll};
@@ -66,7 +66,7 @@ constexpr Refused refusedCalls[] = {
     CALL(ptrace), CALL(kill), CALL(tkill), CALL(tgkill), CALL(rt_sigqueueinfo),
     CALL(rt_tgsigqueueinfo), CALL(process_vm_readv), CALL(process_vm_writev), CALL(process_madvise),
     CALL(pidfd_open), CALL(pidfd_getfd), CALL(pidfd_send_signal), CALL(kcmp),
-    // What the kernel offers to administrators, and interfaces that let it work by themselves.
+    // Administration, and interfaces through which the kernel acts asynchronously.
     CALL(bpf), CALL(perf_event_open), CALL(userfaultfd), CALL(io_uring_setup), CALL(io_uring_enter),
     CALL(io_uring_register), CALL(keyctl), CALL(add_key), CALL(request_key), CALL(mount),
     CALL(umount2), CALL(move_mount), CALL(open_tree), CALL(fsopen), CALL(fsmount), CALL(fsconfig),
@@ -77,15 +77,15 @@ constexpr Refused refusedCalls[] = {
     CALL(syslog), CALL(settimeofday), CALL(clock_settime), CALL(adjtimex)};
 #undef CALL
 
-/// A BPF program being written. Each rule begins with the call's number in the accumulator, and
-/// either returns or leaves it there.
+/// Builds a BPF program. Each rule starts with the system call's number in the accumulator, and
+/// returns or preserves it.
 class Program {
 public:
   std::vector<sock_filter> code;
 
   void load(size_t offset) { statement(BPF_LD | BPF_W | BPF_ABS, static_cast<uint32_t>(offset)); }
   void loadNumber() { load(offsetof(seccomp_data, nr)); }
-  /// The lower or the upper half of an argument; machines are little-endian.
+  /// Loads the lower or upper half of an argument (little-endian).
   void loadArgument(int i, bool isUpper = false) {
     load(offsetof(seccomp_data, args) + 8 * static_cast<size_t>(i) + (isUpper ? 4 : 0));
   }
@@ -101,14 +101,14 @@ public:
   }
   void mask(uint32_t bits) { statement(BPF_ALU | BPF_AND | BPF_K, bits); }
 
-  /// Rules for one call: what `write` writes, which must return.
+  /// Adds a rule for one call: the instructions that `write` emits, which must return.
   template <typename Write> void rule(uint32_t number, Write write) {
     size_t at = code.size();
     jump(BPF_JEQ, number, 0, 0);
     write();
     code[at].jf = static_cast<uint8_t>(code.size() - at - 1);
   }
-  /// By the values of an argument: those listed go through.
+  /// Adds a rule that allows the listed values of an argument.
   void rule(uint32_t number, int argument, std::initializer_list<uint32_t> values,
             uint32_t otherwise) {
     rule(number, [&] {
@@ -118,7 +118,7 @@ public:
       ret(otherwise);
     });
   }
-  /// By the bits of an argument: all of `mask` must be as in `bits`.
+  /// Adds a rule that allows an argument whose bits in `mask` equal `bits`.
   void rule(uint32_t number, int argument, uint32_t bits, uint32_t mask, uint32_t otherwise) {
     rule(number, [&] {
       loadArgument(argument);
@@ -137,7 +137,7 @@ private:
   }
 };
 
-/// Landlock's first versions let a file be cut short that may only be read.
+/// Needed since Landlock's first versions allow truncating read-only files.
 void addRulesOfOpening(Program &program, int flags, bool mayWrite) {
   constexpr uint32_t writing =
       O_ACCMODE | O_CREAT | O_TRUNC | O_APPEND | (O_TMPFILE & ~O_DIRECTORY);
@@ -152,16 +152,16 @@ void addRulesOfOpening(Program &program, int flags, bool mayWrite) {
 }
 
 void addRulesOfArguments(Program &program, SystemCallGrants grants, int32_t process) {
-  // A mapping that is shared, or grows like a stack, escapes the limit of memory.
+  // Shared and stack-like mappings escape the memory limit.
   program.rule(SYS_mmap, 3, 0, MAP_SHARED | MAP_GROWSDOWN, failWith(EPERM));
   constexpr uint32_t ofThread = CLONE_VM | CLONE_SIGHAND | CLONE_THREAD;
   constexpr uint32_t ofNamespaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC |
                                     CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
   program.rule(SYS_clone, 0, ofThread, ofThread | ofNamespaces, failWith(EPERM));
-  // Its flags lie in memory, where a filter can't read them. The C library then takes clone.
+  // Its flags are in memory, which a filter can't read. The C library falls back to clone.
   program.rule(SYS_clone3, [&] { program.ret(failWith(ENOSYS)); });
   program.rule(SYS_tgkill, 0, {static_cast<uint32_t>(process)}, trap);
-  program.rule(SYS_rt_sigaction, [&] { // whatever handles SIGSYS stays
+  program.rule(SYS_rt_sigaction, [&] { // the handler of SIGSYS can't be replaced
     program.loadArgument(0);
     program.retIfEqual(SIGSYS, failWith(EPERM));
     program.ret(allow);
@@ -172,14 +172,14 @@ void addRulesOfArguments(Program &program, SystemCallGrants grants, int32_t proc
   program.rule(SYS_fcntl, 1, {F_GETFD, F_SETFD, F_GETFL, F_DUPFD_CLOEXEC}, failWith(EPERM));
   program.rule(SYS_prctl, 0, {PR_SET_NAME, PR_GET_NAME, PR_SET_VMA}, failWith(EPERM));
   program.rule(SYS_sched_setaffinity, 0, {0}, failWith(EPERM));
-  program.rule(SYS_prlimit64, [&] { // reading one's own
+  program.rule(SYS_prlimit64, [&] { // reading own limits only
     for (auto [argument, isUpper] : {std::pair(0, false), {2, false}, {2, true}}) {
       program.loadArgument(argument, isUpper);
       program.retIf(BPF_JGT, 0, failWith(EPERM));
     }
     program.ret(allow);
   });
-  // The C library looks for a cache of users' names.
+  // The C library tries to connect to the name service cache.
   program.rule(SYS_socket, [&] {
     program.loadArgument(0);
     program.retIfEqual(AF_UNIX, failWith(EACCES));
@@ -196,7 +196,7 @@ void onRefusedCall(int, siginfo_t *info, void *) {
 }
 
 Error failure(const char *what) {
-  return failedPrecondition("the sandbox can't be closed: ", what, ": ", std::strerror(errno));
+  return failedPrecondition("the sandbox can't be set up: ", what, ": ", std::strerror(errno));
 }
 
 } // namespace
@@ -230,7 +230,7 @@ Expected<void> filterSystemCalls(SystemCallGrants grants, std::atomic<uint32_t> 
   std::vector<sock_filter> filter = systemCallFilter(grants, getpid());
   sock_fprog program = {static_cast<unsigned short>(filter.size()), filter.data()};
   if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program))
-    return Unexpected(failure("the kernel takes no filter of system calls"));
+    return Unexpected(failure("the kernel rejects the system call filter"));
   return {};
 }
 
