@@ -14,8 +14,8 @@ namespace {
 /// The nodes of a graph and its functions that a request needs.
 class Liveness {
 public:
-  /// `prunes`: arguments of functions are needed if their uses are, and results only if they are
-  /// used. Otherwise calls need all arguments, and functions compute all results.
+  /// With `prunes`, arguments of functions are needed if their uses are, and results only if they
+  /// are used. Otherwise calls need all arguments, and functions compute all results.
   Liveness(const ModuleIndex &index, tfg::Effects &effects, bool prunes)
       : index(index), effects(effects), prunes(prunes) {}
 
@@ -24,7 +24,7 @@ public:
     if (values.insert(value))
       open.push_back(value);
   }
-  /// The node stays as it is.
+  /// Marks all results of a node as needed.
   void needAll(Operation *op) {
     for (Value result : op->getResults())
       need(result);
@@ -52,13 +52,13 @@ private:
   const bool prunes;
   llvm::SetVector<Value> values;
   SmallVector<Value> open;
-  llvm::DenseSet<Operation *> entered; // functions
+  llvm::DenseSet<Operation *> entered; // functions that have been visited
   llvm::DenseMap<Operation *, SmallVector<tfg::FunctionalNode, 1>> callers;
   llvm::DenseMap<Block *, bool> withV1;
 };
 
-/// A call that may lose arguments and results: beside v1 control flow a node's inputs decide
-/// whether it is dead.
+/// Returns the call whose arguments and results may be pruned, if the node is one. Nodes with v1
+/// control flow around them aren't: their inputs decide whether they are dead.
 std::optional<tfg::FunctionalNode> Liveness::callOf(tfg::Node node) {
   if (!prunes)
     return std::nullopt;
@@ -112,7 +112,7 @@ void Liveness::enter(tfg::Node node) {
   enterFunctions(node);
 }
 
-/// What isn't known as a call needs all that its functions give.
+/// A node that isn't a known call needs all results of the functions that it names.
 void Liveness::enterFunctions(tfg::Node node) {
   auto needWhole = [&](StringRef name) {
     tfg::FuncOp function = index.function(name);
@@ -143,7 +143,7 @@ void Liveness::enterCall(const tfg::FunctionalNode &call) {
     need(tfg::FuncOp(call.functions[0]).getReturn().getData()[0]);
 }
 
-/// What runs whenever the function is called.
+/// Adds the nodes that run whenever the function is called.
 void Liveness::enter(tfg::FuncOp function) {
   if (!entered.insert(function).second)
     return;
@@ -154,7 +154,7 @@ void Liveness::enter(tfg::FuncOp function) {
       need(tfg::Node(&op).controlResult());
 }
 
-/// Adds what the request asks for; a node whose output is fetched keeps all outputs.
+/// Adds the nodes of a request; a fetched node keeps all its outputs.
 void add(Liveness &live, const ModuleIndex &index, const Request &request) {
   for (const std::string &feed : request.feeds)
     if (Expected<ValueName> name = parseValueName(feed); name)
@@ -168,11 +168,10 @@ void add(Liveness &live, const ModuleIndex &index, const Request &request) {
   live.run();
 }
 
-/// What running a node in vain costs.
+/// The cost of running a node whose result isn't needed.
 enum class Waste { None, Little, Much };
 
-/// A node that fails or acts costs much, as does one whose result is more than a function of single
-/// elements.
+/// Nodes that may fail or have effects cost much, and so do nodes that aren't elementwise.
 Waste wasteOf(tfg::Node node, tfg::Effects &effects) {
   StringRef op = node.opType();
   if (op == "Placeholder" || (!effects.isPure(node) && !op.ends_with("HandleOp")))
@@ -190,8 +189,8 @@ bool computesInVain(const Graph &graph, const Request &request) {
   Liveness all(index, effects, /*prunes=*/false), pruned(index, effects, /*prunes=*/true);
   add(all, index, request);
   add(pruned, index, request);
-  // Each loop of TensorFlow counts its iterations, whoever reads the count: a copy of the graph
-  // would cost more.
+  // Each TensorFlow loop has an iteration counter that is often unused; copying the graph would
+  // cost more than running it.
   constexpr int mostLittle = 8;
   int little = 0;
   for (Operation *op : all.nodes) {

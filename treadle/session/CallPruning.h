@@ -1,14 +1,14 @@
-// Internal to the session folder: what calls, branches and loops compute for nothing.
+// Internal to the session folder: removes unneeded computations from calls, branches and loops.
 #pragma once
 
 #include "treadle/graph/GraphImpl.h"
 
 namespace treadle {
 
-/// A copy of the graph, pruned to the request, in which functions take only what some result that
-/// is used, or an effect, depends on. TensorFlow has the same from inlining a graph's calls and
-/// pruning: a placeholder that no such result depends on needs no value. Nothing where functions
-/// take and give nothing that would have to be computed in vain.
+/// Returns a copy of the graph, pruned to the request, in which functions take only arguments that
+/// a used result or an effect depends on. TensorFlow achieves the same by inlining the calls and
+/// pruning: a placeholder that only unused results depend on needs no value. Returns nullopt if the
+/// functions compute little or nothing that isn't needed.
 std::optional<Graph> withPrunedCalls(const Graph &graph, const Request &request);
 
 } // namespace treadle

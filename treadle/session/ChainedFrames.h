@@ -5,9 +5,9 @@
 
 namespace treadle {
 
-/// A copy of the graph, pruned to what was asked for, in which chains order the iterations of v1
-/// loops: pruning first, since a chain makes nodes need each other that didn't. Nothing where a
-/// name that was asked for is gone with that, or no loop got a chain.
+/// Returns a copy of the graph, pruned to the request, in which chains order the iterations of v1
+/// loops. Pruning comes first, since a chain adds dependencies between nodes. Returns nullopt if a
+/// requested name no longer exists after this, or no loop got a chain.
 std::optional<Graph> withChainedFrames(const Graph &graph, const Request &request);
 
 } // namespace treadle

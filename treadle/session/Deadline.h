@@ -1,4 +1,4 @@
-// Internal to sessions and to those who run without one.
+// Internal to sessions and to code that runs plans without one.
 #pragma once
 
 #include "treadle/runtime/Run.h"
@@ -10,8 +10,7 @@
 
 namespace treadle {
 
-/// Stops a run when its time is over: one thread for all sessions would serve as well, but runs
-/// with a deadline are rare.
+/// Stops a run when its deadline has passed. Uses a thread per run: runs with a deadline are rare.
 class Deadline {
 public:
   Deadline(RunState &run, double seconds) {
@@ -19,7 +18,7 @@ public:
       timer = std::thread([this, &run, seconds] {
         std::unique_lock lock(mutex);
         if (!ended.wait_for(lock, std::chrono::duration<double>(seconds), [&] { return isOver; }))
-          run.stop(deadlineExceeded("the run took longer than its timeout of ", seconds, " s"));
+          run.stop(deadlineExceeded("the run exceeded its timeout of ", seconds, " s"));
       });
   }
   ~Deadline() {
@@ -34,7 +33,7 @@ public:
   }
 
 private:
-  // Decades, which clocks still can count.
+  // Decades, in seconds; still representable by the clocks.
   static constexpr double never = 1e9;
 
   std::mutex mutex;

@@ -10,8 +10,8 @@ using namespace mlir;
 namespace treadle {
 namespace {
 
-/// Whether the request needs a node that dissolves and has effects. Few graphs have such nodes, so
-/// what the request needs comes last.
+/// Whether the request needs a node that TensorFlow inlines and that has effects. Few graphs have
+/// such nodes, so pruning, which is more expensive, is checked last.
 bool needsDissolution(const Graph &graph, const Request &request) {
   tfg::GraphOp nodes = graph.impl->index().graph();
   if (!nodes || llvm::none_of(nodes.getNodes().front(),
@@ -23,7 +23,7 @@ bool needsDissolution(const Graph &graph, const Request &request) {
                      [&](tfg::Node node) { return tfg::dissolves(node) && !effects.isPure(node); });
 }
 
-/// Of the graph's own nodes.
+/// Counts the nodes with effects in the graph itself, without its functions.
 size_t countEffects(ModuleOp module) {
   tfg::Effects effects(module);
   size_t count = 0;
@@ -35,7 +35,8 @@ size_t countEffects(ModuleOp module) {
   return count;
 }
 
-/// A node whose result is fed stays: other nodes would no longer use that result.
+/// Keeps nodes whose results are fed: after inlining, other nodes would no longer use these
+/// results.
 void keepFed(ModuleOp module, const Request &request) {
   ModuleIndex index(module);
   for (const std::string &feed : request.feeds)

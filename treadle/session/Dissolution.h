@@ -1,14 +1,14 @@
-// Internal to the session folder: conditionals and loops that TensorFlow dissolves before it
-// prunes.
+// Internal to the session folder: inlines conditionals, loops and calls that TensorFlow inlines
+// before it prunes.
 #pragma once
 
 #include "treadle/graph/GraphImpl.h"
 
 namespace treadle {
 
-/// A copy of the graph, pruned to the request, in which nodes of functions stand for the If, Case,
-/// While and calls that TensorFlow would dissolve into a session's graph: there an effect happens
-/// only if what is asked for depends on it. Nothing where that leaves out no effect.
+/// Returns a copy of the graph, pruned to the request, in which If, Case, While and calls are
+/// inlined that TensorFlow would inline into a session's graph, so that effects in them only happen
+/// if a fetch or target depends on them. Returns nullopt if this removes no effect.
 std::optional<Graph> withDissolvedNodes(const Graph &graph, const Request &request);
 
 } // namespace treadle

@@ -1,13 +1,13 @@
-// Internal to the session folder: graphs of v1 whose loops are compiled.
+// Internal to the session folder: v1 graphs whose loops are compiled.
 #pragma once
 
 #include "treadle/graph/GraphImpl.h"
 
 namespace treadle {
 
-/// A copy of the graph, pruned to what was asked for, in which loops and conditionals of v1 are
-/// functional: a conditional is part of a cluster then, rather than between clusters. Nothing where
-/// the graph has no loops of v1, or none of its loops is worth compiling.
+/// Returns a copy of the graph, pruned to the request, in which v1 loops and conditionals are
+/// functional, so that a conditional becomes part of a cluster instead of separating clusters.
+/// Returns nullopt if the graph has no v1 loops, or none is worth compiling.
 std::optional<Graph> withFunctionalLoops(const Graph &graph, const Request &request);
 
 } // namespace treadle

@@ -1,5 +1,5 @@
-// Chains of nodes that become one: that the values stay what they are, and who is seen by others.
-// What becomes one is shown in transforms/fuse_kernels/tests.
+// Tests of fused nodes: values are unchanged, and intermediate values can still be fetched and fed.
+// transforms/fuse_kernels/tests shows which nodes are fused.
 #include "treadle/treadle.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ Tensor filled(std::vector<int64_t> dims, int seed) {
 }
 
 TEST(Fusion, TheInterpreterTakesNodesOneByOneAndAgrees) {
-  // The shapes of what is added and multiplied are known only when it runs.
+  // The shapes of the summands and factors are known only at run time.
   Graph graph = *Graph::fromBytes(R"(
     node { name: 'x' op: 'Placeholder' attr { key: 'dtype' value { type: DT_FLOAT } } }
     node { name: 'w' op: 'Placeholder' attr { key: 'dtype' value { type: DT_FLOAT } } }
@@ -50,7 +50,7 @@ TEST(Fusion, TheInterpreterTakesNodesOneByOneAndAgrees) {
       }
 }
 
-/// Convolutions of points with a step after one of 3 x 3 and a sum.
+/// Pointwise convolutions with a stride after a strided one of 3 x 3 and a sum.
 Graph sampledImages() {
   return *Graph::fromBytes(R"(
     node { name: 'x' op: 'Placeholder' attr { key: 'dtype' value { type: DT_FLOAT } } }
@@ -99,7 +99,7 @@ TEST(Fusion, AWindowThatIsNoPointAsTheGraphSaysIsAnError) {
       << result.error().message;
 }
 
-// What is between is seen by who fetches it, fed by who feeds it, and gone for who does neither.
+// An intermediate value can be fetched and fed; it is fused away if the request does neither.
 TEST(Fusion, DependsOnWhatIsAsked) {
   Graph graph = *Graph::fromBytes(R"(
     node { name: 'x' op: 'Placeholder' attr { key: 'dtype' value { type: DT_FLOAT } } }
@@ -132,8 +132,8 @@ TEST(Fusion, DependsOnWhatIsAsked) {
   EXPECT_EQ(run({}, {{"x", number(3)}}, {"r", "p"}), "fused") << "targets have no values";
 }
 
-// A net's parts as graphs spell them out, with sizes that are known only when it runs, beside the
-// separate nodes. The compiler leaves them to the kernels.
+// Layers of a network as graphs spell them out, with sizes known only at run time, compared with
+// their separate nodes. The compiler leaves them to the kernels.
 TEST(Fusion, FormsAgreeWithTheirParts) {
   Graph graph = *Graph::fromBytes(R"(
     node { name: 'x' op: 'Placeholder' attr { key: 'dtype' value { type: DT_FLOAT } } }

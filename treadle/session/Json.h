@@ -1,4 +1,4 @@
-// Values of JSON, for LLVM's writer.
+// JSON values for LLVM's writer.
 #pragma once
 
 #include "llvm/Support/JSON.h"
@@ -7,7 +7,7 @@ namespace treadle {
 
 namespace json = llvm::json;
 
-/// An object of names and values, which take turns.
+/// Makes an object from alternating names and values.
 inline json::Object object() { return {}; }
 template <typename Value, typename... Others>
 json::Object object(llvm::StringRef name, Value &&value, Others &&...others) {
@@ -16,7 +16,7 @@ json::Object object(llvm::StringRef name, Value &&value, Others &&...others) {
   return out;
 }
 
-/// A list of what `make` gives for each item.
+/// Makes an array of `make(item)` for each item.
 template <typename Items, typename Make> json::Array listOf(const Items &items, Make make) {
   json::Array out;
   for (const auto &item : items)

@@ -1,5 +1,5 @@
-// Loops whose iterations overlap, with ops of the user's own: what they change is changed in order,
-// and what may happen side by side does.
+// Tests of loops with overlapping iterations and user-defined ops: effects keep their order, and
+// independent ops run concurrently.
 #include "treadle/kernels/Families.h"
 #include "treadle/treadle.h"
 
@@ -15,8 +15,8 @@
 namespace treadle {
 namespace {
 
-/// Sends i through StageA, StageB and StageC, for i from 0 to 12. StageB and StageC take what the
-/// stage before gives.
+/// Sends i through StageA, StageB and StageC, for i from 0 to 12. StageB and StageC take the output
+/// of the stage before.
 constexpr const char *pipeline = R"(
 tfg.graph #tf_type.version<producer = 1482, min_consumer = 12> {
   %zero, %0 = Const name("zero") {dtype = i32, value = dense<0> : tensor<i32>} : () -> (tensor<i32>)
@@ -43,10 +43,10 @@ tfg.func @body(%i: tensor<i32> {tfg.name = "i"}, %s: tensor<i32> {tfg.name = "s"
 )";
 constexpr int32_t iterations = 12;
 
-/// Three ops that note what passed through them.
+/// Three ops that record the numbers that pass through them.
 class Stages {
 public:
-  /// `resources`: what StageA, StageB and StageC write.
+  /// `resources`: the resources that StageA, StageB and StageC write.
   explicit Stages(std::array<std::string, 3> resources) {
     for (int stage = 0; stage < 3; ++stage) {
       std::string op = std::string("Stage") + "ABC"[stage];
@@ -70,7 +70,7 @@ public:
         .and_then([](Session session) { return session.run({"while:0", "while:1"}); });
   }
 
-  /// Which numbers went through a stage.
+  /// Returns the numbers that went through a stage.
   std::vector<int32_t> through(int stage) const {
     std::vector<int32_t> out;
     for (auto [s, value] : order)
@@ -79,7 +79,7 @@ public:
     return out;
   }
 
-  std::vector<std::pair<int, int32_t>> order; // stages and numbers
+  std::vector<std::pair<int, int32_t>> order; // pairs of stage and number
   std::atomic<int> mostAtOnce = 0;
   int32_t refused = -1;
 
@@ -134,7 +134,7 @@ TEST_P(LoopOverlapTest, StagesOfThreeResourcesRunAtOnceEachInOrder) {
   EXPECT_EQ((*results)[1].scalarValue<int32_t>(), iterations * (iterations - 1) / 2);
   for (int stage = 0; stage < 3; ++stage)
     EXPECT_EQ(stages.through(stage), upTo(iterations));
-  // Whoever waits holds no thread: one thread has several wait at once.
+  // A waiting op holds no thread: one thread serves several at once.
   if (overlaps())
     EXPECT_GT(stages.mostAtOnce, 1);
   else

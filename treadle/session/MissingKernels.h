@@ -1,4 +1,4 @@
-// Internal: ops of a request that no kernel runs.
+// Internal: reports ops of a request that have no kernel.
 #pragma once
 
 #include "treadle/graph/GraphImpl.h"
@@ -6,8 +6,8 @@
 
 namespace treadle {
 
-/// The error, and where it is Unimplemented a list of the ops that nothing here runs, if the nodes
-/// that `names` need have several such ops: `'A' (2 nodes), 'B' (1 node)`.
+/// Returns the error. If it is Unimplemented and the nodes that `names` need have several ops
+/// without a kernel, adds a list of these: `'A' (2 nodes), 'B' (1 node)`.
 Error withMissingKernels(Error error, const ModuleIndex &index, std::vector<std::string> names,
                          const KernelRegistry &kernels);
 

@@ -1,5 +1,5 @@
-// Kernels that divide their work among a session's threads: they compute what one thread computes,
-// to the last bit.
+// Kernels that divide their work among the threads of a session are bitwise equal to
+// single-threaded ones.
 #include "treadle/treadle.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ namespace {
 struct Case {
   const char *op;
   std::vector<const char *> inputs;
-  const char *attrs; // beside T
+  const char *attrs; // in addition to T
 };
 
 constexpr const char *window = "attr { key: 'ksize' value { list { i: 1 i: 2 i: 2 i: 1 } } }"

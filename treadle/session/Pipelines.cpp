@@ -4,7 +4,7 @@
 
 namespace treadle {
 
-/// A pipeline's list of names; empty where there are none.
+/// Formats a pass option that is a list of names; empty if there are none.
 static std::string option(std::string_view name, const std::vector<std::string> &values) {
   std::string text;
   for (const std::string &value : values)

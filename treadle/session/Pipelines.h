@@ -1,4 +1,4 @@
-// Internal to the folders above: pipelines of passes for what a request asks.
+// Internal to the folders above: pass pipelines for a request.
 #pragma once
 
 #include "treadle/lowering/Lowering.h"
@@ -7,14 +7,14 @@
 
 namespace treadle {
 
-/// The pass that leaves of a graph what a request needs; of its functions too, with `functions`.
+/// Returns the pass that prunes a graph to a request; with `functions`, its functions too.
 std::string pruningTo(const Request &request, bool functions = false);
 
-/// The passes that make loops and conditionals of v1 functional: for one request, or without losing
-/// what it doesn't need.
+/// Returns the passes that make v1 loops and conditionals functional: for one request, or, without
+/// `prunes`, keeping nodes that it doesn't need.
 std::string functionalPipeline(const Request &request, bool prunes = true);
 
-/// The same, and clusters outlined into functions.
+/// Returns the same passes, followed by outlining clusters into functions.
 std::string clusterPipeline(const Request &request, bool prunes = true);
 
 } // namespace treadle

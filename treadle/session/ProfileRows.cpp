@@ -13,7 +13,7 @@ using Key = std::pair<std::string_view, std::string_view>;
 
 double seconds(Duration time) { return std::chrono::duration<double>(time).count(); }
 
-/// What a node ran, with the times in all.
+/// The nodes that ran inside a node, with their total times.
 using Contents = std::map<Key, Duration>;
 
 std::string contentsText(const Contents &contents) {
@@ -66,10 +66,10 @@ public:
   }
 
 private:
-  /// A slice that may have others inside.
+  /// A slice that is still open and may contain others.
   struct Open {
     const Trace::Slice *slice;
-    Duration inside{}, cost{}; // what others in it took, and what writing them down took
+    Duration inside{}, cost{}; // total time and recording cost of the slices inside it
   };
 
   static Key keyOf(const Trace::Slice &slice) { return {*slice.name, *slice.op}; }
@@ -87,7 +87,7 @@ private:
       close();
     for (Open &outer : open)
       outer.cost += slice.cost;
-    bool isIteration = !slice.op; // what it runs is the loop's
+    bool isIteration = !slice.op; // its contents belong to the loop
     if (!open.empty())
       open.back().inside += slice.cost + (isIteration ? Duration{} : slice.end - slice.begin);
     if (isIteration)
@@ -108,7 +108,7 @@ private:
     Profile::Row &row = rowOf(keyOf(*slice));
     Duration all = slice->end - slice->begin;
     ++row.calls;
-    // A call of one name in another is in that one's time already.
+    // A recursive call's time is included in that of the outer call.
     if (std::ranges::none_of(
             open, [&](const Open &outer) { return keyOf(*outer.slice) == keyOf(*slice); }))
       row.all += seconds(all - cost);
@@ -122,8 +122,8 @@ private:
     }
   }
 
-  /// Of a loop whose iterations overlap no slice is its own: its ops stand side by side, the most
-  /// frequent of them once in each iteration.
+  /// A loop with overlapping iterations has no slice of its own: its ops are recorded side by side.
+  /// Its most frequent op tells the number of iterations.
   void addToFrame(const Trace::Slice &slice) {
     std::string_view frame = *slice.loop;
     frame = frame.substr(0, frame.find(" in "));
@@ -133,8 +133,8 @@ private:
     contents[{std::string(frame), "frame"}][keyOf(slice)] += slice.end - slice.begin;
   }
 
-  std::vector<Trace::Slice> slices; // by thread, in the order of their begins, outer ones first
-  std::vector<Open> open;           // each inside the one before
+  std::vector<Trace::Slice> slices; // grouped by thread, ordered by start, outer ones first
+  std::vector<Open> open;           // each nested in the one before
   std::map<std::pair<std::string, std::string>, Profile::Row> rows;
   std::map<std::pair<std::string, std::string>, Contents> contents;
   std::map<std::pair<std::string, Key>, int64_t> callsInFrames;

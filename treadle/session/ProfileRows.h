@@ -1,4 +1,4 @@
-// From slices of time to what each op took.
+// Converts slices of a trace to a profile of each op.
 #pragma once
 
 #include "treadle/Profile.h"
@@ -6,7 +6,7 @@
 
 namespace treadle {
 
-/// What an op's slice doesn't share with slices inside it, on its thread, is the op's own.
+/// The own time of an op is the time of its slice without the slices nested in it on its thread.
 Profile profileOf(const Trace &trace);
 
 } // namespace treadle

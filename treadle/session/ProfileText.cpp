@@ -1,4 +1,4 @@
-// Profiles as tables.
+// Formats profiles as tables.
 #include "treadle/Profile.h"
 
 #include "treadle/tensor/Suggestions.h"
@@ -60,7 +60,7 @@ std::string rounded(const char *format, double value) {
   return text;
 }
 
-/// `1.23 MB`.
+/// Formats a size like `1.23 MB`.
 std::string bytesText(double bytes) {
   if (bytes < 1e3)
     return rounded("%.0f B", bytes);
@@ -82,7 +82,7 @@ std::string compiledText(const Row &row) {
   return row.compiledCalls ? str(row.compiledCalls, " of ", row.calls) : "no";
 }
 
-/// Lines of cells: numbers to the right, the last cell as it is.
+/// Aligns a table: numbers to the right, the last cell unpadded.
 std::string aligned(const std::vector<std::vector<std::string>> &lines) {
   std::vector<size_t> widths(lines.front().size());
   for (const auto &line : lines)
@@ -162,7 +162,7 @@ std::string Profile::text(By by, Sort sort, size_t limit) const {
   if (rows.size() > limit)
     out += str("... and ", rows.size() - limit, " more rows\n");
   if (leftOut)
-    out += str(leftOut, " calls were left out: their time is that of what ran them\n");
+    out += str(leftOut, " calls were left out: their time is counted for their callers\n");
   return out;
 }
 

@@ -1,6 +1,7 @@
-// Random programs of the runtime's tests, with their frames made structured where they can be:
-// among them loops that are dead in part, whose nodes fail or wait, or that somebody looks into.
-// TREADLE_STRESS_PROGRAMS sets how many; TREADLE_STRESS_SEED the first one, to repeat a failure.
+// Runs the random programs of the runtime's tests with their frames made structured where possible,
+// including loops that are partly dead, whose nodes fail or wait, or that have fetches inside.
+// TREADLE_STRESS_PROGRAMS sets their number; TREADLE_STRESS_SEED the first seed, to repeat a
+// failure.
 #include "treadle/graph/SharedContext.h"
 #include "treadle/ops/OpTable.h"
 #include "treadle/runtime/TestProgram.h"
@@ -18,7 +19,7 @@
 namespace treadle::test {
 namespace {
 
-// --- as text -------------------------------------------------------------------------------------
+// --- conversion to text --------------------------------------------------------------------------
 
 std::string joined(const std::vector<std::string> &parts) {
   std::string text;
@@ -45,7 +46,7 @@ std::string elementsOf(std::span<const ValueType> types) {
   return "[" + joined(parts) + "]";
 }
 
-/// What says of which types it is, and what loops and functions are found by.
+/// Returns the attributes that state types, and the names by which loops and functions are matched.
 std::string attrsOf(const NodeSpec &node) {
   std::vector<std::string> attrs;
   std::span<const ValueType> inputs(node.inputTypes);
@@ -75,7 +76,8 @@ std::string attrsOf(const NodeSpec &node) {
   return joined(attrs);
 }
 
-/// The tests' ops take other inputs than TensorFlow's of the same names.
+/// Returns a different op name where the test op has other inputs than TensorFlow's op of the same
+/// name.
 std::string opOf(const NodeSpec &node) {
   static const std::set<std::string> known = {"Const", "ControlTrigger", "Identity", "NoOp"};
   bool isPlain = opKind(node.op) == OpKind::Plain && !known.contains(node.op);
@@ -112,7 +114,7 @@ std::string textOf(const GraphSpec &graph) {
 
 // --- runs ----------------------------------------------------------------------------------------
 
-/// What the text left out.
+/// Restores the parts of the nodes that the text omits.
 void complete(GraphSpec &graph, const std::map<std::string, const NodeSpec *> &originals) {
   for (NodeSpec &node : graph.nodes) {
     if (node.loop) {
@@ -137,7 +139,7 @@ protected:
 
   ProgramShape shape() const { return ProgramShape::named(GetParam()); }
 
-  /// The program with its frames made structured.
+  /// Returns the program with its frames made structured.
   GraphSpec structured(const Program &program) {
     std::map<std::string, const NodeSpec *> originals;
     for (const NodeSpec &node : program.graph.nodes)
@@ -167,7 +169,7 @@ protected:
     return std::move(*graph);
   }
 
-  /// False if the program means nothing certain.
+  /// Returns false if the results of the program are ambiguous.
   bool check(unsigned seed) {
     std::mt19937 random(seed);
     Program program = randomProgram(random, shape());
@@ -186,7 +188,7 @@ protected:
 
   mlir::MLIRContext context{mlir::MLIRContext::Threading::DISABLED};
   ThreadPool pool{3};
-  int64_t numLoops = 0; // that became structured, outermost ones
+  int64_t numLoops = 0; // outermost loops that became structured
 };
 
 TEST_P(RandomFrames, MeanTheSameWithoutFrames) {

@@ -5,7 +5,7 @@
 namespace treadle::test {
 namespace {
 
-// --- what a program means ------------------------------------------------------------------------
+// --- direct evaluation ---------------------------------------------------------------------------
 
 class Meaning {
 public:
@@ -115,7 +115,7 @@ std::optional<std::string> Program::meaning() const {
   return outcomeText(result, meaning.log, meaning.variables, meaning.printed);
 }
 
-// --- programs ------------------------------------------------------------------------------------
+// --- generation ----------------------------------------------------------------------------------
 
 namespace {
 
@@ -126,7 +126,7 @@ public:
   Program make() {
     program.logIsArray = chance(0.5);
     program.parallelIterations = chance(0.2) ? 2 : 10;
-    // A function for calls, with handles of its own.
+    // A function for calls, which takes its own handles.
     callable = finish(function(1, 1 + below(3), deepest - 1));
     Function main;
     for (int h = 0; h < numVariables; ++h)
@@ -151,7 +151,7 @@ private:
     return f.numArguments +
            static_cast<int>(std::count_if(f.statements.begin(), f.statements.end(), makes));
   }
-  /// A value of the function, more often a late one.
+  /// Picks a value of the function, preferably a late one.
   int local(const Function &f) {
     int count = numLocals(f);
     return std::max(below(count), below(count));
@@ -248,7 +248,7 @@ private:
 
   Statement call(int a, int depth) {
     Statement s{.kind = Statement::Call, .arguments = {a}};
-    // Callees come first: what is being made can't be called.
+    // Callees come first: the function under construction can't be called.
     bool isShared = chance(0.6) && callable >= 0;
     s.functions = {isShared ? callable : finish(function(1, 1 + below(3), depth + 1))};
     if (chance(0.4))

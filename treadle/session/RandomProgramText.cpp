@@ -1,4 +1,4 @@
-// Random programs as text of the tfg dialect.
+// Writes random programs as text of the tfg dialect.
 #include "treadle/ops/OpTable.h"
 #include "treadle/session/RandomProgram.h"
 #include "treadle/tensor/Error.h"
@@ -40,7 +40,7 @@ struct TypedValue {
 };
 using Values = std::vector<TypedValue>;
 
-/// A body's lines.
+/// The lines of a function body.
 class Body {
 public:
   Values node(std::string_view op, const Values &inputs, const Types &results,
@@ -81,7 +81,7 @@ private:
   int count = 0;
 };
 
-/// Writes one function: its values, its handles, and the log as far as it has got.
+/// Writes one function; tracks its values, its handles, and the current state of the log.
 class Writer {
 public:
   Writer(const Program &program, int number)
@@ -119,7 +119,7 @@ private:
   Body body;
   Values arguments, values;
   TypedValue handles[numVariables];
-  TypedValue array, items, count; // the log: a TensorArray and its flow, or a list; and how many
+  TypedValue array, items, count; // the log: a TensorArray and its flow, or a list; and its length
 };
 
 Values Writer::logged() const { return {items, count}; }
@@ -158,7 +158,7 @@ void Writer::begin() {
       handles[h] = body.variable(h);
 }
 
-/// What a function takes after the values that are its own.
+/// Returns the arguments of a function that follow its own values.
 Values Writer::passed(const Statement &s) const {
   Values out;
   for (int argument : s.arguments)
@@ -292,7 +292,7 @@ TypedValue Writer::conditionResult() {
   return body.node("LogicalAnd", {holds, isBelow}, {Type::Bool}, "")[0];
 }
 
-/// Which functions are loops' bodies: these give all that they take.
+/// Whether the function is the body of a loop, which returns all its arguments.
 bool isBody(const Program &program, int number) {
   for (const Function &function : program.functions)
     for (const Statement &s : function.statements)

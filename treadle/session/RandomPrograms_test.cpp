@@ -1,6 +1,7 @@
-// Random programs before and after every pass: by the reference machine under a random schedule,
-// and by the executor on one thread and on eight. All give what the program means.
-// TREADLE_STRESS_PROGRAMS sets how many; TREADLE_STRESS_SEED the first one, to repeat a failure.
+// Runs random programs before and after each pass: with the reference interpreter under a random
+// schedule, and with the executor on one and eight threads. All outcomes must equal that of direct
+// evaluation. TREADLE_STRESS_PROGRAMS sets the number of programs; TREADLE_STRESS_SEED the first
+// seed, to repeat a failure.
 #include "treadle/analysis/effects/Effects.h"
 #include "treadle/dialect/TfExecutor.h"
 #include "treadle/graph/SharedContext.h"
@@ -40,8 +41,9 @@ namespace {
 
 // --- passes --------------------------------------------------------------------------------------
 
-/// A function's effects have the order of its nodes; most passes keep what edges say, which is why
-/// tfg-order comes first. What leaves a form that runs comes back to it.
+/// Pipelines for graphs whose effects aren't ordered by edges. Effects in a function have the order
+/// of its nodes, while most passes preserve only edges; therefore tfg-order comes first. Pipelines
+/// that leave the executable form return to it.
 constexpr const char *anyOrder[] = {
     "tfg-order",
     "tfg-toposort",
@@ -96,7 +98,7 @@ constexpr const char *ordered[] = {
     "tfg-default{fetches=call:0,call:1,call:2,call:3,call:4}",
 };
 
-/// A context, and the passes made for it.
+/// A context with its pass managers.
 class Compiler {
 public:
   Compiler() : context(MLIRContext::Threading::DISABLED) {
@@ -110,12 +112,12 @@ public:
   OwningOpRef<ModuleOp> parse(const std::string &text) {
     return parseSourceString<ModuleOp>(text, &context);
   }
-  /// A copy that the passes have changed; null if they fail.
+  /// Returns a transformed copy; null if the passes fail.
   OwningOpRef<ModuleOp> run(ModuleOp module, const std::string &pipeline) {
     std::unique_ptr<PassManager> &passes = managers[pipeline];
     if (!passes) {
       passes = std::make_unique<PassManager>(&context, ModuleOp::getOperationName());
-      passes->enableVerifier(false); // once is enough
+      passes->enableVerifier(false); // one verification at the end suffices
       EXPECT_TRUE(succeeded(parsePassPipeline(pipeline, *passes))) << pipeline;
     }
     OwningOpRef<ModuleOp> copy(module.clone());
@@ -128,7 +130,7 @@ private:
   std::map<std::string, std::unique_ptr<PassManager>> managers;
 };
 
-/// A pipeline without its last pass, and the last pass. Options may have commas of their own.
+/// Splits off the last pass of a pipeline. Options may contain commas.
 std::pair<std::string, std::string> splitLast(const std::string &pipeline) {
   size_t comma = pipeline.npos;
   int depth = 0;
@@ -141,13 +143,13 @@ std::pair<std::string, std::string> splitLast(const std::string &pipeline) {
                                 : std::pair(pipeline.substr(0, comma), pipeline.substr(comma + 1));
 }
 
-/// A program after pipelines. What several begin with runs once.
+/// A program after each pipeline. Common prefixes of pipelines run once.
 class Versions {
 public:
   Versions(Compiler &compiler, OwningOpRef<ModuleOp> original) : compiler(compiler) {
     made[""] = std::move(original);
   }
-  /// Null if the passes fail.
+  /// Returns null if the passes fail.
   ModuleOp after(const std::string &pipeline) {
     OwningOpRef<ModuleOp> &module = made[pipeline];
     if (module || failed.contains(pipeline))
@@ -172,7 +174,7 @@ bool areEqual(ModuleOp a, ModuleOp b) {
 
 // --- runs ----------------------------------------------------------------------------------------
 
-/// Mostly short, now and then long enough for others to overtake.
+/// Mostly short, but sometimes long enough for other ops to overtake.
 void delay() {
   thread_local std::minstd_rand random(
       static_cast<unsigned>(std::hash<std::thread::id>()(std::this_thread::get_id())));
@@ -205,7 +207,7 @@ const OpTraitsTable &traits() {
   return *table;
 }
 
-/// What a run changes and prints.
+/// The state that a run changes, and its output.
 struct World {
   explicit World(ThreadPool *pool) : run(resources, pool) {
     run.print = [this](std::string_view line, std::string_view) {
@@ -273,7 +275,7 @@ private:
   std::string error;
 };
 
-/// By the reference machine; whose turn it is, chance says.
+/// Runs the module with the reference interpreter under a random schedule.
 std::string byReference(ModuleOp module, unsigned seed) {
   ModuleIndex index(module);
   ModuleFunctions functions(index, kernels(), /*rewrite=*/nullptr);
@@ -359,12 +361,12 @@ private:
       std::lock_guard lock(tally.mutex);
       ++tally.changed[pipeline];
     }
-    // Several pipelines may come to the same.
+    // Different pipelines may produce the same module.
     if (llvm::any_of(checked, [&](ModuleOp other) { return areEqual(other, changed); }))
       return;
     checked.push_back(changed);
     check(changed, whole);
-    // The machine sees into frames, but not into functions.
+    // The reference interpreter explores frames, but not functions.
     if (pipeline.starts_with("tfg-order,tfg-inline,"))
       expect(byReference(changed, seed), whole + ", by the reference");
   }
@@ -380,7 +382,7 @@ private:
   const unsigned seed;
   ThreadPool &pool;
   std::string expected, text;
-  std::vector<ModuleOp> checked; // of the versions
+  std::vector<ModuleOp> checked; // the distinct versions
   bool isShown = false;
 };
 
@@ -391,7 +393,7 @@ TEST(RandomPrograms, GiveTheSameAfterEveryPass) {
   std::atomic<int64_t> next = 0;
   auto work = [&] {
     std::unique_ptr<Compiler> compiler;
-    constexpr int whileOneServes = 100; // contexts only grow
+    constexpr int whileOneServes = 100; // programs per context: contexts never shrink
     for (int served = 0; !HasFailure(); ++served) {
       int64_t i = next++;
       if (i >= count)
@@ -411,7 +413,7 @@ TEST(RandomPrograms, GiveTheSameAfterEveryPass) {
     RecordProperty(pipeline, changed);
 }
 
-// A new pass belongs in one of the lists above.
+// Add a new pass to one of the lists above.
 TEST(RandomPrograms, TryEveryPass) {
   std::ifstream file(PASSES_TD);
   ASSERT_TRUE(file) << PASSES_TD;

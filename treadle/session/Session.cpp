@@ -1,4 +1,4 @@
-// Sessions: plans for what is asked, and their runs.
+// Sessions: plans for requests, and their runs.
 #include "treadle/collective/Communicator.h"
 #include "treadle/distributed/Exchanges.h"
 #include "treadle/graph/GraphImpl.h"
@@ -44,10 +44,10 @@ void printLine(std::string_view line, std::string_view stream) {
 
 } // namespace
 
-// More would only wait: for each other, or for the machine.
+// More threads would only compete for the processors.
 static constexpr int maxThreads = 1024;
 
-/// A graph with the plans of its runs.
+/// A graph with its plans.
 struct Program {
   Program(Graph g, const SessionOptions &options) : graph(std::move(g)), plans(graph, options) {}
 
@@ -55,9 +55,9 @@ struct Program {
   SessionPlans plans;
 };
 
-/// What sessions have that share their variables, queues and tables.
+/// The state that sessions with common variables, queues and tables share.
 struct SessionState {
-  /// `shared`: the threads of runs, or null, instead of threads of the session's own.
+  /// `shared`: the threads of runs; null if the session has its own threads.
   SessionState(const Graph &graph, SessionOptions o,
                std::optional<std::shared_ptr<ThreadPool>> shared)
       : options(std::move(o)), files(filesFor(graph, options.permissions)),
@@ -78,10 +78,10 @@ struct SessionState {
     return *programs.emplace_back(std::make_unique<Program>(std::move(graph), options));
   }
 
-  /// Null: nobody counts.
+  /// Null if memory isn't counted.
   MemoryBudget::Account *account() const { return budget ? &budget->get() : nullptr; }
 
-  /// Null: runs have their caller's thread alone.
+  /// Null if runs use their caller's thread alone.
   std::shared_ptr<ThreadPool> ownPool() const {
     int cores = options.cores.empty() ? availableCores() : static_cast<int>(options.cores.size());
     int threads = options.threads ? options.threads : cores;
@@ -94,7 +94,7 @@ struct SessionState {
     return {new ThreadPool(std::min(threads, maxThreads) - 1, options.cores, account()), destroy};
   }
 
-  /// Whoever waits for this rank learns that it won't come.
+  /// Tells ranks that wait for this one that it has failed.
   void tellOthers(const Error &error) {
     if (options.communicator)
       options.communicator->abort(error);
@@ -102,28 +102,29 @@ struct SessionState {
 
   const SessionOptions options;
   const FileAccess files;
-  const std::unique_ptr<MemoryBudget> budget; // null: there is none
+  const std::unique_ptr<MemoryBudget> budget; // null: unlimited and not counted
   ResourceManager resources;
-  std::unique_ptr<Trace> trace; // null: nobody wants to know
+  std::unique_ptr<Trace> trace; // null: not traced
   std::shared_ptr<ThreadPool> pool;
   std::mutex programsMutex;
-  std::vector<std::unique_ptr<Program>> programs; // resources may hold parts of their plans
-  /// Of each thread that calls.
+  std::vector<std::unique_ptr<Program>> programs; // after the resources, which may be referenced by
+                                                  // plans
+  /// The state of each calling thread.
   struct Caller {
     uint64_t runs = 0;
-    std::vector<RunState *> running; // some threads have the same number
+    std::vector<RunState *> running; // several threads may share a number
   };
   ThreadSlots<Caller> callers;
 };
 
 struct Session::Impl {
   const std::shared_ptr<SessionState> state;
-  Program &program; // of the state
+  Program &program; // belongs to the state
 };
 
 namespace {
 
-/// Puts a run among those in progress while it lives, and gives it its number.
+/// Registers a run as in progress during its lifetime, and assigns its number.
 class RunningScope {
 public:
   RunningScope(const ThreadSlots<SessionState::Caller> &callers, RunState &run)
@@ -133,7 +134,7 @@ public:
     run.step = ++own->runs * maxThreadNumbers + static_cast<uint64_t>(run.caller);
   }
   ~RunningScope() { std::erase(callers.take(run.caller)->running, &run); }
-  /// Whether this is one of the few runs of its thread that stand for all.
+  /// Whether the length of this run is measured, as a sample of the runs of its thread.
   bool isSample() const { return run.step / maxThreadNumbers % samplingPeriod == 1; }
   RunningScope(const RunningScope &) = delete;
   RunningScope &operator=(const RunningScope &) = delete;
@@ -144,7 +145,7 @@ private:
   RunState &run;
 };
 
-/// Computes for a run, in its turn if such runs are known to take long.
+/// A scope in which a run computes. Takes a permit if such runs are known to take long.
 class ComputingScope {
 public:
   ComputingScope(RunState &run, CallLength *length, bool measures)
@@ -166,18 +167,18 @@ public:
   ComputingScope &operator=(const ComputingScope &) = delete;
 
 private:
-  /// Where a turn is handed on, the system may wake its thread on another core and move others
-  /// about: that is as dear as a turn of its own, of which it gives some each 10 ms.
+  /// Handing over a permit may make the system wake its thread on another core and migrate others.
+  /// That costs as much as a context switch between runs, of which there would be one each 10 ms.
   static constexpr double longest = 20e-3;
 
-  /// Of this thread, in seconds.
+  /// CPU time of this thread in seconds.
   static double processorTime() {
     timespec time{};
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
     return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
   }
 
-  CallLength *length; // to be written
+  CallLength *length; // null unless the length is measured
   std::optional<Turn> turn;
   std::optional<Computing> computing;
   double begin = 0;
@@ -187,13 +188,13 @@ private:
 
 ResourceManager &resourcesOf(const Session &session) { return session.impl->state->resources; }
 
-/// They run as copies with known types, which are made beforehand.
+/// Generic functions run as copies with known types, which are made in advance.
 static bool hasGenericFunctions(const Graph &graph) {
   auto isGeneric = [](tfg::FuncOp function) { return function.getGeneric(); };
   return llvm::any_of(graph.impl->module->getOps<tfg::FuncOp>(), isGeneric);
 }
 
-/// The graph as plans are made of it.
+/// Returns the graph in the form that plans are built from.
 static Expected<Graph> runnableForm(Graph graph, const SessionOptions &options) {
   if (tfg::callsOtherImplementations(*graph.impl->module)) {
     Graph chosen = TREADLE_TRY(graph.runPasses("tfg-select-implementations"));
@@ -218,10 +219,10 @@ static Expected<Session> createWith(Graph graph, SessionOptions options,
     return Unexpected(invalidArgument("threads is ", options.threads, ", expected at least 1"));
   TREADLE_TRY(checkCores(options.cores));
   if (options.memory < 0)
-    return Unexpected(invalidArgument("memory is ", options.memory, " bytes, expected some"));
+    return Unexpected(invalidArgument("memory is ", options.memory, " bytes, expected at least 1"));
   if (!(options.timeout >= 0))
     return Unexpected(
-        invalidArgument("timeout is ", options.timeout, ", expected seconds above 0"));
+        invalidArgument("timeout is ", options.timeout, ", expected a number of seconds above 0"));
   Graph runnable = TREADLE_TRY(runnableForm(std::move(graph), options));
   auto state = std::make_shared<SessionState>(runnable, std::move(options), std::move(pool));
   Program &program = state->add(std::move(runnable));
@@ -287,7 +288,7 @@ void Session::cancel() {
 bool Session::isCompiling() const { return impl->program.plans.numPending() != 0; }
 
 static Error doesNotTrace() {
-  return failedPrecondition("the session doesn't trace: make it with trace");
+  return failedPrecondition("tracing is off; create the session with the option 'trace'");
 }
 
 Expected<Profile> Session::profile() const {
@@ -312,15 +313,16 @@ Expected<std::string> Session::trace() const {
 Expected<CodeProfile> Session::codeProfile() const {
   const codegen::CompileCounters *counters = impl->program.plans.counters.get();
   if (!counters || !counters->meter)
-    return Unexpected(
-        failedPrecondition("the session doesn't count what code does: make it with countsCode"));
+    return Unexpected(failedPrecondition(
+        "compiled code isn't counted; create the session with the option 'countsCode'"));
   return counters->meter->read();
 }
 
 Expected<Session::Statistics> Session::statistics() const {
   const codegen::CompileCounters *counters = impl->program.plans.counters.get();
   if (!counters)
-    return Unexpected(failedPrecondition("the session doesn't count: make it with statistics"));
+    return Unexpected(
+        failedPrecondition("statistics are off; create the session with the option 'statistics'"));
   auto number = [](const auto &count) { return static_cast<int64_t>(count.load()); };
   int64_t runs = 0;
   impl->state->callers.forEach(
@@ -352,13 +354,13 @@ Expected<void> checkFeed(const std::string &name, const Tensor &value, ValueType
     return Unexpected(invalidArgument("feed '", name, "' has no value"));
   if (want.dtype == DType::Invalid)
     return Unexpected(
-        invalidArgument("feed '", name, "' is of no dtype in the graph; give its node a dtype"));
+        invalidArgument("feed '", name, "' has no dtype in the graph; give its node a dtype"));
   if (value.dtype() != want.dtype)
     return Unexpected(invalidArgument("feed '", name, "' is ", tensorTypeText(value),
-                                      ", but the graph wants ", dtypeName(want.dtype)));
+                                      ", but the graph expects ", dtypeName(want.dtype)));
   if (!shape.accepts(value.dims()))
     return Unexpected(invalidArgument("feed '", name, "' is ", tensorTypeText(value),
-                                      ", but the graph wants the shape ", shape.text()));
+                                      ", but the graph expects the shape ", shape.text()));
   return {};
 }
 
@@ -366,7 +368,7 @@ Expected<void> checkFeed(const std::string &name, const Tensor &value, ValueType
 
 namespace {
 
-// The elements of a v1 variable change in place: what leaves the session must not be among them.
+// Elements of a v1 variable change in place, so a result must not share its buffer.
 Expected<void> detachFromVariables(Tensor &value, const std::string &fetch, bool hasReferences) {
   if (value.isRef()) {
     Variable &variable = refVariable(value);
@@ -392,9 +394,9 @@ Expected<std::vector<Tensor>> Session::run(const std::vector<std::string> &fetch
   return runWithFiles(*this, impl->state->files, fetches, feeds, targets);
 }
 
-/// Null: each name is another one.
+/// Null if the names are distinct.
 static const std::string *fedTwice(const Session::Feeds &feeds) {
-  constexpr size_t few = 16; // are compared sooner than sorted
+  constexpr size_t few = 16; // below this number, pairwise comparison is faster than sorting
   if (feeds.size() <= few) {
     for (auto feed = feeds.begin(); feed != feeds.end(); ++feed)
       if (std::any_of(feeds.begin(), feed,
@@ -409,7 +411,7 @@ static const std::string *fedTwice(const Session::Feeds &feeds) {
   return nullptr;
 }
 
-/// The error of a run, with what helps to understand it.
+/// Adds explanations to an error of a run.
 static Error explained(Error error, const Session &session, std::vector<std::string> names,
                        const std::vector<std::string> &targets) {
   const auto &[state, program] = *session.impl;
@@ -421,7 +423,7 @@ static Error explained(Error error, const Session &session, std::vector<std::str
                             std::move(names), kernels ? *kernels : builtinKernels());
 }
 
-/// `args`: the values of `feeds`, whose own may be empty.
+/// `args`: the values of `feeds`, whose own values may be empty.
 static Expected<std::vector<Tensor>> runThrowing(Session &session, const FileAccess &files,
                                                  const std::vector<std::string> &fetches,
                                                  const Session::Feeds &feeds,
@@ -431,8 +433,8 @@ static Expected<std::vector<Tensor>> runThrowing(Session &session, const FileAcc
   SessionState &state = *shared;
   if (state.pool && state.pool->isForked())
     return Unexpected(failedPrecondition(
-        "the session was made before this process was forked, and its threads are in the other "
-        "one; make it after the fork, or start processes otherwise (in Python by "
+        "the session was created before this process was forked, and its threads don't exist "
+        "here; create it after the fork, or start processes without fork (in Python with "
         "multiprocessing's 'spawn')"));
   MemoryBudget::Scope budget(state.account());
   if (const std::string *name = fedTwice(feeds))
@@ -482,7 +484,7 @@ static Expected<std::vector<Tensor>> runThrowing(Session &session, const FileAcc
   return results;
 }
 
-/// `arguments()` gives the values of `feeds`.
+/// `arguments()` returns the values of `feeds`.
 template <typename Arguments>
 static Expected<std::vector<Tensor>> runCatching(Session &session, const FileAccess &files,
                                                  const std::vector<std::string> &fetches,
@@ -497,7 +499,7 @@ static Expected<std::vector<Tensor>> runCatching(Session &session, const FileAcc
   } catch (const std::bad_alloc &thrown) {
     return failed(memoryError(thrown));
   } catch (const std::system_error &thrown) {
-    return failed(resourceExhausted("the system gives no thread for the timeout: ", thrown.what()));
+    return failed(resourceExhausted("can't start a thread for the timeout: ", thrown.what()));
   }
 }
 

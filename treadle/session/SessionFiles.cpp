@@ -19,7 +19,7 @@ bool isSame(const std::string &folder, const char *other) {
   return other && *other && fs::equivalent(folder, other, ignored);
 }
 
-/// The home that the system knows of this user, looked up once; empty: none.
+/// Home directory of this user according to the system, read once; empty if there is none.
 const std::string &homeOfUser() {
   static const std::string home = [] {
     passwd entry{}, *user = nullptr;
@@ -30,8 +30,7 @@ const std::string &homeOfUser() {
   return home;
 }
 
-/// What a converted SavedModel says of where it was: its word for where its variables and assets
-/// are, and for no more.
+/// Grants the files that a converted SavedModel records as its variables and assets, and no others.
 void grantRecorded(mlir::ModuleOp module, FileAccess &files) {
   auto folder = module->getAttrOfType<mlir::StringAttr>(graphdef::filesKey);
   if (!folder)

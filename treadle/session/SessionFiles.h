@@ -1,4 +1,4 @@
-// The files that a session's graph may open.
+// The files that the graph of a session may access.
 #pragma once
 
 #include "treadle/checkpoint/FileAccess.h"
@@ -6,17 +6,18 @@
 
 namespace treadle {
 
-/// What was granted, and reading what a graph brings: of a SavedModel the files in its folder, of
-/// another file those beside it. What is no model's folder (the root, a home, one that everybody
-/// may write to) grants nothing, and hidden files beside a file aren't its own.
+/// Combines the granted permissions with reading the files of the model: for a SavedModel those in
+/// its folder, for another file those next to it. Folders that don't belong to a model (the root, a
+/// home directory, a world-writable folder) grant nothing, and neither do hidden files next to a
+/// file.
 FileAccess filesFor(const Graph &graph, const Permissions &granted);
 
-/// Whether a model's file lies here among things that aren't the model's.
+/// Whether the folder is shared, so that files next to a model's file may not belong to it.
 bool isShared(const std::string &folder);
 
-/// The files of a session.
+/// Returns the files of a session.
 const FileAccess &filesOf(const Session &session);
-/// As Session::run, with other files.
+/// Like Session::run, with other files.
 Expected<std::vector<Tensor>> runWithFiles(Session &session, const FileAccess &files,
                                            const std::vector<std::string> &fetches,
                                            const Session::Feeds &feeds,

@@ -23,7 +23,7 @@ bool hasReference(const GraphSpec &graph) {
   });
 }
 
-/// A fetch inside a loop looks into what compiled code doesn't show.
+/// Whether the request fetches from inside a loop. Compiled loops don't expose such values.
 bool looksIntoLoops(const PlanKey &key) {
   return std::ranges::any_of(key.fetches,
                              [](const std::string &name) { return name.find('@') != name.npos; });
@@ -68,8 +68,8 @@ SessionPlans::Source::Source(const SessionPlans &plans, Graph own)
   functions.setClusters(&clusters);
 }
 
-/// The session's graph, or a copy that does and computes nothing in vain, and whose loops of v1 are
-/// functional to be compiled, or have the chains that they lack to overlap.
+/// Returns the session's graph, or a copy without unneeded effects and computations, in which v1
+/// loops are functional (to be compiled) or have the chains that let them overlap.
 SessionPlans::SourcePtr SessionPlans::sourceOf(const PlanKey &key) const {
   const Request request = key.request();
   Graph graph = whole->graph;
@@ -133,7 +133,7 @@ Expected<std::shared_ptr<const SessionPlan>> SessionPlans::find(const PlanKey &k
   SourcePtr source = sourceOf(key);
   auto made = std::make_shared<const SessionPlan>(TREADLE_TRY(make(key, *source)));
   std::lock_guard lock(mutex);
-  // Another thread may have been faster; then its plan serves.
+  // If another thread has inserted a plan meanwhile, that one is used.
   return plans.try_emplace(key, Entry{std::move(source), std::move(made)}).first->second.plan;
 }
 
@@ -145,8 +145,8 @@ static std::vector<PartialShape> shapesOf(const std::vector<std::string> &feeds,
   return shapes;
 }
 
-/// Whether runs of the plan may wait for other runs, in this process or another: by ops that wait,
-/// by exchanges, or by kernels of somebody else.
+/// Whether runs of the plan may wait for other runs, in this process or another: in ops that wait,
+/// exchanges, or user-defined kernels.
 bool SessionPlans::mayWait(const Plan &plan) const {
   auto isForeign = [&](const GraphSummary::Count &count) {
     return options.kernels && options.kernels->find(count.op) != builtinKernels().find(count.op);

@@ -1,4 +1,4 @@
-// Internal to the session folder: the plans of a session, by what is asked of its graph.
+// Internal to the session folder: the plans of a session, by request.
 #pragma once
 
 #include "treadle/codegen/Clusters.h"
@@ -12,7 +12,7 @@
 
 namespace treadle {
 
-/// What a run was asked for, in the form that plans are kept by.
+/// A request in the form of a key of the plan cache.
 struct PlanKey {
   std::vector<std::string> feeds, fetches, targets;
 
@@ -20,7 +20,7 @@ struct PlanKey {
   auto operator<=>(const PlanKey &) const = default;
 };
 
-/// The same, as a run is asked.
+/// A request as passed to a run.
 struct RunRequest {
   const std::vector<std::string> &fetches;
   const Session::Feeds &feeds;
@@ -32,42 +32,42 @@ struct RunRequest {
 
 struct CollectiveAgenda;
 
-/// Whether calls of a plan take long, as some of them have shown.
+/// Whether calls of a plan take long, as measured by samples.
 struct CallLength {
   std::atomic<bool> isLong{false};
 };
 
 struct SessionPlan {
   std::shared_ptr<const Plan> plan;
-  std::vector<PartialShape> feedShapes;     // that the graph wants, by feed
-  bool hasReferences = false;               // to v1 variables
-  std::shared_ptr<CollectiveAgenda> agenda; // null: no exchanges that ranks could agree on
+  std::vector<PartialShape> feedShapes;     // shapes that the graph requires, by feed
+  bool hasReferences = false;               // has references to v1 variables
+  std::shared_ptr<CollectiveAgenda> agenda; // null: no exchanges on which ranks could agree
   std::shared_ptr<CallLength> length;       // null: a run may wait for another one
 };
 
-/// Makes a plan for each request when it is first asked for, and keeps it. Thread-safe: a thread
-/// that asks for what it asked for before takes no lock.
+/// Builds a plan for each request at its first use, and keeps it. Thread-safe; a thread that
+/// repeats a recent request takes no lock.
 ///
-/// What is worth compiling are clusters in the plan, a node each. A tier says when such a node may
-/// run machine code: `jit` before its first call is over, `auto` once the compile thread has made
-/// it, `interpret` never.
+/// Clusters worth compiling are nodes of the plan. The tier decides when such a node uses compiled
+/// code: `jit` before its first call returns, `auto` once the compile thread has finished,
+/// `interpret` never.
 class SessionPlans {
 public:
-  /// `graph` and `options` outlive it, as do what these refer to.
+  /// `graph` and `options`, and the objects that they refer to, must outlive it.
   SessionPlans(const Graph &graph, const SessionOptions &options);
-  /// What is being compiled for it ends as soon as it can.
+  /// Cancels its pending compilations.
   ~SessionPlans();
 
   Expected<std::shared_ptr<const SessionPlan>> of(const RunRequest &request);
 
-  /// Null where nobody counts.
+  /// Null if nothing is counted.
   const std::shared_ptr<codegen::CompileCounters> counters;
-  /// Jobs of the compile thread that aren't done.
+  /// Number of unfinished jobs of the compile thread.
   size_t numPending() const { return client ? client->pending() : 0; }
 
 private:
-  /// A graph that plans are made of, with the plans of its functions. `functions` and `clusters`
-  /// refer to each other.
+  /// A graph from which plans are built, with the plans of its functions. `functions` and
+  /// `clusters` refer to each other.
   struct Source {
     Source(const SessionPlans &plans, Graph graph);
     Graph graph;
@@ -84,12 +84,12 @@ private:
     PlanKey key;
     std::shared_ptr<const SessionPlan> plan;
   };
-  /// What a thread asked for of late, the last first.
+  /// The latest requests of a thread, the most recent first.
   using Recent = std::vector<KnownPlan>;
   static constexpr size_t mostRecent = 8;
 
   bool mayWait(const Plan &plan) const;
-  /// The interpreter takes nodes one by one.
+  /// Whether nodes may be fused; the interpreter tier runs them one by one.
   bool fuses() const { return options.tier != Tier::Interpret; }
 
   Expected<std::shared_ptr<const SessionPlan>> find(const PlanKey &key);
@@ -101,11 +101,11 @@ private:
   const LoopOverlap loopOverlap;
   const std::shared_ptr<codegen::CompileBudget> compileBudget =
       std::make_shared<codegen::CompileBudget>();
-  const std::shared_ptr<codegen::CompileClient> client; // null: nothing is compiled beside runs
+  const std::shared_ptr<codegen::CompileClient> client; // null: no background compilation
   const SourcePtr whole;
 
   ThreadSlots<Recent> recent;
-  mutable std::mutex mutex; // guards what follows
+  mutable std::mutex mutex; // guards the following members
   std::map<PlanKey, Entry> plans;
 };
 

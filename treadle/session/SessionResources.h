@@ -1,4 +1,4 @@
-// Internal: what a session keeps between runs.
+// Internal: the resources of a session that persist between runs.
 #pragma once
 
 #include "treadle/runtime/ResourceManager.h"
@@ -6,12 +6,12 @@
 
 namespace treadle {
 
-/// The session's variables, queues and tables; there as long as the session is.
+/// Returns the session's variables, queues and tables, which live as long as the session.
 ResourceManager &resourcesOf(const Session &session);
 
-/// A session of another graph with the variables, queues, tables, threads, options and trace of
-/// this one. Either cancels the runs of both and counts them. It lives as long as this one does:
-/// make few.
+/// Creates a session of another graph that shares the variables, queues, tables, threads, options
+/// and trace of this one. Cancelling either session cancels the runs of both, and they are counted
+/// together. It lives as long as this one does, so create few.
 Expected<Session> sessionSharingState(const Session &session, Graph graph);
 
 } // namespace treadle

@@ -1,5 +1,5 @@
-// One session used by many threads: runs of several kinds at once, plans made meanwhile, and
-// cancels.
+// One session used by many threads: different requests at once, plans built meanwhile, and
+// cancellation.
 #include "treadle/treadle.h"
 
 #include <gtest/gtest.h>
@@ -85,7 +85,7 @@ Session open(double timeout = 0) {
   return *session;
 }
 
-// What one thread does: asks for different things in turn, so that plans are made and found again.
+// The work of one thread: sends different requests in turn, so that plans are built and reused.
 void useSession(Session session, int32_t x, int times, std::atomic<int> &bumps) {
   Session::Feeds feeds = {{"x:0", i32(x)}};
   for (int i = 0; i < times; ++i) {
@@ -132,7 +132,7 @@ TEST(SessionThreads, CancelEndsTheRunsInProgressOnly) {
         ASSERT_FALSE(out);
         EXPECT_EQ(out.error().code, Code::Cancelled);
       });
-    while (ended < 3) { // a run that has not begun yet is not cancelled
+    while (ended < 3) { // a run that hasn't begun yet isn't cancelled
       session.cancel();
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
@@ -174,7 +174,7 @@ TEST(SessionThreads, SessionsOfOneGraphShareNothingElse) {
     t.join();
 }
 
-// --- compiled beside the runs --------------------------------------------------------------------
+// --- background compilation ----------------------------------------------------------------------
 
 Session openCounting() {
   SessionOptions options;
@@ -192,7 +192,7 @@ void count(Session &session, int32_t x) {
   EXPECT_EQ((*out)[0].scalarValue<int32_t>(), std::max(20, x));
 }
 
-// Making a plan of what can be fused makes attributes in the graph's context, the same ones here.
+// Building a plan with fused nodes creates attributes in the graph's context, here the same ones.
 TEST(SessionThreads, PlansOfOneGraphAreMadeAtOnce) {
   constexpr int numChains = 2000, numThreads = 4;
   const std::string type = " attr { key: 'T' value { type: DT_FLOAT } }";

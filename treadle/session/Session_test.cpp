@@ -1,4 +1,4 @@
-// Sessions over small graphs: values, and one test for each way to ask wrongly.
+// Sessions over small graphs: values, and a test for each invalid request.
 #include "treadle/graph/NodeText.h"
 #include "treadle/treadle.h"
 
@@ -76,7 +76,7 @@ TEST(SessionTest, AnIntermediateValueMayBeFed) {
   EXPECT_EQ((*out)[0].scalarValue<int32_t>(), -9);
 }
 
-// A v1 variable that starts at 2 when `init` ran, and `square`, which assigns its square to it.
+// A v1 variable that is 2 after `init`, and `square`, which assigns its square to it.
 std::string squaredVariable() {
   std::string type = typed("dtype", "DT_INT32");
   return node("v", "VariableV2", {}, type + " attr { key: 'shape' value { shape {} } }") +
@@ -120,7 +120,7 @@ TEST(SessionTest, AV1VariableIsAssignedWhatAnotherHolds) {
   EXPECT_EQ((*out)[0].scalarValue<std::string>(), "a long text that has memory");
 }
 
-// A conditional of two results, each of which waits for the assignment of another variable.
+// A conditional with two results, each of which depends on the assignment of a different variable.
 std::string twoAssignments(bool isDissolved) {
   std::string dtype = typed("dtype", "DT_INT32");
   auto variable = [&](std::string_view name) {
@@ -158,7 +158,7 @@ std::string twoAssignments(bool isDissolved) {
          node("has_b", "VarIsInitializedOp", {"b"}, "") + branch;
 }
 
-// Gives whether each of the variables was assigned when the second result was fetched.
+// Returns whether each of the variables was assigned when the second result was fetched.
 std::vector<bool> assignedBy(bool isDissolved, std::string_view passes = "tfg-verify") {
   Expected<Graph> graph = Graph::fromBytes(twoAssignments(isDissolved));
   EXPECT_TRUE(graph) << graph.error().message;
@@ -182,7 +182,7 @@ TEST(SessionTest, ADissolvedConditionalRunsWhatItsWantedResultsNeed) {
     EXPECT_EQ(assignedBy(true, passes), std::vector<bool>({false, true})) << passes;
 }
 
-// --- asking wrongly ----------------------------------------------------------------------------
+// --- invalid requests --------------------------------------------------------------------------
 
 TEST(SessionErrorTest, FetchThatDoesNotExist) {
   Session s = open(constant("counter", 1));
@@ -197,7 +197,7 @@ TEST(SessionErrorTest, FetchOfAnOutputThatDoesNotExist) {
 TEST(SessionErrorTest, FetchThatIsNoName) {
   Session s = open(constant("a", 1));
   EXPECT_FAILS(s.run({"a:b"}), InvalidArgument, "after the colon");
-  EXPECT_FAILS(s.run({""}), InvalidArgument, "names no node");
+  EXPECT_FAILS(s.run({""}), InvalidArgument, "has no node name");
   EXPECT_FAILS(s.run({"a:0@first"}), InvalidArgument, "iteration 'first'");
 }
 
@@ -208,7 +208,7 @@ TEST(SessionErrorTest, TargetThatDoesNotExist) {
 
 TEST(SessionErrorTest, FeedOfWrongDType) {
   Session s = open(placeholder("x", "DT_FLOAT"));
-  EXPECT_FAILS(s.run({"x"}, {{"x:0", i32(1)}}), InvalidArgument, "wants float32");
+  EXPECT_FAILS(s.run({"x"}, {{"x:0", i32(1)}}), InvalidArgument, "expects float32");
 }
 
 TEST(SessionErrorTest, FeedOfWrongShape) {
@@ -241,13 +241,13 @@ TEST(SessionErrorTest, ArgumentOutsideOfFunctions) {
   Session s = open(
       node("arg", "_Arg", {}, typed("T", "DT_INT32") + " attr { key: 'index' value { i: 5 } }") +
       node("sum", "AddV2", {"arg", "arg"}));
-  EXPECT_FAILS(s.run({"sum"}), InvalidArgument, "node 'arg' (_Arg): nobody gives this argument");
+  EXPECT_FAILS(s.run({"sum"}), InvalidArgument, "node 'arg' (_Arg): this argument has no value");
   Values fed = s.run({"sum"}, {{"arg", i32(3)}});
   ASSERT_TRUE(fed) << fed.error().message;
   EXPECT_EQ((*fed)[0].scalarValue<int32_t>(), 6);
 }
 
-// Kernels take the number and the dtypes of their inputs for granted; MLIR text can state others.
+// Kernels rely on the number and the dtypes of their inputs; MLIR text can state others.
 TEST(SessionErrorTest, NodesThatAreNotAsTheirOpsSay) {
   struct Case {
     const char *node, *message;
@@ -301,18 +301,18 @@ TEST(SessionErrorTest, FunctionThatCallsItselfWithoutEnd) {
       " node_def { name: 'again' op: 'f' input: 'x' }"
       " ret { key: 'y' value: 'again:y:0' } } }\n";
   Session s = open(constant("a", 1) + node("call", "f", {"a"}, "") + body);
-  EXPECT_FAILS(s.run({"call"}), ResourceExhausted, "without end");
+  EXPECT_FAILS(s.run({"call"}), ResourceExhausted, "infinitely");
 }
 
 TEST(SessionErrorTest, TimeoutEndsALoop) {
-  // Counts up from 33 and never meets 0 again.
+  // Counts up from 33 and never reaches 0 again.
   std::string endless = countdown();
   endless.replace(endless.find("int_val: 32"), 11, "int_val: -1");
   SessionOptions options;
   options.timeout = 0.05;
   Session s = open(endless, options);
   EXPECT_FAILS(s.run({"exit"}), DeadlineExceeded, "timeout");
-  EXPECT_FAILS(s.run({"exit"}), DeadlineExceeded, "timeout"); // and the session lives on
+  EXPECT_FAILS(s.run({"exit"}), DeadlineExceeded, "timeout"); // and the session remains usable
 }
 
 TEST(SessionErrorTest, CancelEndsALoop) {
@@ -325,7 +325,7 @@ TEST(SessionErrorTest, CancelEndsALoop) {
     out = s.run({"exit"});
     isDone = true;
   });
-  while (!isDone) { // one cancellation may come before the run has begun
+  while (!isDone) { // a cancellation may come before the run has begun
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
     s.cancel();
   }
@@ -345,7 +345,7 @@ TEST(SessionErrorTest, FeedOfNoDType) {
                    node("y", "Neg", {"p"}, typed("T", "DT_FLOAT")));
   Expected<Tensor> value = Tensor::make(DType::Invalid, {2});
   if (value)
-    EXPECT_FAILS(s.run({"y:0"}, {{"p:0", *value}}), InvalidArgument, "feed 'p:0' is of no dtype");
+    EXPECT_FAILS(s.run({"y:0"}, {{"p:0", *value}}), InvalidArgument, "feed 'p:0' has no dtype");
 }
 
 TEST(SessionErrorTest, TensorTooLargeForTheMachine) {
@@ -362,7 +362,8 @@ TEST(SessionErrorTest, TensorTooLargeForTheMachine) {
 TEST(SessionErrorTest, AttributeTooLargeForTheMachine) {
   std::vector<std::string_view> counts = {"4611686018427387904"};
 #if !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer)
-  counts.push_back("1125899906842624"); // a sanitizer's `new` ends the process rather than throw
+  counts.push_back("1125899906842624"); // under a sanitizer, `new` ends the process instead of
+                                        // throwing
 #endif
   for (std::string_view count : counts) {
     auto integer = [](std::string_view name, std::string_view value) {

@@ -1,4 +1,5 @@
-// What depends on variables alone is computed once; whoever writes a variable is seen all the same.
+// Nodes that depend on variables alone are computed once, and every write to a variable is
+// observed.
 #include "treadle/graph/NodeText.h"
 #include "treadle/treadle.h"
 
@@ -20,7 +21,7 @@ std::string read(std::string_view name, std::string handle) {
   return node(name, "ReadVariableOp", {std::move(handle)}, typed("dtype", "DT_INT32"));
 }
 
-/// y = x - (v * v), and what writes v.
+/// y = x - (v * v), and ops that write v.
 std::string graphText() {
   std::string ofDtype = typed("dtype", "DT_INT32");
   return placeholder("x", "DT_INT32") + variable("v") + constant("one", 1) + read("read", "v") +
@@ -59,7 +60,7 @@ void set(Session &session, int32_t value) {
   ASSERT_TRUE(done) << done.error().message;
 }
 
-/// How often nodes of that op ran.
+/// Number of executions of nodes with this op.
 int64_t runsOf(const Session &session, std::string_view op) {
   for (const Profile::Row &row : session.profile()->ops())
     if (row.op == op)
@@ -75,7 +76,7 @@ TEST(SettledPartTest, IsComputedOnce) {
   for (int32_t x = 0; x < 10; ++x)
     EXPECT_EQ(fetch(session, "y:0", x), x - 9);
   EXPECT_EQ(runsOf(session, "Sub"), 10);
-  EXPECT_EQ(runsOf(session, "Mul"), 2); // once with the rest, and once for all later runs
+  EXPECT_EQ(runsOf(session, "Mul"), 2); // once in the first run, and once for all later runs
 }
 
 TEST(SettledPartTest, SeesEachWrite) {
@@ -135,7 +136,7 @@ TEST(SettledPartTest, EndsWithItsVariable) {
     EXPECT_EQ(fetch(session, "y:0", 0), -9);
 }
 
-// A function gets the variable from its caller: now one, now another.
+// A function receives different variables from its callers.
 TEST(SettledPartTest, IsOfTheVariablesThatAreGiven) {
   std::string function = R"(library { function {
     signature { name: 'f'
@@ -166,7 +167,7 @@ TEST(SettledPartTest, IsOfTheVariablesThatAreGiven) {
     EXPECT_EQ(fetch(session, "of_v:0", 0), -4);
 }
 
-// Values that were written before a run begins are seen by it, whatever others do meanwhile.
+// A run sees values that were written before it began, regardless of other threads.
 TEST(SettledPartTest, SeesWritesOfOtherThreads) {
   SessionOptions options;
   options.threads = 1;

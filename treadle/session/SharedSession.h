@@ -1,21 +1,21 @@
-// Internal to the folders that make up the library: sessions for those who have many of them, and
-// who hand over what they feed.
+// Internal to the folders of the library: sessions for callers that have many of them, or pass
+// ownership of their feeds.
 #pragma once
 
 #include "treadle/Session.h"
 
 namespace treadle {
 
-/// As Session::create, but its runs use the threads of `pool`, which may be null, and which others
-/// use, too. `options.threads` and `cores` mean nothing then.
+/// Like Session::create, but runs use the threads of `pool`, which may be null or shared with
+/// others. `options.threads` and `cores` are ignored.
 Expected<Session> createSession(Graph graph, SessionOptions options,
                                 std::shared_ptr<ThreadPool> pool);
 
-/// Makes the plan of a request, so that what can't be run is known before it is.
+/// Builds the plan of a request, so that its errors are known before a run.
 Expected<void> plan(Session &session, const std::vector<std::string> &fetches,
                     const std::vector<std::string> &feeds);
 
-/// As Session::run; what nobody but `feeds` has may be overwritten.
+/// Like Session::run, but feeds may be overwritten if `feeds` holds their only reference.
 Expected<std::vector<Tensor>> runTaking(Session &session, const std::vector<std::string> &fetches,
                                         Session::Feeds feeds);
 

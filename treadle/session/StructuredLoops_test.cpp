@@ -1,5 +1,5 @@
-// Loops of v1 control flow give the same with frames and without. Which of them need no frames is
-// shown in transforms/structure_loops/tests.
+// v1 loops have the same results with and without frames. transforms/structure_loops/tests shows
+// which of them need no frames.
 #include "treadle/treadle.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 namespace treadle {
 namespace {
 
-/// The ways to run a graph; where iterations overlap, all loops have frames.
+/// The options to run a graph with. If iterations overlap, all loops have frames.
 std::vector<SessionOptions> ways() {
   std::vector<SessionOptions> all;
   for (Tier tier : {Tier::Interpret, Tier::Auto, Tier::Jit})
@@ -23,7 +23,7 @@ std::vector<SessionOptions> ways() {
   return all;
 }
 
-/// Writes down a graph of int32 scalars.
+/// Builds the text of a graph of int32 scalars.
 class FrameGraph {
 public:
   void node(const std::string &name, const std::string &op, const std::vector<std::string> &inputs,
@@ -49,7 +49,7 @@ public:
              " } } attr { key: 'is_constant' value { b: " + (isConstant ? "true" : "false") +
              " } } attr { key: '_overlap' value { b: " + (staysFrame ? "true" : "false") + " } }");
   }
-  /// A value of the loop, `name`, that the body sees as `name/switch:1` and gives as `next`.
+  /// Adds a loop variable `name`: the body sees it as `name/switch:1` and returns it as `next`.
   void variable(const std::string &name, const std::string &from, const std::string &next,
                 int parallel = 10) {
     enter(name + "/enter", from, false, parallel);
@@ -71,7 +71,7 @@ public:
     node("pivot", "Identity", {"i/switch:1"});
     node("step", "AddV2", {"i/switch:1", "one"});
   }
-  /// Adds 1 to a variable at each run, once `after` ran in the frame.
+  /// Adds 1 to a variable in each iteration, after `after`.
   void counting(const std::string &name, const std::string &after) {
     node("v", "VarHandleOp", {},
          "attr { key: 'dtype' value { type: DT_INT32 } } attr { key: 'shape' value { shape {} } }");
@@ -87,8 +87,9 @@ public:
   }
   Graph graph() const { return *Graph::fromBytes(text); }
 
-  std::map<std::string, std::string> waits; // of nodes to come: for which node each waits
-  bool staysFrame = false;                  // what the rewrite leaves alone, for interpreted runs
+  std::map<std::string, std::string> waits; // for nodes yet to come: the node that each waits for
+  bool staysFrame = false;                  // whether the rewrite leaves the frame alone in
+                                            // interpreted runs
 
 private:
   std::string text;
@@ -104,7 +105,7 @@ std::vector<int> valuesOf(Session &session, const std::vector<std::string> &fetc
   return values;
 }
 
-/// What is in the variable after a run, each time from 0.
+/// Returns the value of the variable after a run, starting from 0.
 int countedBy(const SessionOptions &options, const Graph &graph,
               const std::vector<std::string> &fetches, const std::vector<std::string> &targets) {
   Session session = *Session::create(graph, options);
@@ -114,7 +115,8 @@ int countedBy(const SessionOptions &options, const Graph &graph,
   return valuesOf(session, {"read:0"})[0];
 }
 
-// The bound of the sum is dead, the count isn't: what doesn't depend on it lives.
+// The bound of the sum is dead, that of the count isn't: nodes that don't depend on the sum are
+// alive.
 TEST(StructuredLoops, OneThatIsDeadInPartGivesTheRest) {
   FrameGraph g;
   g.counter();
@@ -133,7 +135,7 @@ TEST(StructuredLoops, OneThatIsDeadInPartGivesTheRest) {
   }
 }
 
-/// How a run ended and what it counted.
+/// Returns how a run ended and the value it counted.
 std::string outcome(const FrameGraph &g, SessionOptions options) {
   options.timeout = 10;
   Session session = *Session::create(g.graph(), options);
@@ -143,7 +145,8 @@ std::string outcome(const FrameGraph &g, SessionOptions options) {
   return ended + ", counted " + std::to_string(valuesOf(session, {"read:0"})[0]);
 }
 
-/// A loop in which `reader` waits, by a token alone, for what counts after `after`.
+/// A loop in which `reader` waits, through a control edge alone, for the op that counts after
+/// `after`.
 FrameGraph waiting(const std::string &after, const std::string &tokenOp, const std::string &reader,
                    bool staysFrame) {
   FrameGraph g;
@@ -171,8 +174,7 @@ FrameGraph waiting(const std::string &after, const std::string &tokenOp, const s
   return g;
 }
 
-// Whether it hangs on the Merge, on the condition, on a side of a conditional or on the body; and
-// whoever waits for it.
+// The op may depend on the Merge, on the condition, on a side of a conditional or on the body.
 TEST(StructuredLoops, EffectsThatOnlyTokensWaitForRunAsOftenAsInTheFrame) {
   const std::vector<std::pair<std::string, std::set<std::string>>> placesAndWhatWaitsThere = {
       {"i", {"less", "goes_on", "one", "step", "i/next"}},
@@ -201,7 +203,7 @@ TEST(StructuredLoops, EffectsThatOnlyTokensWaitForRunAsOftenAsInTheFrame) {
     }
 }
 
-// What hangs on the Merge runs once more than the body does.
+// A node that depends on the Merge runs once more than the body does.
 TEST(StructuredLoops, EffectsRunAsOftenAsInTheFrame) {
   FrameGraph atAll, inBody;
   atAll.counter();

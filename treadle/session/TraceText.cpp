@@ -14,7 +14,7 @@
 namespace treadle {
 namespace {
 
-// The viewers' processes: groups of tracks.
+// The processes that viewers show: groups of tracks.
 constexpr int opTracks = 1, iterationTracks = 2, exchangeTracks = 3, waitTracks = 4;
 
 using Time = Trace::Clock::time_point;
@@ -24,7 +24,7 @@ struct Span {
   Time begin, end;
 };
 
-/// The same times as spans that don't touch, in their order.
+/// Merges overlapping spans; the result is sorted.
 std::vector<Span> united(std::vector<Span> spans) {
   std::ranges::sort(spans, {}, &Span::begin);
   std::vector<Span> out;
@@ -43,7 +43,7 @@ Duration sum(const std::vector<Span> &spans) {
   return time;
 }
 
-/// How long both are under way; each is united.
+/// Duration of the intersection of two lists of merged spans.
 Duration common(const std::vector<Span> &a, const std::vector<Span> &b) {
   Duration time{};
   for (size_t i = 0, k = 0; i < a.size() && k < b.size();) {
@@ -54,7 +54,7 @@ Duration common(const std::vector<Span> &a, const std::vector<Span> &b) {
   return time;
 }
 
-/// When any thread computed: ops, but neither what runs others nor what waits for exchanges.
+/// Returns when any thread computed, without ops that only run others or wait for exchanges.
 std::vector<Span> computing(std::vector<Trace::Slice> slices,
                             const std::vector<LoggedExchange> &exchanges) {
   std::set<std::string_view> waiting;
@@ -74,7 +74,7 @@ std::vector<Span> computing(std::vector<Trace::Slice> slices,
   return united(std::move(spans));
 }
 
-/// As few tracks as serve spans that come in the order of their begins.
+/// Assigns spans, sorted by start, to as few tracks as possible.
 class Tracks {
 public:
   int take(Span span) {
@@ -199,8 +199,8 @@ private:
     });
   }
 
-  // From the begin of an iteration's first op to the end of its last. Number i + mostAtOnce begins
-  // when number i has ended, so these share a track.
+  // An iteration lasts from the start of its first op to the end of its last. Iteration i +
+  // mostAtOnce starts after iteration i has ended, so both share a track.
   void writeIterations() {
     if (!loops.empty())
       nameTrack("process_name", iterationTracks, 0, "iterations");
@@ -217,8 +217,8 @@ private:
     }
   }
 
-  // Of ops that waited without a thread, from their start to when they went on. An exchange is on a
-  // track of its own already.
+  // Writes ops that waited without a thread, from start to resumption. Exchanges have tracks of
+  // their own.
   void writeWaits() {
     std::set<std::string_view> exchanged;
     for (const LoggedExchange &exchange : exchanges)
@@ -237,7 +237,7 @@ private:
       nameTrack("thread_name", waitTracks, i, "waits");
   }
 
-  // From the start of an exchange to when its result was there, on as few tracks as serve.
+  // Writes exchanges from their start to the arrival of their result, on as few tracks as possible.
   void writeExchanges() {
     std::vector<Span> compute = computing(slices, exchanges), spans;
     std::vector<LoggedExchange> ordered = exchanges;
@@ -275,7 +275,7 @@ private:
   const std::vector<LoggedExchange> &exchanges;
   Time start = Time::max();
   std::map<std::string, Loop> loops;
-  std::vector<std::pair<std::string_view, std::string>> facts; // of the whole
+  std::vector<std::pair<std::string_view, std::string>> facts; // about the whole trace
   std::string text;
   llvm::raw_string_ostream stream{text};
   llvm::json::OStream json{stream};
