@@ -1,4 +1,4 @@
-// Constants, reductions, and ops that give their input another shape.
+// Shape functions of constants, reductions and reshaping ops.
 #include "treadle/shapes/ShapeFunctions.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace {
 
 ShapeResults constant(const ShapeQuery &query) { return {query.constant("value")}; }
 
-// Before version 24 of graphs a scalar stood for an unknown shape.
+// Before graph version 24 a scalar shape meant an unknown shape.
 ShapeResults placeholder(const ShapeQuery &query) {
   Shape shape = query.shapeAttr("shape");
   bool isOld = query.producer() > 0 && query.producer() < 24;
@@ -58,7 +58,7 @@ ShapeResults reduced(const ShapeQuery &query) {
   if (!input.hasRank())
     return {};
   if (!axes || std::ranges::count(*axes, Shape::unknown)) {
-    // As many axes as dimensions leave a scalar: each is a different one.
+    // As many axes as dimensions reduce to a scalar, since axes are distinct.
     if (!keep && input.rank() == 1 && query.shape(1).isStatic() && query.shape(1).count() == 1)
       return {Shape::scalar()};
     return {keep ? Shape::ofRank(input.rank()) : Shape()};
@@ -88,7 +88,7 @@ ShapeResults argReduced(const ShapeQuery &query) {
   return {input.without(*axis)};
 }
 
-/// The one missing dimension of a shape, from how many elements there are.
+/// Infers the only unknown dimension of a reshape from the number of elements.
 void fillMissing(Shape &out, const Shape &input, const Shape::Dims &dims) {
   int64_t known = 1, missing = -1, unknowns = 0;
   for (size_t i = 0; i < dims.size(); ++i) {
@@ -112,8 +112,9 @@ ShapeResults reshape(const ShapeQuery &query) {
     return {out};
   fillMissing(out, input, *dims);
   if (dims::isKnown(input.count()) && dims::isKnown(out.count()) && input.count() != out.count())
-    return conflicting(str("an input of shape ", input.text(), ", ", input.count(),
-                           " elements, can't be of shape ", out.text(), ", ", out.count()));
+    return conflicting(str("an input of shape ", input.text(), " (", input.count(),
+                           " elements) can't be reshaped to ", out.text(), " (", out.count(),
+                           " elements)"));
   return {out};
 }
 
@@ -127,8 +128,8 @@ ShapeResults expandDims(const ShapeQuery &query) {
   if (!axis)
     return {Shape::ofRank(input.rank() + 1)};
   if (*axis < -input.rank() - 1 || *axis > input.rank())
-    return conflicting(str("axis ", *axis, " can't be put into shape ", input.text(), "; expected ",
-                           -input.rank() - 1, " to ", input.rank()));
+    return conflicting(str("axis ", *axis, " can't be inserted into shape ", input.text(),
+                           "; expected ", -input.rank() - 1, " to ", input.rank()));
   return {input.inserted(*axis, 1)};
 }
 
@@ -144,7 +145,7 @@ ShapeResults squeeze(const ShapeQuery &query) {
     gone.insert(*input.axis(axis));
     if (dims::isKnown(input.dim(axis)) && input.dim(axis) != 1)
       return conflicting(
-          str("dimension ", axis, " of shape ", input.text(), " can't go, it isn't 1"));
+          str("dimension ", axis, " of shape ", input.text(), " can't be removed, it is not 1"));
   }
   Shape out = Shape::scalar();
   for (int64_t i = 0; i < input.rank(); ++i)
@@ -161,19 +162,20 @@ ShapeResults transpose(const ShapeQuery &query) {
                     ? Shape::ofRank(input.rank())
                     : Shape::ofRank(query.shapeFrom(1).hasRank() ? query.shapeFrom(1).rank()
                                                                  : Shape::unknown);
-    // The order of fewer than two dimensions is the only one.
+    // With fewer than two dimensions there is only one permutation.
     return {input.hasRank() && input.rank() < 2 ? input : out};
   }
   Shape out = Shape::ofRank(static_cast<int64_t>(perm->size()));
   if (input.hasRank() && input.rank() != out.rank())
-    return conflicting(str("a permutation of ", out.rank(), " doesn't fit shape ", input.text()));
+    return conflicting(
+        str("a permutation of ", out.rank(), " dimensions doesn't match shape ", input.text()));
   for (int64_t i = 0; i < out.rank(); ++i)
     if (dims::isKnown((*perm)[i]))
       out.setDim(i, input.dim((*perm)[i]));
   return {out};
 }
 
-// The axes along which a gradient is summed up, where its operand was repeated.
+// The axes along which a gradient is reduced because its operand was broadcast.
 ShapeResults broadcastGradientAxes(const ShapeQuery &query) {
   ShapeResults out{Shape{Shape::unknown}, Shape{Shape::unknown}};
   const std::optional<Shape::Dims> &left = query.integers(0), &right = query.integers(1);
@@ -187,7 +189,7 @@ ShapeResults broadcastGradientAxes(const ShapeQuery &query) {
   };
   Shape::Dims a = padded(*left), b = padded(*right), axes[2];
   for (int64_t i = 0; i < rank; ++i) {
-    // Of two 1s either may be summed up.
+    // If both are 1, either may be reduced.
     if (a[i] == 1)
       axes[0].push_back(i);
     if (b[i] == 1)
@@ -202,7 +204,7 @@ ShapeResults broadcastGradientAxes(const ShapeQuery &query) {
   return out;
 }
 
-/// The one element of an input that is a constant of floats; nothing for others.
+/// Returns the element of a constant float scalar, or nullopt.
 std::optional<double> floatOf(const KnownValue &value) {
   const Tensor &constant = value.constant;
   if (!constant || constant.count() != 1)
@@ -213,7 +215,7 @@ std::optional<double> floatOf(const KnownValue &value) {
                                             : std::nullopt;
 }
 
-/// As many as the kernel makes; unknown where it fails.
+/// Returns the length that the kernel computes; unknown if it fails.
 int64_t lengthOfFloats(const ShapeQuery &query) {
   std::optional<double> start = floatOf(query.input(0)), limit = floatOf(query.input(1)),
                         step = floatOf(query.input(2));
@@ -234,8 +236,9 @@ ShapeResults range(const ShapeQuery &query) {
       __builtin_sub_overflow(*limit, *start, &distance) || distance == Shape::unknown)
     return {Shape{Shape::unknown}};
   if (distance != 0 && (distance > 0) != (*step > 0))
-    return conflicting(str("from ", *start, " to ", *limit, " doesn't go by steps of ", *step));
-  // Rounded away from zero, both of one sign.
+    return conflicting(
+        str("from ", *start, " to ", *limit, " isn't reachable in steps of ", *step));
+  // Rounded away from zero; both have the same sign.
   return {Shape{distance / *step + (distance % *step != 0)}};
 }
 
@@ -251,14 +254,14 @@ ShapeResults where(const ShapeQuery &query) {
   return {Shape{Shape::unknown, input.hasRank() ? input.rank() : Shape::unknown}};
 }
 
-// The shape that both are broadcast to has the longer one's rank.
+// The broadcast shape has the rank of the longer one.
 ShapeResults broadcastArgs(const ShapeQuery &query) {
   int64_t left = query.shape(0).dim(0), right = query.shape(1).dim(0);
   bool isKnown = dims::isKnown(left) && dims::isKnown(right);
   return {Shape{isKnown ? std::max(left, right) : Shape::unknown}};
 }
 
-/// Of a tensor whose pieces for a grid of devices are joined, or that is cut into them.
+/// Splits a tensor into pieces for a grid of devices, or joins these.
 ShapeResults pieces(const ShapeQuery &query, bool isSplit) {
   std::vector<int64_t> counts = query.intsAttr(isSplit ? "num_splits" : "num_concats"),
                        paddings = query.intsAttr("paddings");

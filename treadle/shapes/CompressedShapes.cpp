@@ -1,5 +1,5 @@
-// Compressed sparse matrices, a variant with the shape of the matrix or the batch of them; crosses
-// and counts of features; maps of sparse tensors; sequences and their labels.
+// Shape functions of compressed sparse matrices (a variant with the shape of the matrix or batch),
+// feature crosses and counts, sparse tensor maps and CTC.
 #include "treadle/shapes/ShapeFunctions.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ ShapeResults transposed(const ShapeQuery &query) {
   return {matrixOf(held.take(-2) + Shape{held.dim(-1), held.dim(-2)})};
 }
 
-/// A product's shape; the operands may be read the other way round.
+/// The shape of a matrix product, with optionally transposed operands.
 Shape product(const ShapeQuery &query, const Shape &left, const Shape &right) {
   bool a = query.boolAttr("transpose_a") || query.boolAttr("adjoint_a");
   bool b = query.boolAttr("transpose_b") || query.boolAttr("adjoint_b");
@@ -42,13 +42,13 @@ ShapeResults toSparse(const ShapeQuery &query) {
   return {Shape{Shape::unknown, rank}, Shape{Shape::unknown}, Shape{rank}};
 }
 
-// How many entries a matrix has, or each of a batch.
+// Number of nonzeros of a matrix, or of each matrix of a batch.
 ShapeResults entryCount(const ShapeQuery &query) { return {query.held(0).take(-2)}; }
 
-// An order of the rows.
+// A permutation of the rows.
 ShapeResults ordering(const ShapeQuery &query) { return {query.held(0).take(-1)}; }
 
-// For each of the best paths, then how likely they are.
+// One result for each of the top paths, then their log probabilities.
 ShapeResults decodedPaths(const ShapeQuery &query) {
   size_t paths = query.numResults() / 3;
   ShapeResults out = ShapeResults::all(paths, Shape{Shape::unknown, 2});
@@ -61,7 +61,7 @@ ShapeResults decodedPaths(const ShapeQuery &query) {
   return out;
 }
 
-// A distance for each pair of sequences: the last dimension is theirs.
+// An edit distance for each pair of sequences, which are in the last dimension.
 ShapeResults distances(const ShapeQuery &query) {
   Shape hypothesis = query.shapeFrom(2), truth = query.shapeFrom(5);
   if (!hypothesis.hasRank() || !truth.hasRank() || hypothesis.rank() != truth.rank())
@@ -72,7 +72,7 @@ ShapeResults distances(const ShapeQuery &query) {
   return {hypothesis.isStatic() && truth.isStatic() ? out : Shape::ofRank(out.rank())};
 }
 
-// A matrix counts a row for each of its own; a vector counts as one.
+// A matrix has counts for each row; a vector counts as one row.
 ShapeResults counted(const ShapeQuery &query) {
   const Shape &values = query.shape(0);
   int64_t rank = values.hasRank() ? values.rank() : Shape::unknown;

@@ -1,4 +1,4 @@
-// Values put together, taken apart, repeated and padded.
+// Shape functions of concatenation, packing, splitting, tiling and padding.
 #include "treadle/shapes/ShapeFunctions.h"
 
 namespace treadle {
@@ -10,7 +10,7 @@ ShapeResults pack(const ShapeQuery &query) {
     std::optional<Shape> both = merge(shape, query.shape(i));
     if (!both)
       return conflicting(str("input ", i, " is of shape ", query.shape(i).text(),
-                             ", expected that of the others: ", shape.text()));
+                             ", expected that of the other inputs: ", shape.text()));
     shape = *both;
   }
   if (!shape.hasRank())
@@ -22,7 +22,7 @@ ShapeResults unpack(const ShapeQuery &query) {
   return ShapeResults::all(query.numResults(), query.shape(0).without(query.intAttr("axis")));
 }
 
-/// The inputs from `first` to `last`, one after the other along an axis.
+/// The concatenation of the inputs from `first` to `last` along an axis.
 ShapeResults concat(const ShapeQuery &query, size_t first, size_t last,
                     std::optional<int64_t> axis) {
   Shape shape;
@@ -42,7 +42,7 @@ ShapeResults concat(const ShapeQuery &query, size_t first, size_t last,
     if (!both || (part.hasRank() && part.rank() != shape.rank()))
       return conflicting(str("input ", i, " is of shape ", part.text(), ", expected ",
                              shape.with(*at, Shape::unknown).text(),
-                             " to be put together along axis ", *at));
+                             " to be concatenated along axis ", *at));
     sum = dims::plus(sum, part.dim(*at));
     shape = *both;
   }
@@ -58,7 +58,7 @@ ShapeResults concatFirst(const ShapeQuery &query) {
   return concat(query, 1, query.numInputs(), query.integer(0));
 }
 
-// Values, the axis before or behind them, and a range for each.
+// Inputs are the values, the axis before or after them, and a range for each value.
 ShapeResults quantizedConcatFirst(const ShapeQuery &query) {
   return withRange(concat(query, 1, 1 + query.numInputs() / 3, query.integer(0)));
 }
@@ -69,7 +69,7 @@ ShapeResults quantizedConcat(const ShapeQuery &query) {
 
 ShapeResults parallelConcat(const ShapeQuery &query) { return {query.shapeAttr("shape")}; }
 
-// Where each of the parts begins: only along the axis elsewhere than at 0.
+// The offset of each part: nonzero only along the axis.
 ShapeResults concatOffset(const ShapeQuery &query) {
   ShapeResults out;
   for (size_t i = 1; i < query.numInputs(); ++i)
@@ -100,7 +100,7 @@ ShapeResults tile(const ShapeQuery &query) {
   return {out};
 }
 
-// Rows of paddings are pairs: before and after. `sign` is -1 where they are taken away.
+// Rows of `paddings` are pairs: before and after. `sign` is -1 if they are removed.
 template <int sign> ShapeResults pad(const ShapeQuery &query) {
   const Shape &input = query.shape(0);
   const std::optional<Shape::Dims> &paddings = query.integers(1);

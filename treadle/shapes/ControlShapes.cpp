@@ -1,5 +1,5 @@
-// Control flow of version 1, calls whose results only attributes tell, messages, and what has no
-// results.
+// Shape functions of v1 control flow, calls whose results only attributes describe, sends and
+// receives, and ops without results.
 #include "treadle/ops/OpTable.h"
 #include "treadle/shapes/ShapeFunctions.h"
 
@@ -30,7 +30,7 @@ ShapeResults branches(const ShapeQuery &query) {
   return ShapeResults::all(query.numResults(), query.input(0));
 }
 
-// A value that is an optional's, or the other way round.
+// A value from an optional, or an optional from a value.
 ShapeResults optionalOf(const ShapeQuery &query) {
   KnownValue out(Shape::scalar());
   for (size_t i = 0; i < query.numInputs(); ++i)
@@ -47,7 +47,7 @@ ShapeResults valueOfOptional(const ShapeQuery &query) {
   return out;
 }
 
-// A gradient has the shape of what it is one of: the inputs, then the results' gradients.
+// Each gradient has the shape of its operand. Inputs are the operands, then the results' gradients.
 ShapeResults gradients(const ShapeQuery &query) {
   ShapeResults out;
   for (size_t i = 0; i < query.numResults() && i < query.numInputs(); ++i)

@@ -1,4 +1,5 @@
-// Datasets and iterators: handles are scalars, and elements have the shapes that the node states.
+// Shape functions of datasets and iterators: handles are scalars; elements have the shapes in the
+// node's attributes.
 #include "treadle/shapes/ShapeFunctions.h"
 
 namespace treadle {

@@ -1,4 +1,4 @@
-// Ops whose results are as their operands, one by one or broadcast.
+// Shape functions of elementwise and broadcasting ops.
 #include "treadle/shapes/ShapeFunctions.h"
 
 namespace treadle {
@@ -16,7 +16,7 @@ ShapeResults broadcasted(const ShapeQuery &query) {
   return {shape};
 }
 
-// Equal and NotEqual may answer false to shapes that don't fit.
+// Equal and NotEqual may return false for shapes that aren't broadcastable.
 ShapeResults compared(const ShapeQuery &query) {
   if (query.boolAttr("incompatible_shape_error", true))
     return broadcasted(query);
@@ -25,7 +25,7 @@ ShapeResults compared(const ShapeQuery &query) {
   return {broadcast(query.shape(0), query.shape(1)).value_or(Shape::scalar())};
 }
 
-// A scalar condition, one for each row, or one for each element.
+// The condition is a scalar, a vector with one element per row, or of full shape.
 ShapeResults selected(const ShapeQuery &query) {
   const Shape &condition = query.shape(0);
   std::optional<Shape> both = merge(query.shape(1), query.shape(2));
@@ -37,7 +37,7 @@ ShapeResults selected(const ShapeQuery &query) {
   return {*both};
 }
 
-// Strings of one shape; scalars fit all. What is unknown may be a scalar.
+// Strings of one shape; scalars are broadcast. An unknown shape may be a scalar.
 ShapeResults joined(const ShapeQuery &query) {
   Shape shape = Shape::scalar();
   bool isKnown = true;
@@ -49,7 +49,7 @@ ShapeResults joined(const ShapeQuery &query) {
     std::optional<Shape> both = shape.rank() == 0 ? input : merge(shape, input);
     if (!both)
       return conflicting(str("input ", i, " is of shape ", input.text(),
-                             ", expected a scalar or that of the others: ", shape.text()));
+                             ", expected a scalar or that of the other inputs: ", shape.text()));
     shape = *both;
   }
   return {isKnown || shape.rank() > 0 ? shape : Shape()};
@@ -66,7 +66,7 @@ ShapeResults passedOn(const ShapeQuery &query) {
   return out;
 }
 
-// Of handles of lists as well: what is made holds what they do.
+// Also for list handles: the result holds elements of the same shape.
 ShapeResults alike(const ShapeQuery &query) {
   KnownValue out = query.input(0);
   out.constant = {};
@@ -75,7 +75,7 @@ ShapeResults alike(const ShapeQuery &query) {
     std::optional<Shape> both = merge(out.shape, query.shape(i));
     if (!both)
       return conflicting(str("input ", i, " is of shape ", query.shape(i).text(),
-                             ", expected that of the others: ", out.shape.text()));
+                             ", expected that of the other inputs: ", out.shape.text()));
     out.shape = *both;
   }
   return {out};
@@ -83,7 +83,7 @@ ShapeResults alike(const ShapeQuery &query) {
 
 ShapeResults firstPassedOn(const ShapeQuery &query) { return {query.input(0)}; }
 
-// The elements are seen as smaller ones, along another dimension, or as larger ones.
+// Elements are reinterpreted: as smaller ones along a new dimension, or as larger ones.
 ShapeResults bitcast(const ShapeQuery &query) {
   const Shape &input = query.shape(0);
   DType from = query.typeAttr("T"), to = query.typeAttr("type");

@@ -1,10 +1,11 @@
-// Fourier transforms.
+// Shape functions of Fourier transforms.
 #include "treadle/shapes/ShapeFunctions.h"
 
 namespace treadle {
 namespace {
 
-/// Real ones: the lengths are an input, and of the last one only a half and one is complex.
+/// Real transforms: the lengths are an input; the last dimension of the complex side has length / 2
+/// + 1.
 template <int64_t rank, bool isForward> ShapeResults realTransform(const ShapeQuery &query) {
   const Shape &input = query.shape(0);
   const std::optional<Shape::Dims> &lengths = query.integers(1);

@@ -1,4 +1,4 @@
-// Resizing, cropping, colours, patches and boxes.
+// Shape functions of image resizing, cropping, colors, patches and boxes.
 #include "treadle/shapes/ShapeFunctions.h"
 
 namespace treadle {
@@ -30,7 +30,7 @@ ShapeResults patches(const ShapeQuery &query) {
   return {out.with(-1, depth)};
 }
 
-// One index for each box that is kept: no more than are asked for, or exactly as many.
+// An index for each selected box: at most, or exactly, the requested number.
 ShapeResults suppressed(const ShapeQuery &query) {
   bool isPadded = query.boolAttr("pad_to_max_output_size");
   Shape indices{isPadded ? query.dimFrom(2) : Shape::unknown};

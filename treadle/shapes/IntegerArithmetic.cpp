@@ -1,4 +1,4 @@
-// Arithmetic on what is known of small integer tensors.
+// Constant evaluation of integer tensors that compute shapes: arithmetic.
 #include "treadle/shapes/IntegerValues.h"
 
 #include <algorithm>
@@ -7,13 +7,13 @@
 namespace treadle {
 namespace {
 
-/// int32 wraps around: what doesn't fit isn't known.
+/// Returns the value, or unknown if it overflows an int32.
 int64_t fitting(const ShapeQuery &query, int64_t value) {
   bool isSmall = query.resultType(0) == DType::Int32;
   return isSmall && (value < INT32_MIN || value > INT32_MAX) ? Shape::unknown : value;
 }
 
-/// Of operands that are as long as each other, or scalars.
+/// For operands of equal lengths, or scalars.
 template <auto apply> Integers binary(const ShapeQuery &query) {
   const Integers &left = query.integers(0), &right = query.integers(1);
   const Shape &a = query.shape(0), &b = query.shape(1);
@@ -79,12 +79,12 @@ int64_t magnitude(int64_t a) { return std::abs(a); }
 int64_t zero(int64_t) { return 0; }
 int64_t one(int64_t) { return 1; }
 
-// From any integer type, the value stays or isn't known.
+// A value of any integer type; unknown if it doesn't fit.
 Integers cast(const ShapeQuery &query) {
   return unary<[](int64_t a) { return a; }>(query);
 }
 
-/// Of all elements of a vector.
+/// Reduces all elements of a vector.
 template <auto apply, int64_t start> Integers reduced(const ShapeQuery &query) {
   const Integers &values = query.integers(0);
   if (!values || query.shape(0).rank() > 1 || query.shape(1).count() != 1)
@@ -113,7 +113,7 @@ Integers shapeOfVariable(const ShapeQuery &query) {
   return Shape::Dims(held.all().begin(), held.all().end());
 }
 
-// A list whose elements have no rank says so by a scalar -1; unknown dimensions are -1.
+// An unknown rank is a scalar -1; unknown dimensions are -1.
 Integers shapeOfListElement(const ShapeQuery &query) {
   Shape held = query.held(0);
   return held.isStatic() ? shapeOfVariable(query) : std::nullopt;

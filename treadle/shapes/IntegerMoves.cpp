@@ -1,4 +1,4 @@
-// Small integer tensors whose elements are taken from others.
+// Constant evaluation of integer tensors that compute shapes: ops that move elements.
 #include "treadle/shapes/IntegerValues.h"
 
 #include <algorithm>
@@ -8,7 +8,7 @@ namespace {
 
 Integers first(const ShapeQuery &query) { return query.integers(0); }
 
-/// The elements of an input of that rank, unknown ones where only their number is known.
+/// Returns the elements of an input of that rank; unknown elements if only their number is known.
 Integers elements(const ShapeQuery &query, size_t input, int64_t rank) {
   const Shape &shape = query.shape(input);
   if (!shape.isRank(rank))
@@ -39,7 +39,7 @@ Integers concatFirst(const ShapeQuery &query) {
   return concatenated(query, 1, query.numInputs(), 1);
 }
 
-/// Scalars make a vector; vectors the rows of a matrix, or its columns.
+/// Packs scalars to a vector, and vectors to the rows or columns of a matrix.
 Integers packed(const ShapeQuery &query) {
   if (query.shape(0).isRank(0))
     return concatenated(query, 0, query.numInputs(), 0);
@@ -55,7 +55,7 @@ Integers packed(const ShapeQuery &query) {
   return out;
 }
 
-// x[i], x[a:b:c] of a vector.
+// x[i] and x[a:b:c] of a vector.
 Integers stridedSlice(const ShapeQuery &query) {
   const Integers &values = query.integers(0), &begin = query.integers(1), &end = query.integers(2),
                  &strides = query.integers(3);
@@ -78,7 +78,7 @@ Integers stridedSlice(const ShapeQuery &query) {
   }
   int64_t to = endMask ? (step > 0 ? count : -1) : std::clamp(place((*end)[0]), lowest, highest);
   Shape::Dims out;
-  // A larger step than the vector is long takes one element.
+  // A step beyond the vector's length takes one element.
   step = std::clamp(step, -count - 1, count + 1);
   for (int64_t i = std::clamp(from, lowest, highest); step > 0 ? i < to : i > to; i += step)
     out.push_back((*values)[i]);
@@ -109,7 +109,7 @@ Integers gathered(const ShapeQuery &query) {
   return out;
 }
 
-// What of the first isn't in the second.
+// Elements of the first input that aren't in the second.
 Integers without(const ShapeQuery &query) {
   const Integers &values = query.integers(0), &gone = query.integers(1);
   if (!values || !gone || std::ranges::count(*values, Shape::unknown) ||
@@ -121,7 +121,7 @@ Integers without(const ShapeQuery &query) {
   return out;
 }
 
-// Vectors put to the places that others say.
+// Scatters vectors to the positions that index vectors give.
 Integers stitched(const ShapeQuery &query) {
   size_t parts = query.numInputs() / 2;
   Shape::Dims out;

@@ -1,4 +1,5 @@
-// What is known of the small integer tensors that say shapes: `[batch, -1]` where the batch is not.
+// Constant evaluation of small integer tensors that compute shapes, with unknown elements: `[batch,
+// -1]` for an unknown batch.
 #include "treadle/shapes/IntegerValues.h"
 
 #include <unordered_map>

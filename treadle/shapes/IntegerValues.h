@@ -1,4 +1,4 @@
-// How the small integer tensors that say shapes follow from those of the inputs.
+// Constant evaluation of the small integer tensors that compute shapes.
 #pragma once
 
 #include "treadle/shapes/ShapeFunctions.h"
@@ -12,9 +12,9 @@ struct IntegerEntry {
   Integers (*function)(const ShapeQuery &);
 };
 
-/// Values element by element, and reductions.
+/// Elementwise ops and reductions.
 std::span<const IntegerEntry> integerArithmetic();
-/// Values taken from others, put together or moved.
+/// Ops that move or combine elements.
 std::span<const IntegerEntry> integerMoves();
 
 } // namespace treadle

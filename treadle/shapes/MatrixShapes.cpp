@@ -1,4 +1,4 @@
-// Matrix products, decompositions, diagonals and recurrent cells.
+// Shape functions of matrix products, decompositions, diagonals and recurrent cells.
 #include "treadle/shapes/ShapeFunctions.h"
 
 #include <algorithm>
@@ -44,7 +44,7 @@ ShapeResults quantizedMatMul(const ShapeQuery &query) { return withRange(matMul(
 
 // --- Einsum --------------------------------------------------------------------------------------
 
-/// What the labels of an equation stand for, and what the ellipsis does.
+/// Dimensions of an equation's labels, and of the ellipsis.
 struct Labels {
   std::map<char, int64_t> sizes;
   Shape ellipsis = Shape::scalar();
@@ -114,7 +114,7 @@ ShapeResults einsum(const ShapeQuery &query) {
     std::string_view operand = inputs.substr(0, comma);
     if (!labels.bind(operand, query.shape(i)))
       return conflicting(str("input ", i, " is of shape ", query.shape(i).text(),
-                             ", which doesn't fit '", operand, "' of '", equation, "'"));
+                             ", which doesn't match '", operand, "' of '", equation, "'"));
     bool isLast = comma == std::string_view::npos;
     if (isLast != (i + 1 == query.numInputs()))
       return {};
@@ -161,7 +161,7 @@ ShapeResults selfAdjointEig(const ShapeQuery &query) {
   return {batch + Shape{n}, query.boolAttr("compute_v", true) ? batch + Shape{n, n} : Shape{0}};
 }
 
-// The first matrix of a batch may stand for all of them in a triangular solve.
+// In a triangular solve, a single matrix is broadcast to the batch.
 ShapeResults triangularSolve(const ShapeQuery &query) {
   const Shape &matrix = query.shape(0), &right = query.shape(1);
   std::optional<Shape> batch = broadcast(matrix.take(-2), right.take(-2));
@@ -170,14 +170,14 @@ ShapeResults triangularSolve(const ShapeQuery &query) {
   return {*batch + Shape{dims::meet(matrix.dim(-2), right.dim(-2)), right.dim(-1)}};
 }
 
-// Of the bands of a matrix, [k,n].
+// The bands of a matrix, [k,n].
 ShapeResults bandedSolve(const ShapeQuery &query) {
   const Shape &bands = query.shape(0), &right = query.shape(1);
   std::optional<Shape> batch = broadcast(bands.take(-2), right.take(-2));
   return batch ? ShapeResults{*batch + right.drop(-2)} : ShapeResults();
 }
 
-// The eigenvalues are a row above the vectors.
+// The eigenvalues are in a row above the eigenvectors.
 ShapeResults valuesOverVectors(const ShapeQuery &query) {
   const Shape &input = query.shape(0);
   int64_t n = dims::meet(input.dim(-2), input.dim(-1));
@@ -191,7 +191,7 @@ ShapeResults diagonalPart(const ShapeQuery &query) {
   return {input.take(-2) + Shape{lesser(input.dim(-2), input.dim(-1))}};
 }
 
-/// The band of diagonals that an input of one or two elements says; nothing where it isn't known.
+/// Returns the band of diagonals in an input of one or two elements, or nullopt if it isn't known.
 std::optional<std::pair<int64_t, int64_t>> bandOf(const ShapeQuery &query, size_t input) {
   const std::optional<Shape::Dims> &k = query.integers(input);
   if (!k || k->empty() || k->size() > 2 || k->front() == Shape::unknown ||
@@ -216,7 +216,7 @@ ShapeResults diagonalBandPart(const ShapeQuery &query) {
   return {input.take(-2) + bands + Shape{length}};
 }
 
-/// A number of rows or columns that is given, or what the diagonals need.
+/// Number of rows or columns: as given, or as few as the diagonals need.
 ShapeResults diagonalBand(const ShapeQuery &query) {
   const Shape &input = query.shape(0);
   auto band = bandOf(query, 1);
@@ -233,7 +233,7 @@ ShapeResults diagonalBand(const ShapeQuery &query) {
     return {input.take(lower == upper ? -1 : -2) +
             Shape{givenRows == -1 ? Shape::unknown : givenRows,
                   givenColumns == -1 ? Shape::unknown : givenColumns}};
-  // One that isn't given is as small as it can be; both are then those of a square.
+  // One that isn't given is minimal; if neither is given, the matrix is square.
   if (*rows == -1 && *columns == -1)
     givenRows = givenColumns = std::max(fewestRows, fewestColumns);
   else if (*rows == -1)
@@ -253,7 +253,8 @@ ShapeResults diagonalTensorPart(const ShapeQuery &query) {
       input.rank() % 2 ? std::nullopt
                        : merge(input.take(input.rank() / 2), input.drop(input.rank() / 2));
   if (!half)
-    return conflicting(str("input 0 is of shape ", input.text(), ", expected one twice"));
+    return conflicting(
+        str("input 0 is of shape ", input.text(), ", expected the same dimensions twice"));
   return {*half};
 }
 

@@ -1,16 +1,17 @@
-// Pictures and sounds as files hold them, spectra, boxes, small files read whole, and summaries.
+// Shape functions of image and audio decoding, spectrograms, boxes, whole files and summaries.
 #include "treadle/shapes/ShapeFunctions.h"
 
 namespace treadle {
 namespace {
 
-// As many channels as are asked for: 0 asks for those of the file.
+// The requested number of channels; 0 means that of the file.
 ShapeResults picture(const ShapeQuery &query) {
   int64_t channels = query.intAttr("channels");
   return {Shape{Shape::unknown, Shape::unknown, channels > 0 ? channels : Shape::unknown}};
 }
 
-// A GIF gives its frames, other pictures none; where frames aren't wanted there is one picture.
+// A GIF has a dimension of frames, other images don't. Without `expand_animations` the result is
+// one image.
 ShapeResults anyPicture(const ShapeQuery &query) {
   return query.boolAttr("expand_animations", true) ? ShapeResults() : picture(query);
 }

@@ -1,4 +1,4 @@
-// Examples and records: how many results there are of a kind is said by attributes.
+// Shape functions of ops that parse examples and records; attributes give the numbers of results.
 #include "treadle/shapes/ShapeFunctions.h"
 
 #include <algorithm>
@@ -6,20 +6,20 @@
 namespace treadle {
 namespace {
 
-/// Results in the order in which an op has them.
+/// Results in the op's order.
 class ResultList {
 public:
   void add(size_t count, const Shape &shape) {
     for (size_t i = 0; i < count; ++i)
       results.values.emplace_back(shape);
   }
-  /// Indices, values and shape of sparse tensors of so many dimensions.
+  /// Adds indices, values and shapes of `count` sparse tensors.
   void addSparse(size_t count, int64_t rank) {
     add(count, Shape{Shape::unknown, rank});
     add(count, Shape{Shape::unknown});
     add(count, Shape{rank});
   }
-  /// Dense features: their shapes, behind what comes before them.
+  /// Adds dense features: their shapes after the batch dimensions `before`.
   void addDense(const std::vector<Shape> &shapes, const Shape &before) {
     for (const Shape &shape : shapes)
       results.values.emplace_back(before + shape);
@@ -28,12 +28,12 @@ public:
   ShapeResults results;
 };
 
-/// How many an attribute says: the counts of a malformed node may be anything.
+/// Returns the count in an attribute; a malformed node may have any value.
 size_t countAttr(const ShapeQuery &query, std::string_view key) {
   return static_cast<size_t>(std::clamp<int64_t>(query.intAttr(key), 0, query.numResults()));
 }
 
-// The sizes of all fields, then the values of each: of a batch of messages.
+// The sizes of all fields, then the values of each, for a batch of messages.
 ShapeResults decodeProto(const ShapeQuery &query) {
   const Shape &batch = query.shape(0);
   if (!batch.hasRank() || !query.numResults())
@@ -85,7 +85,7 @@ ShapeResults parseSingleSequenceExample(const ShapeQuery &query) {
   return std::move(out.results);
 }
 
-/// A vector of sequences, or with V2 one: one dimension more for the steps.
+/// A vector of sequences, or with V2 also a single one; steps are one more dimension.
 void addSequences(const ShapeQuery &query, ResultList &out, int64_t rank, const Shape &batch) {
   out.addSparse(countAttr(query, "Nfeature_list_sparse"), rank);
   out.addDense(query.shapesAttr("feature_list_dense_shapes"), batch + Shape{Shape::unknown});

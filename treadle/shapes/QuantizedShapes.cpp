@@ -1,4 +1,5 @@
-// Quantized values beside their ranges, readers of records, and rows remapped by vocabularies.
+// Shape functions of quantized values with their ranges, record readers, and remapping of rows by
+// vocabularies.
 #include "treadle/shapes/ShapeFunctions.h"
 
 namespace treadle {

@@ -1,22 +1,22 @@
-// Queues, barriers, accumulators, tables and stacks: handles, and what comes out of them.
+// Shape functions of queues, barriers, accumulators, tables and stacks: handles and elements.
 #include "treadle/shapes/ShapeFunctions.h"
 
 namespace treadle {
 namespace {
 
-/// A handle of version 1 is a vector of two strings, later ones are scalars.
+/// A v1 handle is a vector of two strings, later ones are scalars.
 template <bool isOld> ShapeResults queue(const ShapeQuery &query) {
   return {KnownValue(isOld ? Shape{2} : Shape::scalar(), query.shapesAttr("shapes"))};
 }
 
-// The priority comes first.
+// The priority is the first component.
 template <bool isOld> ShapeResults priorityQueue(const ShapeQuery &query) {
   std::vector<Shape> shapes = query.shapesAttr("shapes");
   shapes.insert(shapes.begin(), Shape::scalar());
   return {KnownValue(isOld ? Shape{2} : Shape::scalar(), shapes)};
 }
 
-/// Components that are given to a queue, or come out, `rows` at a time.
+/// Components that are enqueued or dequeued, `rows` at a time.
 ShapeResults dequeued(const ShapeQuery &query, const Shape &rows) {
   ShapeResults out;
   for (size_t i = 0; i < query.numResults(); ++i)
@@ -33,7 +33,7 @@ template <bool isMany> ShapeResults enqueued(const ShapeQuery &query) {
     Shape given = isMany ? query.shape(i).drop(1) : query.shape(i), held = query.held(0, i - 1);
     if (!merge(given, held))
       return conflicting(str("component ", i - 1, " is of shape ", given.text(),
-                             ", the queue holds ", held.text()));
+                             ", but the queue expects ", held.text()));
   }
   return {};
 }
@@ -42,7 +42,7 @@ template <bool isOld> ShapeResults accumulator(const ShapeQuery &query) {
   return {KnownValue(isOld ? Shape{2} : Shape::scalar(), {query.shapeAttr("shape")})};
 }
 
-// What a barrier gives: places, keys, and a row of each component for each.
+// Results of a barrier: indices, keys, and for each component a row per key.
 ShapeResults takenFromBarrier(const ShapeQuery &query) {
   ShapeResults out{Shape{Shape::unknown}, Shape{Shape::unknown}};
   for (size_t i = 2; i < query.numResults(); ++i)
@@ -50,7 +50,7 @@ ShapeResults takenFromBarrier(const ShapeQuery &query) {
   return out;
 }
 
-/// The shapes of keys and of values.
+/// Held shapes of keys and values.
 template <bool isOld> ShapeResults tableOfScalars(const ShapeQuery &) {
   return {KnownValue(isOld ? Shape{2} : Shape::scalar(), {Shape::scalar(), Shape::scalar()})};
 }
@@ -65,7 +65,7 @@ template <bool isOld> ShapeResults denseTable(const ShapeQuery &query) {
                      {query.shape(0), query.shapeAttr("value_shape")})};
 }
 
-// A value for each key; keys of a table may have dimensions of their own.
+// A value for each key; a table's keys may have dimensions of their own.
 ShapeResults found(const ShapeQuery &query) {
   Shape key = query.held(0, 0), value = query.held(0, 1);
   const Shape &keys = query.shape(1);
@@ -74,7 +74,7 @@ ShapeResults found(const ShapeQuery &query) {
   return {keys.take(keys.rank() - key.rank()) + value};
 }
 
-// Dense tables give matrices of all their buckets, others a row for each key.
+// Dense tables export matrices of all buckets, others a row for each key.
 ShapeResults exported(const ShapeQuery &) { return {}; }
 
 const std::vector<SignatureEntry> &signatures() {

@@ -1,4 +1,5 @@
-// Ragged tensors: row splits, a vector for each ragged dimension, and flat values.
+// Shape functions of ragged tensors: row splits, a vector for each ragged dimension, and flat
+// values.
 #include "treadle/shapes/ShapeFunctions.h"
 
 #include <algorithm>
@@ -6,7 +7,7 @@
 namespace treadle {
 namespace {
 
-// Splits of the rows that are gathered, one more than there are indices; then those below.
+// Splits of the gathered rows, one more than there are indices, then those of the inner dimensions.
 ShapeResults gathered(const ShapeQuery &query) {
   size_t splits = query.numResults() ? query.numResults() - 1 : 0;
   if (query.numInputs() < 2)
@@ -53,7 +54,7 @@ ShapeResults toVariant(const ShapeQuery &query) {
   return {Shape{splits ? dims::minus(rows, 1) : query.shape(0).dim(0)}};
 }
 
-// The shape that is asked for fills in what the values say; an unknown rank is a scalar -1.
+// The requested shape is completed from the values; an unknown rank is a scalar -1.
 ShapeResults toTensor(const ShapeQuery &query) {
   const Shape &asked = query.shape(0), &values = query.shape(1);
   Shape shape = query.shapeFrom(0);

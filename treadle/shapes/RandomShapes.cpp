@@ -1,10 +1,10 @@
-// Random numbers: the shape is an input.
+// Shape functions of random numbers: an input gives the shape.
 #include "treadle/shapes/ShapeFunctions.h"
 
 namespace treadle {
 namespace {
 
-// A sample for each element of the parameters.
+// Samples for each element of the parameters.
 ShapeResults samplesFirst(const ShapeQuery &query) { return {query.shapeFrom(0) + query.shape(1)}; }
 
 const std::vector<SignatureEntry> &signatures() {

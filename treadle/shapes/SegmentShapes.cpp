@@ -1,4 +1,4 @@
-// Rows put together by segments, counts, and rows dealt out and put back.
+// Shape functions of segment reductions, counts, and partitioning and stitching of rows.
 #include "treadle/shapes/ShapeFunctions.h"
 
 #include <algorithm>
@@ -6,17 +6,18 @@
 namespace treadle {
 namespace {
 
-// One row for each segment; as long as what is left of the data behind the ids' dimensions.
+// One row for each segment; rows have the data's dimensions after those of the ids.
 ShapeResults unsortedSegments(const ShapeQuery &query) {
   const Shape &data = query.shape(0), &ids = query.shape(1);
   if (!ids.hasRank())
     return {};
   if (data.hasRank() && (data.rank() < ids.rank() || !merge(data.take(ids.rank()), ids)))
-    return conflicting(str("ids of shape ", ids.text(), " don't fit data of shape ", data.text()));
+    return conflicting(
+        str("ids of shape ", ids.text(), " don't match data of shape ", data.text()));
   return {Shape{query.dimFrom(2)} + data.drop(ids.rank())};
 }
 
-// Sorted ids: the last one says how many there are.
+// Ids are sorted, so that the last one determines the number of segments.
 ShapeResults sortedSegments(const ShapeQuery &query) {
   const Shape &data = query.shape(0), &ids = query.shape(1);
   if (ids.hasRank() && ids.rank() != 1)
@@ -24,7 +25,7 @@ ShapeResults sortedSegments(const ShapeQuery &query) {
   return {Shape{Shape::unknown} + data.drop(1)};
 }
 
-/// The least number of rows that hold the largest of all indices; unknown where one is.
+/// Returns the largest index plus one; unknown if an index is unknown.
 int64_t rowsOf(const ShapeQuery &query, size_t parts) {
   int64_t rows = 0;
   for (size_t i = 0; i < parts; ++i) {
@@ -51,11 +52,11 @@ ShapeResults stitched(const ShapeQuery &query) {
     if (data.hasRank() &&
         (data.rank() < indices.rank() || !merge(data.take(indices.rank()), indices)))
       return conflicting(
-          str("indices of shape ", indices.text(), " don't fit data of shape ", data.text()));
+          str("indices of shape ", indices.text(), " don't match data of shape ", data.text()));
     std::optional<Shape> both = merge(row, data.drop(indices.rank()));
     if (!both)
       return conflicting(str("rows of shape ", data.drop(indices.rank()).text(), " and ",
-                             row.text(), " can't be put together"));
+                             row.text(), " can't be stitched together"));
     row = *both;
   }
   return {Shape{rowsOf(query, parts)} + row};
@@ -68,12 +69,12 @@ ShapeResults dealtOut(const ShapeQuery &query) {
   if (data.hasRank() &&
       (data.rank() < partitions.rank() || !merge(data.take(partitions.rank()), partitions)))
     return conflicting(
-        str("partitions of shape ", partitions.text(), " don't fit data of shape ", data.text()));
+        str("partitions of shape ", partitions.text(), " don't match data of shape ", data.text()));
   return ShapeResults::all(query.numResults(),
                            Shape{Shape::unknown} + data.drop(partitions.rank()));
 }
 
-// A row of counts for each row of the input.
+// Counts for each row of the input.
 ShapeResults countedRows(const ShapeQuery &query) {
   const Shape &input = query.shape(0);
   if (!input.hasRank() || input.rank() == 0)

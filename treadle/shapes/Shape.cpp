@@ -4,7 +4,7 @@
 
 namespace treadle {
 
-// A graph may ask for any rank; no kernel has more.
+// A graph may contain any rank; kernels support fewer dimensions.
 constexpr int64_t mostDims = 1 << 16;
 
 Shape::Shape(std::span<const int64_t> given) : known(true), dims(given.begin(), given.end()) {
@@ -126,8 +126,7 @@ std::optional<Shape> broadcast(const Shape &a, const Shape &b) {
     bool fit = left == right || left == 1 || right == 1 || left < 0 || right < 0;
     if (!fit)
       return std::nullopt;
-    // One that is unknown may be 1, but then the other one counts; an unknown one beside a 1
-    // stays unknown.
+    // A known dimension other than 1 is the result; an unknown dimension stays unknown beside a 1.
     int64_t both = left == 1 ? right : right == 1 ? left : dims::meet(left, right);
     out.setDim(longer.rank() - i, both);
   }
@@ -164,7 +163,7 @@ int64_t exactly(int64_t a, int64_t b) {
 
 } // namespace dims
 
-/// Bit by bit: only of what is plain.
+/// Compares bits of plain elements only.
 static bool areSame(const Tensor &a, const Tensor &b) {
   if (!a || !b)
     return !a && !b;

@@ -21,7 +21,7 @@ ShapeResults conflicting(std::string message) {
 }
 
 ShapeResults noSuchAxis(const Shape &shape, int64_t axis) {
-  return conflicting(str("axis ", axis, " isn't one of shape ", shape.text(), "; expected ",
+  return conflicting(str("axis ", axis, " is out of range for shape ", shape.text(), "; expected ",
                          -shape.rank(), " to ", shape.rank() - 1));
 }
 
@@ -163,7 +163,7 @@ const Rule *ruleOf(std::string_view op) {
   return found == rules.end() ? nullptr : &found->second;
 }
 
-/// A node under the name of the op that its op is the same as.
+/// A node of an alias op, presented under the name of the op that it is an alias of.
 class SameNode : public NodeView {
 public:
   SameNode(const ShapeQuery &query, const OpDef &same) : query(query), same(same) {}
@@ -179,7 +179,7 @@ private:
   const OpDef &same;
 };
 
-/// Of the results that both ops have; the inputs before those of bytes are of both.
+/// Infers the results that both ops have; the inputs before those of bytes are shared.
 ShapeResults inferAs(const OpDef &same, const OpDef &op, const Rule &rule,
                      const ShapeQuery &query) {
   std::vector<const KnownValue *> inputs;
@@ -216,7 +216,7 @@ template <typename T> Tensor tensorOf(DType type, const KnownValue &value) {
   return *out;
 }
 
-/// Integers that are all known are the value.
+/// Makes a constant of integers that are all known.
 void makeConstant(KnownValue &value, DType type) {
   bool isWhole = value.integers && !value.constant && value.shape.isStatic() &&
                  value.shape.count() == static_cast<int64_t>(value.integers->size()) &&

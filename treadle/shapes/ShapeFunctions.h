@@ -1,5 +1,5 @@
-// What the shapes of an op's results are, and which shapes of its inputs can't be: a table of all
-// ops. Knows neither MLIR nor the runtime's plans: passes, tools and sessions ask through NodeView.
+// Shape functions of all ops: result shapes, and errors for invalid input shapes. Depends neither
+// on MLIR nor on the runtime's plans: passes, tools and sessions implement NodeView.
 #pragma once
 
 #include "treadle/shapes/Shape.h"
@@ -9,26 +9,26 @@
 
 namespace treadle {
 
-/// A node, however it is held.
+/// A read-only view of a node, independent of its representation.
 class NodeView {
 public:
   virtual ~NodeView() = default;
   virtual std::string_view op() const = 0;
   virtual size_t numResults() const = 0;
-  /// Invalid where there is no such result.
+  /// Returns Invalid if there is no such result.
   virtual DType resultType(size_t index) const = 0;
-  /// Nothing where the node doesn't have it.
+  /// Returns nullopt if the node doesn't have the attribute.
   virtual std::optional<AttrValue> attr(std::string_view key) const = 0;
-  /// What is known of a tensor attribute, without copying a large one.
+  /// Returns what is known of a tensor attribute, without a copy of a large one.
   virtual KnownValue constant(std::string_view key) const = 0;
   /// The version of the graph's producer.
   virtual int64_t producer() const = 0;
 };
 
-/// What is known of a node's results, one entry for each; what is missing is unknown.
+/// Static knowledge of a node's results, one entry for each; missing entries are unknown.
 struct ShapeResults {
   std::vector<KnownValue> values;
-  /// Why no run of the node can succeed; empty where one may.
+  /// Why every run of the node would fail; empty if a run may succeed.
   std::string conflict;
 
   ShapeResults() = default;
@@ -36,17 +36,17 @@ struct ShapeResults {
   static ShapeResults all(size_t count, const KnownValue &value);
 };
 
-/// `input 1 is of shape [2], ...`: results that can't be.
+/// Returns an error for invalid input shapes: `input 1 is of shape [2], ...`.
 ShapeResults conflicting(std::string message);
 
-/// `axis 3 isn't one of shape [2,4]; expected -2 to 1`.
+/// Returns the error `axis 3 is out of range for shape [2,4]; expected -2 to 1`.
 ShapeResults noSuchAxis(const Shape &shape, int64_t axis);
 
-/// Of a quantized op: its result, and the least and the largest value that this stands for.
+/// Appends the range of a quantized result: the scalars of its minimum and maximum.
 ShapeResults withRange(ShapeResults results);
 
-/// A node whose results are asked for, and what is known of its inputs. Nothing here fails on a
-/// malformed node: what isn't there is unknown, or what is given for that case.
+/// A query for a node's result shapes, with what is known of its inputs. Never fails on a malformed
+/// node: missing inputs and attributes are unknown, or have the default that the caller gives.
 class ShapeQuery {
 public:
   ShapeQuery(const NodeView &node, std::span<const KnownValue *const> inputs)
@@ -60,15 +60,15 @@ public:
 
   const KnownValue &input(size_t index) const;
   const Shape &shape(size_t index) const { return input(index).shape; }
-  /// What a handle holds, a component of it.
+  /// Returns the shape of a component that a handle's resource holds.
   Shape held(size_t index, size_t component = 0) const;
-  /// The elements of an integer input; nothing where not even their number is known.
+  /// Returns the elements of an integer input; nullopt if not even their number is known.
   const std::optional<Shape::Dims> &integers(size_t index) const { return input(index).integers; }
-  /// The one element of an integer input.
+  /// Returns the element of an integer input with one element.
   std::optional<int64_t> integer(size_t index) const;
-  /// An integer input as a dimension: unknown where it isn't known or is negative.
+  /// Returns an element of an integer input as a dimension: unknown if it is unknown or negative.
   int64_t dimFrom(size_t index, size_t element = 0) const;
-  /// An input that holds a shape; -1 in it is an unknown dimension.
+  /// Returns an input's value as a shape; -1 is an unknown dimension.
   Shape shapeFrom(size_t index) const;
 
   std::optional<AttrValue> attr(std::string_view key) const { return node.attr(key); }
@@ -80,7 +80,7 @@ public:
   std::vector<int64_t> intsAttr(std::string_view key) const;
   Shape shapeAttr(std::string_view key) const;
   std::vector<Shape> shapesAttr(std::string_view key) const;
-  /// How many elements a list attribute has.
+  /// Returns the number of elements of a list attribute.
   size_t listSize(std::string_view key) const;
 
 private:
@@ -90,13 +90,13 @@ private:
 
 using ShapeFunction = ShapeResults (*)(const ShapeQuery &);
 
-/// An op whose results take code to tell.
+/// An op with a shape function in C++.
 struct ShapeEntry {
   std::string_view op;
   ShapeFunction function;
 };
 
-/// Ops whose results a signature tells: see Signature.h.
+/// Ops with a shape signature: see Signature.h.
 struct SignatureEntry {
   std::string_view signature;
   std::vector<std::string_view> ops;
@@ -135,23 +135,23 @@ ShapeFamily quantizedShapes();
 ShapeFamily compressedShapes();
 std::span<const ShapeFamily> shapeFamilies();
 
-/// Whether anything is known of an op, be it that its results may be of any shape.
+/// Whether the op has a shape function, including one whose results have unknown shapes.
 bool hasShapeFunction(std::string_view op);
 
-/// What follows for the results of a node; nothing for unknown ops.
+/// Infers the results of a node; empty for unknown ops.
 ShapeResults inferShapes(const ShapeQuery &query);
 
-/// The elements of the integer vectors and scalars that shapes are made of, as the first result of
-/// a node has them.
+/// Returns the elements of a node's first result, an integer vector or scalar that computes a
+/// shape.
 std::optional<Shape::Dims> integersOf(const ShapeQuery &query);
 
-/// What is known of a tensor: its shape, and itself where it is small.
+/// Returns what is known of a tensor: its shape, and if it is small its value.
 KnownValue knownOf(const Tensor &tensor);
 
-/// The largest number of elements of a value that says a shape, paddings included.
+/// The largest number of elements of a value that computes a shape or paddings.
 inline constexpr size_t mostIntegers = 1024;
 
-/// And of a value that is known as a whole.
+/// The largest number of elements of a constant that is tracked.
 inline constexpr int64_t mostConstants = 1024;
 
 } // namespace treadle

@@ -51,7 +51,7 @@ AttrMap ints(std::initializer_list<std::pair<std::string_view, AttrValue>> value
 
 bool isList(const ArgDef &arg) { return !arg.numberAttr().empty() || !arg.typeListAttr().empty(); }
 
-/// Whether the fixed arguments of a definition are as many as a signature has.
+/// Checks that signatures have as many fixed arguments as the op definitions.
 TEST(ShapeTable, SignaturesAreThoseOfTheirOps) {
   for (const ShapeFamily &family : shapeFamilies())
     for (const SignatureEntry &entry : family.signatures) {
@@ -93,7 +93,7 @@ TEST(ShapeTable, EveryOpIsThereOnce) {
   }
 }
 
-// Nearly: a kernel may come before its shapes do. What is missing is printed.
+// A kernel may precede its shape function; missing ones are printed.
 TEST(ShapeTable, KernelsHaveShapeFunctions) {
   int kernels = 0, known = 0;
   for (const OpDef &op : allOps())
@@ -127,7 +127,7 @@ TEST(ShapeFunctions, OtherNamesOfAnOp) {
   EXPECT_EQ(conv.values[0].shape, (Shape{u, 4, 4, 5}));
   attrs.set("ksize", std::vector<int64_t>{1, 2, 2, 1});
   ShapeResults results = infer(TestNode("_MklNativeMaxPool", 2, attrs), {Shape{u, 7, 8, 3}});
-  ASSERT_EQ(results.values.size(), 1u); // nothing of how tensors lie in memory
+  ASSERT_EQ(results.values.size(), 1u); // without the outputs that describe memory layouts
   EXPECT_EQ(results.values[0].shape, (Shape{u, 4, 4, 3}));
 }
 
@@ -151,7 +151,7 @@ TEST(ShapeFunctions, PiecesForAGridOfDevices) {
 TEST(ShapeFunctions, Reshape) {
   EXPECT_EQ(shapeOf("Reshape", {Shape{4, 6}, integers({3, -1})}), (Shape{3, 8}));
   EXPECT_EQ(infer(TestNode("Reshape", 1), {Shape{4, 6}, integers({5, 5})}).conflict,
-            "an input of shape [4,6], 24 elements, can't be of shape [5,5], 25");
+            "an input of shape [4,6] (24 elements) can't be reshaped to [5,5] (25 elements)");
 }
 
 TEST(ShapeFunctions, MatMul) {
@@ -213,7 +213,7 @@ TEST(IntegerValues, AreFollowed) {
             (Dims{1, 3, 2, 4}));
 }
 
-// Anything may come from a file: nothing crashes, and no shape has a negative dimension.
+// A file may contain any node: inference doesn't crash, and returns no negative dimensions.
 TEST(ShapeFunctions, MalformedNodesAreUnknown) {
   std::mt19937 random(1);
   auto any = [&](int below) { return static_cast<int64_t>(random() % below); };

@@ -1,4 +1,4 @@
-// Applies the lines that Signature.h describes: inputs bind letters, outputs are made of them.
+// Application of shape signatures (Signature.h): inputs bind letters, outputs use them.
 #include "treadle/shapes/Signature.h"
 
 #include <array>
@@ -9,15 +9,15 @@ namespace {
 using Item = Signature::Item;
 using Operand = Signature::Operand;
 
-/// What the letters stand for.
+/// Bindings of letters to dimensions.
 class Bindings {
 public:
   Bindings() { numbers.fill(Shape::unknown); }
 
-  /// False where the shape contradicts the operand or what is bound.
+  /// Binds letters. Returns false if the shape contradicts the operand or earlier bindings.
   bool bind(const Operand &operand, const Shape &shape);
   Shape make(const Operand &operand, const ShapeQuery &query, size_t index) const;
-  /// `[B,n,n], n = 3`, of an operand.
+  /// Formats an operand with its bindings: `[B,n,n], n = 3`.
   std::string describe(const Operand &operand) const;
 
 private:
@@ -141,8 +141,8 @@ ShapeResults Signature::infer(const ShapeQuery &query) const {
       return conflicting(str("input ", i, " is of shape ", query.shape(i).text(), ", expected ",
                              before.describe(operand)));
     if (operand.held && !bindings.bind(*operand.held, query.held(i)))
-      return conflicting(str("input ", i, " is a handle of what has shape ", query.held(i).text(),
-                             ", expected ", before.describe(*operand.held)));
+      return conflicting(str("input ", i, " is a handle of a resource of shape ",
+                             query.held(i).text(), ", expected ", before.describe(*operand.held)));
   }
   ShapeResults out;
   for (size_t i = 0; !outputs.empty() && i < query.numResults(); ++i) {

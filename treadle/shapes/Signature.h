@@ -1,23 +1,23 @@
-// A line that says which shapes go into an op and which come out:
+// Shape signatures: one line for the shapes of an op's inputs and outputs.
 //
 //     [B,m,k], [B,k,n] -> [B,m,n]
 //
 // An operand is
-//     *          of any shape
+//     *          any shape
 //     []         a scalar
-//     [B,n,3,?]  dimensions: a small letter is the same number wherever it stands, `4n` four times
-//                that number, a capital letter any number of dimensions, ? anything
+//     [B,n,3,?]  dimensions: a lowercase letter is the same number everywhere, `4n` four times
+//                that number, an uppercase letter any number of dimensions, ? any dimension
 //     X          short for [X]
-//     []:X       a handle, and the shape of what it holds
+//     []:X       a handle, and the shape of the elements that its resource holds
 //     X+         last of the inputs or the outputs: any number of these
 //
 // and among the outputs also
-//     =1         the shape that input 1 holds
-//     {shape}    the shape that the attribute holds, or the i-th of a list in `{output_shapes}+`
+//     =1         the shape of the elements that input 1's resource holds
+//     {shape}    the shape in the attribute, or the i-th of a list for `{output_shapes}+`
 //     [$2,$1.0]  the value of input 2, and of the first element of input 1, as dimensions
 //     [{k}]      an integer attribute as a dimension
 //
-// Inputs that contradict the signature, or each other, are an error of the graph.
+// Inputs that contradict the signature or each other are an error in the graph.
 #pragma once
 
 #include "treadle/shapes/ShapeFunctions.h"
@@ -26,18 +26,18 @@ namespace treadle {
 
 class Signature {
 public:
-  /// Nothing where the text is no signature.
+  /// Returns nullopt if the text isn't a valid signature.
   static std::optional<Signature> parse(std::string_view text);
 
   ShapeResults infer(const ShapeQuery &query) const;
 
-  /// Whether a node of so many inputs or outputs can be meant.
+  /// Whether the signature accepts this number of inputs.
   bool takes(size_t inputs) const { return fits(this->inputs, inputs); }
   bool gives(size_t outputs) const { return fits(this->outputs, outputs); }
 
   struct Item {
     enum Kind { Any, Number, Letter, Sequence, Input, Attribute } kind = Any;
-    int64_t number = 0; // itself, a factor of the letter, or an input
+    int64_t number = 0; // literal, factor of the letter, or input index
     int64_t element = 0;
     char letter = 0;
     std::string_view key = {};

@@ -1,4 +1,4 @@
-// Reads the lines that Signature.h describes.
+// Parser of shape signatures (Signature.h).
 #include "treadle/shapes/Signature.h"
 
 #include <charconv>
@@ -13,7 +13,7 @@ bool isSmall(char c) { return c >= 'a' && c <= 'z'; }
 bool isCapital(char c) { return c >= 'A' && c <= 'Z'; }
 bool isDigit(char c) { return c >= '0' && c <= '9'; }
 
-/// What is left of the text, and whether it could be read so far.
+/// The unread part of the text, and whether it was valid so far.
 class Reader {
 public:
   explicit Reader(std::string_view text) : text(text) {}
@@ -45,7 +45,7 @@ public:
     return value;
   }
 
-  /// Of an attribute, between braces.
+  /// Reads an attribute name in braces.
   std::string_view key() {
     expect('{');
     size_t end = text.find('}');
@@ -137,7 +137,7 @@ Operand parseOperand(Reader &in) {
   return out;
 }
 
-// One sequence at most: where another one would end couldn't be told.
+// Whether there is at most one variadic operand; with two, the end of the first would be ambiguous.
 bool isSound(const std::vector<Operand> &operands, bool isInput) {
   for (size_t i = 0; i < operands.size(); ++i) {
     int sequences = 0;

@@ -9,7 +9,7 @@ namespace {
 
 const int64_t u = Shape::unknown;
 
-/// What a signature gives for inputs of these shapes.
+/// Applies a signature to inputs of these shapes.
 ShapeResults apply(std::string_view text, const std::vector<KnownValue> &inputs,
                    size_t numResults = 1, const AttrMap &attrs = {}) {
   std::optional<Signature> signature = Signature::parse(text);

@@ -1,4 +1,4 @@
-// Ops that take parts of their input, or put parts into it.
+// Shape functions of slicing, gathering, splitting and scattering.
 #include "treadle/shapes/ShapeFunctions.h"
 
 #include <algorithm>
@@ -19,20 +19,20 @@ ShapeResults slice(const ShapeQuery &query) {
   };
   if (size && !isOfRank(size))
     return conflicting(
-        str("a size of ", size->size(), " elements doesn't fit shape ", input.text()));
+        str("a size of ", size->size(), " elements doesn't match shape ", input.text()));
   Shape out = Shape::ofRank(rank);
   for (int64_t i = 0; size && i < rank; ++i) {
     int64_t first = isOfRank(begin) ? (*begin)[i] : Shape::unknown;
     int64_t end = dims::plus(first, (*size)[i]);
     if (dims::isKnown(end) && dims::isKnown(input.dim(i)) && (*size)[i] >= 0 && end > input.dim(i))
       return conflicting(str("elements ", first, " to ", end, " of dimension ", i,
-                             " aren't in shape ", input.text()));
+                             " are out of range for shape ", input.text()));
     out.setDim(i, (*size)[i] == -1 ? dims::minus(input.dim(i), first) : (*size)[i]);
   }
   return {out};
 }
 
-/// The masks of a strided slice, by the position in begin, end and strides.
+/// The masks of a strided slice, by position in begin, end and strides.
 struct StridedSpec {
   std::optional<Shape::Dims> begin, end, strides;
   int64_t size = 0;
@@ -41,7 +41,7 @@ struct StridedSpec {
   static bool has(int64_t mask, int64_t i) { return mask >> i & 1; }
 };
 
-/// How many elements of a dimension position `i` takes.
+/// Returns the number of elements that position `i` takes of a dimension.
 int64_t slicedDim(const StridedSpec &spec, int64_t i, int64_t dim) {
   if (!spec.strides || (*spec.strides)[i] == Shape::unknown || (*spec.strides)[i] == 0)
     return Shape::unknown;
@@ -75,7 +75,7 @@ std::optional<StridedSpec> specOf(const ShapeQuery &query) {
       spec.size = query.shape(i).dim(0);
   if (spec.size > 62)
     return std::nullopt;
-  // A specification of no dimensions is one too: of all of the input.
+  // An empty specification is valid too: it takes the whole input.
   bool isSizeKnown = query.integers(1) || query.integers(2) || query.integers(3) ||
                      query.shape(1).isStatic() || query.shape(2).isStatic();
   for (const auto *values : {&spec.begin, &spec.end, &spec.strides})
@@ -94,14 +94,15 @@ ShapeResults stridedSlice(const ShapeQuery &query) {
   std::optional<StridedSpec> spec = specOf(query);
   if (!input.hasRank() || !spec)
     return {};
-  // What the ellipsis (or the end of the specification) stands for.
+  // Number of dimensions that the ellipsis (or the end of the specification) covers.
   int64_t taken = 0;
   for (int64_t i = 0; i < spec->size; ++i)
     if (!StridedSpec::has(spec->ellipsisMask, i) && !StridedSpec::has(spec->newAxisMask, i))
       ++taken;
   int64_t rest = input.rank() - taken;
   if (rest < 0)
-    return conflicting(str("a slice of ", taken, " dimensions isn't one of shape ", input.text()));
+    return conflicting(
+        str("a slice of ", taken, " dimensions is out of range for shape ", input.text()));
   Shape::Dims dims;
   int64_t at = 0;
   for (int64_t i = 0; i < spec->size; ++i) {
@@ -136,7 +137,7 @@ ShapeResults gatherV2(const ShapeQuery &query) {
   std::optional<int64_t> axis = query.integer(2);
   if (axis)
     return {gathered(params, indices, *axis, batch)};
-  // Wherever the axis is, one dimension goes and those of the indices come.
+  // The axis is replaced by the dimensions of the indices.
   bool isRankKnown = params.hasRank() && indices.hasRank() && batch >= 0 && params.rank() > 0;
   return {isRankKnown ? Shape::ofRank(params.rank() - 1 + indices.rank() - batch) : Shape()};
 }
@@ -151,7 +152,8 @@ ShapeResults gatheredNd(const Shape &params, const Shape &indices) {
   if (!dims::isKnown(depth))
     return {};
   if (params.hasRank() && depth > params.rank())
-    return conflicting(str("indices of ", depth, " elements don't fit shape ", params.text()));
+    return conflicting(
+        str("indices of ", depth, " elements are too long for shape ", params.text()));
   return {indices.take(-1) + params.drop(depth)};
 }
 
@@ -182,7 +184,7 @@ ShapeResults splitEvenly(const ShapeQuery &query) {
   return ShapeResults::all(parts, out);
 }
 
-// One of the sizes may be -1: what the others leave.
+// One of the sizes may be -1: the remaining size.
 ShapeResults splitBySizes(const ShapeQuery &query) {
   const Shape &input = query.shape(0);
   const std::optional<Shape::Dims> &sizes = query.integers(1);
@@ -209,12 +211,12 @@ ShapeResults topK(const ShapeQuery &query) {
   int64_t k = query.numInputs() > 1 ? query.dimFrom(1) : query.intAttr("k", Shape::unknown);
   if (dims::isKnown(k) && dims::isKnown(input.dim(-1)) && input.dim(-1) < k)
     return conflicting(
-        str("the last dimension of shape ", input.text(), " has no ", k, " elements"));
+        str("the last dimension of shape ", input.text(), " has fewer than ", k, " elements"));
   Shape out = input.with(-1, k);
   return {out, out};
 }
 
-// Nearly the best: without putting the parts together there may be more.
+// Approximate top-k: without aggregation there may be more results.
 ShapeResults nearlyTopK(const ShapeQuery &query) {
   bool isWhole = query.boolAttr("aggregate_to_topk", true);
   int64_t k = isWhole ? query.intAttr("k", Shape::unknown) : Shape::unknown;
@@ -222,7 +224,7 @@ ShapeResults nearlyTopK(const ShapeQuery &query) {
   return {out, out};
 }
 
-// Along an axis that is given as a vector of at most one element.
+// The axis is a vector of at most one element.
 ShapeResults uniqueAlong(const ShapeQuery &query) {
   const Shape &input = query.shape(0);
   const std::optional<Shape::Dims> &axes = query.integers(1);
@@ -236,7 +238,7 @@ ShapeResults uniqueAlong(const ShapeQuery &query) {
   return {values, indices, Shape{Shape::unknown}};
 }
 
-// What was a slice of a value of the first input's shape.
+// The gradient of a slice has the shape of the sliced value, the first input.
 ShapeResults sliceGradient(const ShapeQuery &query) { return {query.shapeFrom(0)}; }
 
 const std::vector<SignatureEntry> &signatures() {
@@ -265,7 +267,7 @@ const std::vector<SignatureEntry> &signatures() {
   return table;
 }
 
-// One index gives a coordinate for each dimension, several give a column each.
+// One index has one coordinate for each dimension, several have a column each.
 ShapeResults unravelled(const ShapeQuery &query) {
   const Shape &indices = query.shape(0);
   if (!indices.hasRank())

@@ -1,10 +1,10 @@
-// Dimensions moved between space, depth and batch.
+// Shape functions of moves between space, depth and batch dimensions.
 #include "treadle/shapes/ShapeFunctions.h"
 
 namespace treadle {
 namespace {
 
-/// Spatial dimensions grow or shrink by the block, and the depth by its square.
+/// Spatial dimensions grow or shrink by the block size, and the depth by its square.
 template <bool isDeeper> ShapeResults depth(const ShapeQuery &query) {
   const Shape &input = query.shape(0);
   int64_t block = query.intAttr("block_size", Shape::unknown);
@@ -21,8 +21,8 @@ template <bool isDeeper> ShapeResults depth(const ShapeQuery &query) {
   return {out};
 }
 
-/// Blocks of `sizes` from the second dimension on; `edges`, a pair for each, are added before or
-/// taken away after.
+/// Applies blocks of `sizes` to the dimensions from the second on; `edges` are paddings before, or
+/// crops after, a pair for each.
 Shape blocks(const Shape &input, const std::vector<int64_t> &sizes,
              const std::optional<Shape::Dims> &edges, bool isToBatch) {
   int64_t count = static_cast<int64_t>(sizes.size());
@@ -41,7 +41,7 @@ Shape blocks(const Shape &input, const std::vector<int64_t> &sizes,
   return out.with(0, batch);
 }
 
-/// Sizes from an input: where they aren't known, so are the dimensions.
+/// Sizes are an input: if they are unknown, the dimensions are unknown too.
 template <bool isToBatch> ShapeResults blocksByInput(const ShapeQuery &query) {
   const Shape &input = query.shape(0);
   int64_t count = query.shape(1).dim(0);

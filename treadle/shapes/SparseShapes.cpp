@@ -1,10 +1,10 @@
-// Sparse tensors, [n,r] indices, [n] values and [r] a shape, and sets.
+// Shape functions of sparse tensors ([n,r] indices, [n] values and [r] shape) and sets.
 #include "treadle/shapes/ShapeFunctions.h"
 
 namespace treadle {
 namespace {
 
-// The sum along axes that may not be known; negative axes count from the end.
+// Reduces along axes that may be unknown; negative axes count from the end.
 ShapeResults reducedDense(const ShapeQuery &query) {
   Shape shape = query.shapeFrom(2);
   const std::optional<Shape::Dims> &axes = query.integers(3);
@@ -36,7 +36,7 @@ ShapeResults split(const ShapeQuery &query) {
   return out;
 }
 
-// N indices, N values, N shapes.
+// Inputs are N indices, N values and N shapes.
 ShapeResults concatenated(const ShapeQuery &query) {
   size_t parts = query.numInputs() / 3;
   int64_t rank = Shape::unknown, count = 0;
@@ -60,7 +60,7 @@ ShapeResults sparseTimesDense(const ShapeQuery &query) {
   return {Shape{left.dim(a), right.dim(!b)}};
 }
 
-// The result has the shape of the dense operand, which the sparse one's shape says as well.
+// The result has the shape of the dense operand, which equals the sparse one's.
 ShapeResults sparsePlusDense(const ShapeQuery &query) {
   return {meet(query.shape(3), query.shapeFrom(2))};
 }
@@ -91,7 +91,7 @@ const std::vector<SignatureEntry> &signatures() {
   return table;
 }
 
-/// A set is the last dimension: the result has the rank of either operand.
+/// The last dimension is the set; the result has the operands' rank.
 ShapeResults setOperation(const ShapeQuery &query) {
   int64_t rank = Shape::unknown;
   for (size_t i = 0; i < query.numInputs(); ++i) {

@@ -1,4 +1,4 @@
-// Values kept aside between runs or under a key, batches, and functions of rows.
+// Shape functions of staging areas, batching, and functions mapped over rows.
 #include "treadle/shapes/ShapeFunctions.h"
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 namespace treadle {
 namespace {
 
-// The batch's length is that of all that came together.
+// The batch size is the total of all combined calls, which is unknown.
 ShapeResults batched(const ShapeQuery &query) {
   ShapeResults out;
   for (size_t i = 0; i < query.numInputs(); ++i)
@@ -18,7 +18,7 @@ ShapeResults batched(const ShapeQuery &query) {
   return out;
 }
 
-// A row for each call: its shape is stated.
+// A row for each call, of the shape in the attribute.
 ShapeResults mapped(const ShapeQuery &query) {
   ShapeResults out;
   Shape rows{query.listSize("Targuments") ? query.shape(0).dim(0) : Shape::unknown};

@@ -1,16 +1,16 @@
-// Strings, encodings and files.
+// Shape functions of strings, encodings and files.
 #include "treadle/shapes/ShapeFunctions.h"
 
 namespace treadle {
 namespace {
 
-// Positions and lengths may be scalars, or have the shape of the strings.
+// Positions and lengths are scalars, or have the shape of the strings.
 ShapeResults substring(const ShapeQuery &query) {
   const Shape &input = query.shape(0);
   std::optional<Shape> both = merge(query.shape(1), query.shape(2));
   if (!both)
     return conflicting(str("positions of shape ", query.shape(1).text(), " and lengths of shape ",
-                           query.shape(2).text(), " don't fit"));
+                           query.shape(2).text(), " don't match"));
   if (!input.hasRank() || !both->hasRank())
     return {both->isRank(0) ? input : Shape()};
   return {broadcast(input, *both).value_or(Shape())};
@@ -18,7 +18,7 @@ ShapeResults substring(const ShapeQuery &query) {
 
 ShapeResults fingerprints(const ShapeQuery &query) { return {Shape{query.shape(0).dim(0), 8}}; }
 
-// As many values of a type as the bytes of each string hold.
+// As many values as the bytes of each string hold.
 ShapeResults paddedRaw(const ShapeQuery &query) {
   DType type = query.typeAttr("out_type");
   int64_t size = isPlain(type) ? static_cast<int64_t>(dtypeSize(type)) : 0;
@@ -47,12 +47,12 @@ const std::vector<SignatureEntry> &signatures() {
   return table;
 }
 
-// A checkpoint may say any shape; a slice that is asked for is one.
+// A checkpoint may contain any shape; a requested slice has its own.
 ShapeResults restored(const ShapeQuery &query) {
   return ShapeResults::all(query.numResults(), Shape());
 }
 
-// Where the characters of each string begin, one more than there are strings.
+// Offsets of each string's characters, one more than there are strings.
 ShapeResults characters(const ShapeQuery &query) {
   Shape all{Shape::unknown};
   return {Shape{dims::plus(query.shape(0).count(), 1)}, all, all};

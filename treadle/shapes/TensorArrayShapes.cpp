@@ -1,10 +1,11 @@
-// Tensor arrays: a handle, the shape of what it holds, and a flow that orders what is done to it.
+// Shape functions of tensor arrays: a handle, the shape of the elements, and a flow that orders
+// accesses.
 #include "treadle/shapes/ShapeFunctions.h"
 
 namespace treadle {
 namespace {
 
-// Only where all elements have one shape does an element's say that of the others.
+// The element shape applies to all elements only with identical_element_shapes.
 ShapeResults made(const ShapeQuery &query) {
   return {KnownValue(Shape{2}, {query.shapeAttr("element_shape")}), Shape::scalar()};
 }
@@ -22,7 +23,7 @@ ShapeResults gathered(const ShapeQuery &query) {
   return {Shape{query.shape(1).dim(0)} + element};
 }
 
-// All elements, however many there are.
+// All elements, in unknown number.
 ShapeResults packed(const ShapeQuery &query) {
   return {Shape{Shape::unknown} + meet(query.held(0), query.shapeAttr("element_shape"))};
 }

@@ -1,4 +1,4 @@
-// Lists of tensors: a handle, and the shape that all elements have.
+// Shape functions of tensor lists: a handle, and the shape of all elements.
 #include "treadle/shapes/ShapeFunctions.h"
 
 namespace treadle {
@@ -9,7 +9,7 @@ KnownValue listOf(const Shape &element) { return {Shape::scalar(), {element}}; }
 ShapeResults fromTensor(const ShapeQuery &query) {
   const Shape &tensor = query.shape(0);
   if (tensor.isRank(0))
-    return conflicting("a list can't be made of a scalar, it has no rows");
+    return conflicting("a list can't be made from a scalar, which has no rows");
   return {listOf(meet(query.shapeFrom(1), tensor.drop(1)))};
 }
 
@@ -17,17 +17,17 @@ ShapeResults scattered(const ShapeQuery &query) {
   return {listOf(meet(query.shapeFrom(2), query.shape(0).drop(1)))};
 }
 
-// The rows of an element are as many as a length says: only the others are alike.
+// Elements have different lengths in the first dimension, and equal other dimensions.
 ShapeResults split(const ShapeQuery &query) {
   Shape rows = query.shape(0).hasRank() ? query.shape(0).with(0, Shape::unknown) : Shape();
   return {listOf(meet(query.shapeFrom(1), rows))};
 }
 
-// A list whose elements may be of any shape may hold one of each: what is put into it tells
-// nothing of the others.
+// A list whose element shape is unknown may hold different shapes: an element that is put in tells
+// nothing about the others.
 ShapeResults put(const ShapeQuery &query, const Shape &element) {
   if (!merge(query.held(0), element))
-    return conflicting(str("an element of shape ", element.text(), " is put into a list of ",
+    return conflicting(str("an element of shape ", element.text(), " is stored in a list of ",
                            query.held(0).text()));
   return {KnownValue(Shape::scalar(), query.input(0).held)};
 }
@@ -53,7 +53,7 @@ ShapeResults stacked(const ShapeQuery &query) {
 
 ShapeResults gathered(const ShapeQuery &query) { return {query.shape(1) + elementOf(query, 2)}; }
 
-/// One after the other along the first dimension.
+/// The concatenation of the elements along the first dimension.
 ShapeResults concatenated(const Shape &element) {
   bool isKnown = element.hasRank() && element.rank() > 0;
   return {isKnown ? element.with(0, Shape::unknown) : Shape(), Shape{Shape::unknown}};
@@ -65,7 +65,7 @@ ShapeResults concatByAttr(const ShapeQuery &query) {
   return concatenated(meet(query.shapeAttr("element_shape"), query.held(0)));
 }
 
-// As many elements as the shape has dimensions; an unknown rank is a scalar.
+// One element for each dimension of the shape; an unknown rank is a scalar.
 ShapeResults shapeOfElement(const ShapeQuery &query) {
   Shape element = query.held(0);
   return {element.hasRank() ? Shape{element.rank()} : Shape()};

@@ -1,4 +1,4 @@
-// A node for tests of shape functions: an op, attributes, and a number of results.
+// A node for tests of shape functions: an op, attributes and a number of results.
 #pragma once
 
 #include "treadle/shapes/ShapeFunctions.h"

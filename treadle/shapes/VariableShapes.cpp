@@ -1,4 +1,4 @@
-// Variables, by handle and by reference, and what optimizers do with them.
+// Shape functions of variables, by handle and by reference, and of optimizers.
 #include "treadle/shapes/ShapeFunctions.h"
 
 namespace treadle {
@@ -11,14 +11,14 @@ ShapeResults readAll(const ShapeQuery &query) {
   return out;
 }
 
-// A variable that isn't told its shape takes that of what it is given.
+// A variable without a declared shape takes that of the assigned value.
 ShapeResults assign(const ShapeQuery &query) {
   if (!query.boolAttr("validate_shape", true))
     return {query.shape(1)};
   std::optional<Shape> both = merge(query.shape(0), query.shape(1));
   if (!both)
     return conflicting(
-        str("a variable of shape ", query.shape(0).text(), " is given ", query.shape(1).text()));
+        str("a variable of shape ", query.shape(0).text(), " is assigned ", query.shape(1).text()));
   return {*both};
 }
 
@@ -35,7 +35,7 @@ const std::vector<SignatureEntry> &signatures() {
       {"[] -> []", {"CountUpTo"}},
       {"*:[] -> []", {"ResourceCountUpTo"}},
 
-      // var, alpha, delta; by reference they give the variable.
+      // var, alpha, delta; by reference, the result is the variable.
       {"X, [], X -> X", {"ApplyGradientDescent"}},
       {"X, [], [], [], X -> X", {"ApplyProximalGradientDescent"}},
       {"X, X, [], X -> X", {"ApplyAdagrad"}},
@@ -67,7 +67,7 @@ const std::vector<SignatureEntry> &signatures() {
       {"*:X, *:X, *:X, *:X, [], [], [], [], X -> ", {"ResourceApplyCenteredRMSProp"}},
       {"*:X, *:X, [], [], [], [], X -> ", {"ResourceApplyAddSign", "ResourceApplyPowerSign"}},
 
-      // Some rows of the variable: a gradient for each index.
+      // Updates of some rows of the variable: a gradient for each index.
       {"[n,R], [n,R], [], [i,R], [i] -> [n,R]", {"SparseApplyAdagrad"}},
       {"[n,R], [n,R], [], [], [i,R], [i] -> [n,R]", {"SparseApplyAdagradV2"}},
       {"[n,R], [], [], [], [i,R], [i] -> [n,R]", {"SparseApplyProximalGradientDescent"}},
@@ -91,11 +91,11 @@ const std::vector<SignatureEntry> &signatures() {
   return table;
 }
 
-// What a variable is given has to fit, but where its shape may change.
+// An assigned value must have the variable's shape, unless the shape may change.
 ShapeResults assignByHandle(const ShapeQuery &query) {
   if (query.boolAttr("validate_shape") && !merge(query.held(0), query.shape(1)))
     return conflicting(
-        str("a variable of shape ", query.held(0).text(), " is given ", query.shape(1).text()));
+        str("a variable of shape ", query.held(0).text(), " is assigned ", query.shape(1).text()));
   return {};
 }
 

@@ -1,10 +1,10 @@
-// Convolutions and pooling, forwards and backwards, and normalization over channels.
+// Shape functions of convolutions, pooling and their gradients, and of batch normalization.
 #include "treadle/shapes/ShapeFunctions.h"
 
 namespace treadle {
 namespace {
 
-/// Where the dimensions of a picture, of two or three spatial dimensions, stand.
+/// Positions of the dimensions of an image with two or three spatial dimensions.
 struct Layout {
   int64_t rank = 4, channel = 3, firstSpatial = 1;
 
@@ -28,13 +28,13 @@ int64_t at(std::span<const int64_t> values, size_t index, int64_t otherwise) {
   return index < values.size() ? values[index] : otherwise;
 }
 
-/// How many windows fit; unknown where a size is.
+/// Number of windows; unknown if a size is unknown.
 int64_t windows(const ShapeQuery &query, int64_t size, int64_t window, int64_t stride,
                 int64_t dilation, int64_t dim) {
   if (!dims::isKnown(size) || stride <= 0)
     return Shape::unknown;
   std::string padding = query.textAttr("padding");
-  std::vector<int64_t> pads = query.intsAttr("padding_list"); // oneDNN's, beside VALID
+  std::vector<int64_t> pads = query.intsAttr("padding_list"); // oneDNN's, with VALID
   if (pads.empty() && padding == "SAME")
     return size / stride + (size % stride != 0);
   if (!pads.empty() || padding == "EXPLICIT") {
@@ -51,7 +51,7 @@ int64_t windows(const ShapeQuery &query, int64_t size, int64_t window, int64_t s
   return dims::isKnown(rest) ? rest / stride + 1 : Shape::unknown;
 }
 
-/// A picture of `channels` with windows over its spatial dimensions.
+/// An image with `channels` and with windows over its spatial dimensions.
 ShapeResults overWindows(const ShapeQuery &query, const Layout &layout,
                          std::span<const int64_t> window, int64_t channels,
                          std::span<const int64_t> strides) {
@@ -73,7 +73,7 @@ ShapeResults overWindows(const ShapeQuery &query, const Layout &layout,
   return {out};
 }
 
-/// [out, in, window...] as [window..., in, out].
+/// Converts [out, in, window...] to [window..., in, out].
 Shape windowFirst(const Shape &filter) {
   Shape turned = Shape::ofRank(filter.rank());
   for (int64_t i = 0; i < filter.rank(); ++i)
@@ -97,7 +97,8 @@ template <bool isDepthwise> ShapeResults convolve(const ShapeQuery &query, const
              (isDepthwise ? given == taken : taken > 0 && given % taken == 0);
   if (input.isRank(layout.rank) && !fit)
     return conflicting(str("an input of shape ", input.text(), " has ", given,
-                           " channels, the filter of shape ", filter.text(), " takes ", taken));
+                           " channels, but the filter of shape ", filter.text(), " expects ",
+                           taken));
   std::vector<int64_t> window;
   for (int64_t i = 0; i < layout.spatial(); ++i)
     window.push_back(filter.dim(i));
@@ -127,7 +128,7 @@ ShapeResults anyConvolution(const ShapeQuery &query) {
   Shape out = input;
   out.setDim(isLast ? input.rank() - 1 : batch, filter.dim(-1));
   for (int64_t i = 0; i < spatial; ++i) {
-    // Strides are those of an input with one batch dimension.
+    // Strides are given for an input with one batch dimension.
     int64_t place = i + 1 + !isLast;
     out.setDim(first + i, windows(query, input.dim(first + i), filter.dim(i), at(strides, place, 0),
                                   at(dilations, place, 1), place));
@@ -141,7 +142,7 @@ ShapeResults poolOf(const ShapeQuery &query, const std::optional<Layout> &layout
     return {};
   std::vector<int64_t> spatial(window.begin() + layout->firstSpatial,
                                window.begin() + layout->firstSpatial + layout->spatial());
-  // Windows of channels don't overlap.
+  // Windows along channels don't overlap.
   int64_t channels = query.shape(0).dim(layout->channel), width = window[layout->channel];
   bool overlap = at(strides, layout->channel, 1) != width;
   channels = overlap ? Shape::unknown : dims::exactly(channels, width);
@@ -163,14 +164,14 @@ template <bool isDepthwise> ShapeResults quantizedConvolution(const ShapeQuery &
   return withRange(convolution<isDepthwise>(query));
 }
 
-// With a range for each channel, where the filter has these.
+// With a range for each channel if the filter has these.
 template <bool isDepthwise> ShapeResults fusedQuantizedConvolution(const ShapeQuery &query) {
   ShapeResults out = convolution<isDepthwise>(query);
   out.values.resize(1);
   return out;
 }
 
-// The filter has no channels of its own.
+// The filter has no input channels.
 ShapeResults dilation(const ShapeQuery &query) {
   const Shape &input = query.shape(0), &filter = query.shape(1);
   std::vector<int64_t> strides = query.intsAttr("strides"), rates = query.intsAttr("rates");
@@ -198,7 +199,7 @@ int64_t channelsOf(const ShapeQuery &query, const Shape &input) {
   return input.dim(isFirst ? 1 : -1);
 }
 
-/// With the number of channels filled in.
+/// Fills in the number of channels.
 Shape withChannels(const ShapeQuery &query, const Shape &input, int64_t channels) {
   std::optional<Layout> layout = layoutOf(query);
   if (!layout || (input.hasRank() && input.rank() != layout->rank))
@@ -206,7 +207,8 @@ Shape withChannels(const ShapeQuery &query, const Shape &input, int64_t channels
   return meet(input, Shape::ofRank(layout->rank)).with(layout->channel, channels);
 }
 
-/// The input, and two vectors of an element for each channel. Reserve spaces belong to the kernel.
+/// The input, and two vectors with an element for each channel. Reserve spaces depend on the
+/// kernel.
 ShapeResults batchNorm(const ShapeQuery &query) {
   const Shape &input = query.shape(0);
   int64_t channels = channelsOf(query, input);
@@ -227,7 +229,7 @@ ShapeResults biasAdd(const ShapeQuery &query) {
   const Shape &input = query.shape(0), &bias = query.shape(1);
   int64_t channels = channelsOf(query, input);
   if (dims::isKnown(channels) && dims::isKnown(bias.dim(0)) && channels != bias.dim(0))
-    return conflicting(str("a bias of shape ", bias.text(), " doesn't fit an input of shape ",
+    return conflicting(str("a bias of shape ", bias.text(), " doesn't match an input of shape ",
                            input.text(), " with ", channels, " channels"));
   if (!input.hasRank())
     return {};
