@@ -1,5 +1,6 @@
-// Attributes of a node, as a kernel sees them when it is bound: a flat, sorted list of names and
-// typed values. Strings are views into whatever the graph was read into; the plan outlives neither.
+// Attributes of a node as a kernel sees them when it is bound: a flat, sorted list of names and
+// typed values. Strings are views into the buffer that the graph was read from, which must outlive
+// the attributes.
 #pragma once
 
 #include "treadle/tensor/DType.h"
@@ -15,7 +16,7 @@
 
 namespace treadle {
 
-/// A shape that may be unknown: no rank at all, or single dimensions of -1.
+/// A shape that may be partially unknown: of unknown rank, or with single dimensions of -1.
 struct PartialShape {
   bool hasRank = false;
   std::vector<int64_t> dims;
@@ -28,10 +29,10 @@ struct PartialShape {
 
 class AttrMap;
 
-/// A function by name, with the attributes that it is instantiated with.
+/// A reference to a function: its name, and the attributes that it is instantiated with.
 struct FunctionRef {
   std::string name;
-  std::shared_ptr<const AttrMap> attrs; // may be null: none
+  std::shared_ptr<const AttrMap> attrs; // null if there are none
 
   bool operator==(const FunctionRef &other) const;
 };
@@ -59,10 +60,11 @@ public:
   auto begin() const { return entries.begin(); }
   auto end() const { return entries.end(); }
 
-  /// The attribute as a T (one of AttrValue's alternatives; DType is accepted for TypeAttr).
-  /// InvalidArgument if it is missing or of another kind. An empty list serves as any list.
+  /// Returns the attribute as a T (one of AttrValue's alternatives; DType is accepted for
+  /// TypeAttr). Returns InvalidArgument if it is missing or of another type. An empty list converts
+  /// to any list type.
   template <typename T> Expected<T> get(std::string_view name) const;
-  /// The attribute, or `otherwise` where there is none of that kind.
+  /// Returns the attribute, or `otherwise` if there is none of that type.
   template <typename T> T getOr(std::string_view name, T otherwise) const {
     if (!has(name))
       return otherwise; // without the text of an error
@@ -71,7 +73,7 @@ public:
   }
 
 private:
-  std::vector<std::pair<std::string, AttrValue>> entries; // few: searched linearly
+  std::vector<std::pair<std::string, AttrValue>> entries; // few, so searched linearly
 };
 
 namespace detail {
@@ -128,7 +130,7 @@ template <typename T> Expected<T> AttrMap::get(std::string_view name) const {
       if (isEmptyList)
         return T{};
     }
-    return Unexpected(invalidArgument("attribute '", name, "' is of another kind; expected ",
+    return Unexpected(invalidArgument("attribute '", name, "' has another kind; expected ",
                                       detail::attrKindName<T>()));
   }
 }

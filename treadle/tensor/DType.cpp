@@ -1,4 +1,4 @@
-// Facts about dtypes, one row each.
+// Table of the properties of dtypes.
 #include "treadle/tensor/DType.h"
 
 #include "treadle/tensor/Resource.h"
@@ -54,7 +54,7 @@ constexpr std::array<Row, numDTypes> rows = {{
     {"uint2", "ui2", 1, Unsigned},
 }};
 
-// A file may hold a number that is none of these.
+// Returns the entry of Invalid for a number outside the table, which a file may hold.
 const Row &row(DType dtype) {
   auto number = static_cast<size_t>(dtype);
   return rows[number < rows.size() ? number : 0];

@@ -51,23 +51,24 @@ inline constexpr int numDTypes = 33;
 /// A reference dtype (a v1 variable's output) is its base dtype plus this.
 inline constexpr int refOffset = 100;
 
-/// Bytes of one element as stored in a tensor; 4-bit and 2-bit types take one byte each.
+/// Returns the size of one stored element in bytes; elements of 4-bit and 2-bit types take one byte
+/// each.
 size_t dtypeSize(DType dtype);
 
-/// The name that numpy gives the dtype: `float32`, `bfloat16`, `bool`, `string`, ...
+/// Returns numpy's name of the dtype: `float32`, `bfloat16`, `bool`, `string`, ...
 std::string_view dtypeName(DType dtype);
 
-/// The short MLIR-like name used by the command line: `f32`, `i64`, `ui8`, `i1`, ...; also accepts
-/// the long names.
+/// Parses the short MLIR-like name that the command line uses (`f32`, `i64`, `ui8`, `i1`, ...) or
+/// the long name of `dtypeName`. Returns nullopt for other names.
 std::optional<DType> dtypeFromName(std::string_view name);
 
-/// True if elements are plain bytes: copied with memcpy, no destructor.
+/// Whether elements are plain bytes, which memcpy copies and no destructor frees.
 inline bool isPlain(DType dtype) {
   return dtype != DType::String && dtype != DType::Resource && dtype != DType::Variant;
 }
 
-bool isFloating(DType dtype); // real floating types, 8 bits to 64
+bool isFloating(DType dtype); // real floating-point types of 8 to 64 bits
 bool isComplex(DType dtype);
-bool isInteger(DType dtype); // signed or unsigned, not bool, not quantized
+bool isInteger(DType dtype); // signed or unsigned integers, without bool and quantized types
 
 } // namespace treadle

@@ -1,4 +1,4 @@
-// Names of the canonical codes, and the text forms that messages are made of.
+// Names of the canonical codes, and text conversions for messages.
 #include "treadle/tensor/Error.h"
 
 #include <array>

@@ -1,4 +1,4 @@
-// Errors: TensorFlow's canonical codes, a message, and nothing thrown.
+// Errors: one of TensorFlow's canonical codes and a message. Errors are returned, never thrown.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace treadle {
 
-/// The canonical codes; numbers and names are TensorFlow's, which are gRPC's.
+/// The canonical codes. Numbers and names are those of TensorFlow and gRPC.
 enum class Code : uint8_t {
   Ok = 0,
   Cancelled = 1,
@@ -31,31 +31,31 @@ enum class Code : uint8_t {
   Unauthenticated = 16,
 };
 
-/// The class name that Python users see: `InvalidArgumentError`, `OutOfRangeError`, ...
+/// Returns the class name that Python users see: `InvalidArgumentError`, `OutOfRangeError`, ...
 std::string_view errorClass(Code code);
 
-/// What callers act on beyond the code.
+/// A machine-readable cause, for callers that need more than the code.
 enum class Reason : uint8_t {
   Other,
-  MissingInput, // of the graph or a signature: nobody gave it a value
+  MissingInput, // an input of the graph or of a signature was not fed
 };
 
 /// An error: a code and a message (lower case, no full stop: subject, found, expected, likely fix).
-/// The message is for people: programs decide by code and reason.
+/// The message is for people; programs decide by code and reason.
 struct Error {
   Code code = Code::Unknown;
   std::string message;
   Reason reason = Reason::Other;
 
-  /// The same error said of a node: `node 'a/b' (Op): message`.
+  /// Adds the node to the message: `node 'a/b' (Op): message`.
   Error atNode(std::string_view node, std::string_view op) &&;
 };
 
 template <typename T> using Expected = tl::expected<T, Error>;
 using Unexpected = tl::unexpected<Error>;
 
-/// The value of an Expected, or nothing of one of void; where it holds an error, the function
-/// returns that: `Tensor t = TREADLE_TRY(Tensor::make(dtype, dims));`.
+/// Evaluates to the value of an Expected (to void for Expected<void>), or returns its error from
+/// the enclosing function: `Tensor t = TREADLE_TRY(Tensor::make(dtype, dims));`.
 #define TREADLE_TRY(...)                                                                           \
   __extension__({                                                                                  \
     auto &&treadleTried = (__VA_ARGS__);                                                           \
@@ -74,7 +74,7 @@ template <typename T> T valueOf(const Expected<T> &&expected) {
 }
 } // namespace detail
 
-/// printf-like construction is deliberately absent: build the message with `str(...)`.
+/// Messages are built with `str(...)`; printf-like construction is deliberately absent.
 namespace detail {
 std::string toText(std::string_view text);
 std::string toText(const char *text);
@@ -89,7 +89,7 @@ std::string toText(T value) {
 }
 } // namespace detail
 
-/// Concatenates its arguments as text.
+/// Returns the concatenation of its arguments as text.
 template <typename... Args> std::string str(const Args &...args) {
   std::string out;
   (out.append(detail::toText(args)), ...);
@@ -116,7 +116,7 @@ TREADLE_ERROR_MAKER(unavailable, Unavailable)
 TREADLE_ERROR_MAKER(dataLoss, DataLoss)
 #undef TREADLE_ERROR_MAKER
 
-/// InvalidArgument, for Reason::MissingInput.
+/// Returns an InvalidArgument error with Reason::MissingInput.
 template <typename... Args> Error missingInput(const Args &...args) {
   return Error{Code::InvalidArgument, str(args...), Reason::MissingInput};
 }

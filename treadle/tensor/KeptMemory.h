@@ -1,4 +1,5 @@
-// Memory that objects keep beside tensors: what containers take counts to a session's budget.
+// Memory that objects hold outside of tensors, such as their containers, charged to the session's
+// memory budget.
 #pragma once
 
 #include "treadle/tensor/MemoryBudget.h"
@@ -10,9 +11,9 @@
 
 namespace treadle {
 
-/// What an object that lives on has of the budget that was open when it was made: its containers
-/// are charged to that. Stands before them among its members, and lives as long as they do. Throws
-/// OverBudget where nothing is left. Without a budget it costs a look at a number.
+/// The budget account that was open when an object was made; the object's containers are charged to
+/// it. Must be declared before those containers among the object's members, so that it outlives
+/// them. Throws OverBudget if the budget is exhausted. Without a budget it costs one atomic load.
 class MemoryShare {
 public:
   MemoryShare() : account(MemoryBudget::opened()) {
@@ -29,14 +30,14 @@ public:
 private:
   template <typename T> friend class KeptAllocator;
   friend class MemoryCharge;
-  /// About what an object takes itself. It keeps the account alive besides.
+  /// The approximate size of an object itself. Charging it also keeps the account alive.
   static constexpr int64_t object = 64;
 
   MemoryBudget::Account *const account;
 };
 
-/// Throws OverBudget where the share's budget has less left. Containers that are moved or swapped
-/// must have the same share.
+/// An allocator that charges to the account of a MemoryShare; throws OverBudget if that has too
+/// little left. Containers that are moved or swapped must have the same share.
 template <typename T> class KeptAllocator {
 public:
   using value_type = T;
@@ -75,7 +76,8 @@ private:
   MemoryBudget::Account *account;
 };
 
-/// What something took without an allocator of a share. Throws OverBudget as that does.
+/// A charge to the account of a MemoryShare for memory that was allocated without KeptAllocator.
+/// Throws OverBudget if the account has too little left.
 class MemoryCharge {
 public:
   MemoryCharge(const MemoryShare &share, size_t bytes)
@@ -100,7 +102,7 @@ private:
   int64_t bytes;
 };
 
-/// Does it, or, where memory ends, undoes what came before.
+/// Calls `action`. If that throws std::bad_alloc, calls `undo` and rethrows.
 template <typename Action, typename Undo> auto doOrUndo(Action &&action, Undo &&undo) {
   try {
     return action();

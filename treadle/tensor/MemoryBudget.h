@@ -1,4 +1,4 @@
-// How much memory the tensors of a session may take.
+// Limits on the memory that the tensors of a session take.
 #pragma once
 
 #include "treadle/tensor/Tensor.h"
@@ -9,18 +9,19 @@
 
 namespace treadle {
 
-/// Thrown where a budget has less left.
+/// Thrown if an allocation exceeds the budget. Sizes are in bytes.
 struct OverBudget : std::bad_alloc {
   OverBudget(int64_t bytes, int64_t limit) : bytes(bytes), limit(limit) {}
   int64_t bytes, limit;
 };
 
-/// ResourceExhausted: that there is no memory, or of whose budget there is none.
+/// Returns a ResourceExhausted error that says whether the machine's memory or a budget was
+/// exhausted.
 Error memoryError(const std::bad_alloc &thrown);
 
 /// Counts the memory of blocks that are made while the budget is open on their thread, and refuses
-/// more than its limit. What a block took comes back when it is freed, on whichever thread and
-/// however late that is. Thread-safe.
+/// allocations past its limit. A block's bytes are credited when it is freed, on any thread and
+/// even after the budget is destroyed. Thread-safe.
 class MemoryBudget {
 public:
   explicit MemoryBudget(int64_t limit) : account(new Account(limit)) { ++count; }
@@ -33,15 +34,15 @@ public:
 
   int64_t used() const { return account->taken.load(std::memory_order_relaxed) - Account::owner; }
 
-  /// Lives until its owner and all blocks that were charged to it are gone.
+  /// The shared counter. Lives until the budget and all blocks that were charged to it are gone.
   struct Account {
-    /// What the owner takes, so that the account stays while it is there.
+    /// The byte that the budget itself takes, so that the account lives as long as the budget.
     static constexpr int64_t owner = 1;
 
     explicit Account(int64_t limit) : limit(limit) {}
-    /// False, having taken nothing, if less is left.
+    /// Charges `bytes`. Returns false, and charges nothing, if less is left.
     bool take(int64_t bytes);
-    /// OverBudget for that.
+    /// Charges `bytes`. Throws OverBudget if less is left.
     void takeOrThrow(int64_t bytes) {
       if (!take(bytes))
         throw OverBudget(bytes, limit);
@@ -56,7 +57,7 @@ public:
   };
   Account &get() const { return *account; }
 
-  /// Opens an account on this thread; null closes what is open.
+  /// Opens an account on this thread for a scope; null suspends the account that is open.
   class Scope {
   public:
     explicit Scope(Account *account);
@@ -67,21 +68,21 @@ public:
   private:
     Account *before;
   };
-  /// The account that is open on this thread; null: none.
+  /// Returns the account that is open on this thread, or null.
   static Account *opened() { return count.load(std::memory_order_relaxed) ? open : nullptr; }
 
 private:
   static constinit thread_local Account *open;
-  static std::atomic<int> count; // of the process; a look at it is cheaper than at `open`
+  static std::atomic<int> count; // budgets of the process; cheaper to read than `open`
 
   Account *account;
 };
 
-/// Charges what the texts of new tensors of strings take, beside their blocks, to the budget that
-/// these were charged to. ResourceExhausted where less is left.
+/// Charges the heap memory of the elements of new string tensors to the budget that their blocks
+/// were charged to. Returns ResourceExhausted if that has too little left.
 Expected<void> chargeTexts(std::span<const Tensor> made);
 
-/// Whether there are tensors of strings among some.
+/// Whether any of the tensors is a string tensor.
 inline bool holdTexts(std::span<const Tensor> tensors) {
   for (const Tensor &tensor : tensors)
     if (tensor && tensor.dtype() == DType::String) [[unlikely]]

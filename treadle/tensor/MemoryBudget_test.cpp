@@ -139,7 +139,7 @@ TEST(KeptMemory, OutlivesTheBudget) {
 
 TEST(KeptMemory, SaysWhatIsMissing) {
   EXPECT_EQ(memoryError(OverBudget(8, 1000)).message,
-            "8 bytes are more than is left of the 1000 that the session may take");
+            "8 bytes are more than is left of the session's memory limit of 1000 bytes");
   EXPECT_EQ(memoryError(std::bad_alloc()).message, "out of memory");
 }
 

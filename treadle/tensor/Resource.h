@@ -1,5 +1,5 @@
-// What tensors of dtype resource and variant hold: references to objects with state (variables,
-// queues, tensor arrays) and to values that are no arrays (tensor lists, optionals).
+// Elements of resource and variant tensors: references to objects with state (variables, queues,
+// tensor arrays) and to values that aren't arrays (tensor lists, optionals).
 #pragma once
 
 #include <atomic>
@@ -10,7 +10,7 @@
 
 namespace treadle {
 
-/// Base of everything counted by references. Starts with one reference.
+/// Base class of reference-counted objects. Starts with one reference.
 class RefCounted {
 public:
   RefCounted() = default;
@@ -29,12 +29,12 @@ private:
   mutable std::atomic<uint32_t> references{1};
 };
 
-/// A counted pointer to a RefCounted object.
+/// A smart pointer to a RefCounted object.
 template <typename T> class Ref {
 public:
   Ref() = default;
   Ref(std::nullptr_t) {}
-  /// Takes over the reference that `object` was made with.
+  /// Takes over the initial reference of `object`.
   static Ref adopt(T *object) {
     Ref ref;
     ref.object = object;
@@ -78,10 +78,10 @@ template <typename T, typename... Args> Ref<T> makeRef(Args &&...args) {
 }
 
 /// An object with state and identity: a variable, a queue, a tensor array, a mutex, ...
-/// Implementations are safe to use from several threads at once.
+/// Implementations are thread-safe.
 class Resource : public RefCounted {
 public:
-  /// What messages call it: `variable`, `queue`, ...
+  /// Returns the noun for messages: `variable`, `queue`, ...
   virtual std::string_view kind() const = 0;
 };
 
@@ -90,14 +90,14 @@ struct ResourceHandle {
   Ref<Resource> resource;
 };
 
-/// A value that is no array: a tensor list, an optional, ... Values are immutable once shared;
-/// an op that finds it holds the only reference may change it in place.
+/// A value that isn't an array: a tensor list, an optional, ... Values are immutable once shared;
+/// an op that holds the only reference may change the value in place.
 class VariantObject : public RefCounted {
 public:
   virtual std::string_view kind() const = 0;
 };
 
-/// An element of a tensor of dtype variant; empty where nothing was ever stored.
+/// An element of a variant tensor; empty if it was never assigned.
 struct Variant {
   Ref<VariantObject> object;
 };

@@ -22,7 +22,8 @@ static size_t editDistance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-/// `kernel` of `dense/kernel`, `ids` of `input_ids`, `serving` of `serving_default`.
+/// Whether `shorter` is a suffix or prefix of `longer` at a separator: `kernel` of `dense/kernel`,
+/// `ids` of `input_ids`, `serving` of `serving_default`.
 static bool isWholePart(std::string_view longer, std::string_view shorter) {
   if (shorter.empty() || longer.size() <= shorter.size())
     return false;
@@ -31,7 +32,7 @@ static bool isWholePart(std::string_view longer, std::string_view shorter) {
          (longer.starts_with(shorter) && after == '_');
 }
 
-/// The number of edits; more than `limit` if it is more.
+/// Returns the edit distance, or some number above `limit` if it exceeds `limit`.
 static size_t distance(std::string_view name, std::string_view candidate, size_t limit) {
   if (isWholePart(candidate, name) || isWholePart(name, candidate))
     return limit;

@@ -1,4 +1,4 @@
-// What somebody who mistyped a name may have meant.
+// Suggestions for mistyped names.
 #pragma once
 
 #include <span>
@@ -7,10 +7,10 @@
 
 namespace treadle {
 
-/// ` (did you mean 'a' or 'b'?)`: the candidates that are the fewest edits away from `name`, three
-/// of them at most. Nothing if none is near: within 2 edits, or one for each 3 characters of a long
-/// name. A name without its scope, or with one too many, is as near as that, and so is one of
-/// which a part before or after `_` is missing.
+/// Returns ` (did you mean 'a' or 'b'?)` with up to three candidates at the smallest edit distance
+/// from `name`, or an empty string if none is within 2 edits (in long names, one edit for each 3
+/// characters). A missing or extra scope counts as close, and so does a missing part before or
+/// after `_`.
 std::string didYouMean(std::string_view name, std::span<const std::string_view> candidates);
 
 } // namespace treadle

@@ -1,4 +1,4 @@
-// What is suggested for a name that isn't there.
+// Suggestions for unknown names.
 #include "treadle/tensor/Suggestions.h"
 
 #include <gtest/gtest.h>

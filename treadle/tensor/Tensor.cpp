@@ -1,4 +1,5 @@
-// Tensor blocks: a per-thread pool for small and middling blocks, the system for the rest.
+// Allocation of tensor blocks: a per-thread pool for small and medium blocks, caches of freed large
+// blocks, and the system allocator.
 #include "treadle/tensor/Tensor.h"
 
 #include "treadle/tensor/MemoryBudget.h"
@@ -32,10 +33,10 @@ namespace {
 // Size class k holds blocks of 64 << k bytes. A thread keeps at most `cacheBytes` of each class.
 constexpr int numClasses = 15; // up to 1 MiB
 constexpr uint8_t systemClass = 63;
-// A bit beside the class: the block was charged to a budget.
+// Flag in `sizeClass`: the block was charged to a budget.
 constexpr uint8_t isCharged = 64;
 constexpr size_t cacheBytes = 4 << 20;
-// Past this an allocation is checked against the machine's memory.
+// Allocations from this size on are checked against the machine's memory.
 constexpr size_t largeBytes = 1 << 20;
 constexpr size_t hugePage = 2 << 20;
 
@@ -71,18 +72,18 @@ public:
     list.head = b;
     ++list.length;
   }
-  /// Of large blocks, whole pages of 2 MiB are asked for: ordinary ones have more addresses than a
-  /// processor keeps, and each first use of one is a fault.
+  /// Allocates from the system. Large blocks get whole pages of 2 MiB: 4 KiB pages cost one page
+  /// fault each, and exhaust the TLB.
   static void *systemAllocate(size_t bytes) {
     bool isLarge = bytes >= 2 * hugePage;
     void *p = nullptr;
     if (posix_memalign(&p, isLarge ? hugePage : 64, bytes) != 0)
       throw std::bad_alloc();
     if (isLarge)
-      madvise(p, bytes, MADV_HUGEPAGE); // advice: it may be declined
+      madvise(p, bytes, MADV_HUGEPAGE); // a hint that the system may ignore
     return p;
   }
-  // Set once this thread's pool was destroyed: late frees go to the system.
+  // Set once this thread's pool was destroyed; later frees go to the system.
   static thread_local bool isGone;
 
 private:
@@ -102,12 +103,12 @@ int64_t physicalMemory() {
   return bytes;
 }
 
-/// A thread's blocks beyond the pool's that were freed: the system would hand out fresh ones a page
-/// fault for each 4 KiB.
+/// A thread's cache of freed large blocks. Fresh memory from the system costs a page fault for each
+/// 4 KiB.
 class LargeBlocks {
 public:
-  /// The block that was freed last, and is most likely in a cache, of those that have at least so
-  /// many bytes and at most three times as many; null where none is kept.
+  /// Returns the most recently freed block (the likeliest to be in the CPU's cache) that has at
+  /// least `bytes` and at most three times as many, or null if there is none.
   void *take(size_t bytes) {
     Block *end = blocks + count, *found = end;
     while (found != blocks && !(found[-1].bytes >= bytes && found[-1].bytes / 3 <= bytes))
@@ -121,7 +122,7 @@ public:
     --count;
     return data;
   }
-  /// Keeps it, or frees it if it has more than `mostBytes`; those that came long ago give way.
+  /// Caches a block, or frees it if it is larger than `mostBytes`. Evicts the oldest blocks.
   void put(void *data, size_t mostBytes) {
     size_t bytes = malloc_usable_size(data);
     if (bytes > mostBytes)
@@ -131,7 +132,7 @@ public:
     blocks[count++] = {data, bytes};
     kept += bytes;
   }
-  /// The bytes that it kept.
+  /// Frees all cached blocks and returns their bytes.
   size_t freeAll() {
     size_t bytes = kept;
     while (count)
@@ -158,16 +159,16 @@ private:
   size_t kept = 0;
 };
 
-/// The memory of large tensors, by thread.
+/// Caches of freed large blocks and counts of live bytes, by thread.
 class LargeMemory {
 public:
-  /// Never destroyed, since tensors may outlive any static object.
+  /// The process's instance. Never destroyed, since tensors may outlive any static object.
   static LargeMemory &ofProcess() {
     static auto *memory = new LargeMemory;
     return *memory;
   }
 
-  /// A block that was freed, by this thread rather than by another; null where none is kept.
+  /// Returns a cached block, preferably one that this thread freed, or null if there is none.
   void *take(size_t bytes) {
     if (void *own = threads.take()->blocks.take(bytes))
       return own;
@@ -194,7 +195,7 @@ public:
     return bytes;
   }
 
-  /// Counts bytes of tensors that came to life, or negative ones of some that ended.
+  /// Adds `bytes` to the live bytes; negative if tensors were freed.
   void count(int64_t bytes) {
     auto own = threads.take();
     own->live += bytes;
@@ -202,13 +203,13 @@ public:
     if (std::abs(own->untold) > mostUntold)
       told.fetch_add(std::exchange(own->untold, 0), std::memory_order_relaxed);
   }
-  /// Exact where no tensor is made or freed meanwhile.
+  /// Returns the live bytes. Exact if no tensor is made or freed meanwhile.
   int64_t live() const {
     int64_t sum = 0;
     threads.forEach([&](const OfThread &thread) { sum += thread.live; });
     return sum;
   }
-  /// The same but for a little of each thread, at no cost.
+  /// Returns the live bytes but for up to `mostUntold` of each thread, in one load.
   int64_t liveAbout() const { return told.load(std::memory_order_relaxed); }
 
 private:
@@ -216,13 +217,13 @@ private:
   static constexpr int64_t mostUntold = 64 << 20;
   struct OfThread {
     LargeBlocks blocks;
-    int64_t live = 0;   // may be negative: what one makes another may free
-    int64_t untold = 0; // of it, what `told` lacks
+    int64_t live = 0;   // negative if this thread frees what others made
+    int64_t untold = 0; // the part of `live` that `told` doesn't include
   };
 
   ThreadSlots<OfThread> threads;
   alignas(64) std::atomic<int64_t> told{0};
-  std::atomic<int> numThreads{0}; // numbers below it may have blocks
+  std::atomic<int> numThreads{0}; // threads with numbers below it may have blocks
 };
 
 void *poolAllocate(size_t bytes, uint8_t &sizeClass) {
@@ -253,11 +254,11 @@ void poolFree(void *p, uint8_t sizeClass) {
 
 // --- blocks ------------------------------------------------------------------------------------
 
-/// What a block owes to a budget: stands after its dimensions.
+/// The charge of a block to a budget, stored after its dimensions.
 struct Debt {
   MemoryBudget::Account *account;
   int64_t bytes;
-  int64_t texts; // of them, what the elements are that are texts
+  int64_t texts; // the part of `bytes` that the strings' heap memory takes
 
   static Debt &of(TensorBlock *b) { return *reinterpret_cast<Debt *>(b->dims + b->rank); }
 };
@@ -314,11 +315,12 @@ void constructElements(TensorBlock *b) {
   }
 }
 
-// The owner of external elements: a block whose payload is the function that lets go of them.
+// The owner of external elements: a block whose payload is the function that releases them.
 struct ExternalOwner {
   std::function<void()> release;
 };
-// In TensorBlock::isRef: elements of anybody's, or of a file.
+// Values of TensorBlock::isRef for owners: of external elements, and of elements mapped from a
+// file.
 constexpr uint8_t externalOwner = 2, fileOwner = 3;
 
 } // namespace
@@ -367,15 +369,16 @@ Expected<Tensor> Tensor::make(DType dtype, Dims dims) {
   if (payload > static_cast<int64_t>(largeBytes)) {
     if (payload > physicalMemory() - LargeMemory::ofProcess().liveAbout())
       return Unexpected(resourceExhausted("tensor ", dtypeName(dtype), dimsText(dims), " needs ",
-                                          payload, " bytes, more than this machine has free"));
+                                          payload,
+                                          " bytes, more than the free memory of this machine"));
   }
   TensorBlock *b;
   try {
     b = newBlock(dtype, dims, *count, static_cast<size_t>(payload));
   } catch (const OverBudget &over) {
-    return Unexpected(resourceExhausted("tensor ", dtypeName(dtype), dimsText(dims), " needs ",
-                                        payload, " bytes, more than is left of the ", over.limit,
-                                        " that the session may take"));
+    return Unexpected(resourceExhausted(
+        "tensor ", dtypeName(dtype), dimsText(dims), " needs ", payload,
+        " bytes, more than is left of the session's memory limit of ", over.limit, " bytes"));
   } catch (const std::bad_alloc &) {
     return Unexpected(resourceExhausted("out of memory: tensor ", dtypeName(dtype), dimsText(dims),
                                         " needs ", payload, " bytes"));
@@ -513,8 +516,9 @@ void Tensor::freeBlock(TensorBlock *b) {
 
 Error memoryError(const std::bad_alloc &thrown) {
   if (const auto *over = dynamic_cast<const OverBudget *>(&thrown))
-    return resourceExhausted(over->bytes, " bytes are more than is left of the ", over->limit,
-                             " that the session may take");
+    return resourceExhausted(over->bytes,
+                             " bytes are more than is left of the session's memory limit of ",
+                             over->limit, " bytes");
   return resourceExhausted("out of memory");
 }
 
@@ -535,7 +539,7 @@ MemoryBudget::Scope::~Scope() { open = before; }
 
 namespace {
 
-/// What a text takes beside itself.
+/// Returns the heap memory of a string beyond its inline buffer.
 int64_t heapBytes(const std::string &text) {
   static const size_t inPlace = std::string().capacity();
   return text.capacity() > inPlace ? static_cast<int64_t>(text.capacity()) + 1 : 0;
@@ -557,9 +561,9 @@ Expected<void> chargeTexts(std::span<const Tensor> made) {
     Debt &debt = Debt::of(b);
     int64_t more = bytes - debt.texts;
     if (more > 0 && !debt.account->take(more))
-      return Unexpected(resourceExhausted("texts of ", bytes,
-                                          " bytes are more than is left of the ",
-                                          debt.account->limit, " that the session may take"));
+      return Unexpected(resourceExhausted(
+          "strings of ", bytes, " bytes are more than is left of the session's memory limit of ",
+          debt.account->limit, " bytes"));
     if (more < 0)
       debt.account->give(-more);
     debt.bytes += more;

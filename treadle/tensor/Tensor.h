@@ -19,10 +19,11 @@ namespace treadle {
 /// The dimensions of a tensor. Rank 0 is a scalar.
 using Dims = std::span<const int64_t>;
 
-/// `[2,3]`, for messages.
+/// Formats dimensions for messages: `[2,3]`.
 std::string dimsText(Dims dims);
 
-/// The product of `dims`; nothing if a dimension is negative or the product overflows int64.
+/// Returns the product of `dims`, or nullopt if a dimension is negative or the product overflows
+/// int64.
 std::optional<int64_t> countElements(Dims dims);
 
 /// A tensor's block of memory: this header, the dimensions, then (unless it views another block)
@@ -31,18 +32,19 @@ struct TensorBlock {
   std::atomic<uint32_t> references;
   DType dtype;
   uint8_t rank;
-  uint8_t sizeClass; // of the pool; 255: from the system
-  uint8_t isRef;     // holds a reference to a v1 variable (see Variable.h), not elements
+  uint8_t sizeClass; // size class of the pool; 255: allocated from the system
+  uint8_t isRef;     // a reference to a v1 variable (see Variable.h) instead of elements
   void *data;
   int64_t count;      // number of elements
-  TensorBlock *owner; // the block whose elements `data` points into; null: this one's own
+  TensorBlock *owner; // block whose elements `data` points into; null if its own
   int64_t dims[];     // `rank` of them
 };
 static_assert(sizeof(TensorBlock) == 32);
 
-/// A shared, counted reference to a block of elements with a dtype and a shape; may be empty (no
-/// block at all). Copying shares. Elements may be written only while the block is new or
-/// `isUnique()`. Different Tensors may be used from different threads; one Tensor object may not.
+/// A reference to a block of elements with a dtype and a shape; may be empty (no block at all), and
+/// then only bool conversion, assignment, `reset`, `get` and `take` are valid. Copies share the
+/// block. Elements may be written only while the block is new or `isUnique()`. Different Tensors
+/// may be used on different threads at once, a single Tensor object may not.
 class Tensor {
 public:
   Tensor() = default;
@@ -65,14 +67,14 @@ public:
   }
   ~Tensor() { reset(); }
 
-  /// A new tensor. Plain elements are uninitialised, others default-constructed. Errors:
-  /// InvalidArgument for a negative or overflowing shape, ResourceExhausted when there is no
-  /// memory.
+  /// Returns a new tensor. Plain elements are uninitialized, others default-constructed. Errors:
+  /// InvalidArgument for a negative dimension or an element count that overflows, ResourceExhausted
+  /// if there is no memory.
   static Expected<Tensor> make(DType dtype, Dims dims);
   static Expected<Tensor> make(DType dtype, std::initializer_list<int64_t> dims) {
     return make(dtype, Dims(dims.begin(), dims.size()));
   }
-  /// A scalar of a plain dtype; cannot fail short of std::bad_alloc.
+  /// Returns an uninitialized scalar of a plain dtype. Throws std::bad_alloc if there is no memory.
   static Tensor makeScalar(DType dtype) { return Tensor(allocateScalar(dtype)); }
   template <typename T> static Tensor scalar(DType dtype, T value) {
     Tensor t = makeScalar(dtype);
@@ -80,13 +82,14 @@ public:
     return t;
   }
   static Tensor scalarString(std::string value);
-  /// A rank-1 tensor of the values given.
+  /// Returns a rank-1 tensor of `values`; sizeof(T) must be the dtype's size.
   template <typename T> static Tensor vector(DType dtype, std::span<const T> values) {
     Tensor t = *make(dtype, {static_cast<int64_t>(values.size())});
     std::copy(values.begin(), values.end(), t.data<T>());
     return t;
   }
-  /// Elements owned by someone else; `release` is called when the last reference goes.
+  /// Returns a tensor of elements that the caller owns, without a copy. `data` must stay valid
+  /// until `release` is called, which happens once, on any thread, when the last reference goes.
   static Tensor external(DType dtype, Dims dims, void *data, std::function<void()> release);
 
   explicit operator bool() const { return block != nullptr; }
@@ -113,20 +116,21 @@ public:
   void *raw() { return block->data; }
   const void *raw() const { return block->data; }
 
-  /// True if this is the only reference to these elements: they may be overwritten in place.
+  /// Whether this is the only reference to the elements, so that they may be overwritten in place.
   bool isUnique() const {
     return block->references.load(std::memory_order_acquire) == 1 &&
            (!block->owner || block->owner->references.load(std::memory_order_acquire) == 1) &&
            !block->isRef;
   }
 
-  /// The same elements under other dimensions (same count): no copy.
+  /// Returns the same elements under other dimensions of the same count, without a copy.
   Tensor withDims(Dims dims) const;
-  /// The same bits under another dtype of the same size (and dimensions): no copy.
+  /// Returns the same bytes under another dtype and other dimensions of the same size in bytes,
+  /// without a copy.
   Tensor withDType(DType dtype, Dims dims) const;
-  /// `dims` elements starting `offset` elements in: no copy.
+  /// Returns a view of `dims` elements, starting at element `offset`, without a copy.
   Tensor view(int64_t offset, Dims dims) const;
-  /// A tensor of one's own with the same elements.
+  /// Returns a copy of the elements in a block of its own.
   Expected<Tensor> clone() const;
 
   bool sharesElementsWith(const Tensor &other) const { return raw() == other.raw(); }
@@ -135,7 +139,8 @@ public:
   TensorBlock *take() { return std::exchange(block, nullptr); }
   static Tensor adopt(TensorBlock *block) { return Tensor(block); }
 
-  /// Bytes held by all live tensors' own elements beyond the small-block pool, in this process.
+  /// Returns the bytes of the elements of all live tensors in this process that are above the
+  /// small-block pool's sizes.
   static int64_t liveBytes();
 
 private:
@@ -152,7 +157,7 @@ private:
 };
 static_assert(sizeof(Tensor) == sizeof(void *));
 
-/// `int32[2,3]`, for messages.
+/// Formats dtype and shape for messages: `int32[2,3]`.
 std::string tensorTypeText(const Tensor &tensor);
 
 } // namespace treadle

@@ -1,4 +1,4 @@
-// Tensors whose elements are pages of a file.
+// Tensors whose elements are mapped from a file.
 #pragma once
 
 #include "treadle/tensor/Tensor.h"
@@ -7,11 +7,12 @@
 
 namespace treadle {
 
-/// A tensor of elements in memory that nobody else has, which goes with the tensor.
+/// Returns a tensor of mapped elements that nothing else refers to; the mapping ends with the
+/// tensor.
 Tensor tensorInFile(DType dtype, Dims dims, std::shared_ptr<void> elements);
 
-/// Whether it is one, or a view of one: unlike other external elements, these change only if the
-/// tensor is written.
+/// Whether the tensor is mapped from a file, or a view of one that is. Unlike other external
+/// elements, these change only if the tensor is written.
 bool isInFile(const Tensor &tensor);
 
 } // namespace treadle

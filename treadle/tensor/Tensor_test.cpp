@@ -1,4 +1,4 @@
-// Tensors: making, sharing, viewing, and what can't be made.
+// Tensors: construction, sharing, views and construction errors.
 #include "treadle/tensor/Tensor.h"
 
 #include "treadle/tensor/Resource.h"
@@ -44,8 +44,8 @@ TEST(Tensor, ImpossibleShapesAreErrors) {
   constexpr int64_t big = int64_t{1} << 40;
   EXPECT_EQ(codeOf(DType::Int32, {-1}), Code::InvalidArgument);
   EXPECT_EQ(codeOf(DType::Int32, {big, big}), Code::InvalidArgument);
-  EXPECT_EQ(codeOf(DType::Int64, {big, 1 << 22}), Code::ResourceExhausted); // bytes overflow
-  EXPECT_EQ(codeOf(DType::Float32, {big}), Code::ResourceExhausted);        // more than there is
+  EXPECT_EQ(codeOf(DType::Int64, {big, 1 << 22}), Code::ResourceExhausted); // byte count overflows
+  EXPECT_EQ(codeOf(DType::Float32, {big}), Code::ResourceExhausted); // more than the machine has
   EXPECT_EQ(codeOf(DType::Int32, std::vector<int64_t>(255, 1)), Code::InvalidArgument);
   EXPECT_EQ(codeOf(DType::Int32, std::vector<int64_t>(254, 1)), Code::Ok);
 }
@@ -157,8 +157,8 @@ TEST(Tensor, LiveBytesGoUpAndDown) {
   EXPECT_EQ(Tensor::liveBytes(), before);
 }
 
-// Blocks made by one thread and let go of by another, in every size class.
-// Address sanitizer has the system's blocks only, to see what is used too late.
+// Blocks made by one thread and freed by another, in every size class. Under the address sanitizer
+// all blocks come from the system, to detect uses after free.
 #if !__has_feature(address_sanitizer)
 TEST(Tensor, LargeBlocksServeAgain) {
   constexpr int64_t count = 2 << 20;

@@ -1,4 +1,4 @@
-// For tests: what is expected to fail.
+// Test helpers for expected errors.
 #pragma once
 
 #include "treadle/tensor/Error.h"

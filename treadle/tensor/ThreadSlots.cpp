@@ -10,7 +10,7 @@ static_assert(maxThreadNumbers == 64, "a number is a bit of a word");
 
 class ThreadNumbers {
 public:
-  /// The lowest that nobody has; one that somebody has where there is no other.
+  /// Returns the lowest free number, or a shared one if none is free.
   int take(bool &isOwn) {
     uint64_t old = taken.load(std::memory_order_relaxed);
     for (;;) {
@@ -28,12 +28,12 @@ public:
 
 private:
   std::atomic<uint64_t> taken{0};
-  std::atomic<unsigned> next{0}; // of those that are shared
+  std::atomic<unsigned> next{0}; // next number to share
 };
 
 constinit ThreadNumbers numbers;
 
-/// What gives a thread's number back when the thread ends.
+/// Frees the thread's number when the thread ends.
 struct OwnNumber {
   OwnNumber() : number(numbers.take(isOwn)) {}
   ~OwnNumber() {
@@ -47,8 +47,8 @@ struct OwnNumber {
 } // namespace
 
 int threadNumber() {
-  // Without a destructor: what ends after `own` may still ask. Then two threads may have the
-  // number for a moment, which slots allow for.
+  // Has no destructor, since objects destroyed after `own` may still call threadNumber(). Two
+  // threads may then have the same number for a moment, which slots allow.
   thread_local constinit int number = -1;
   if (number < 0) [[unlikely]] {
     thread_local OwnNumber own;

@@ -1,5 +1,5 @@
-// What each thread has for itself in an object that many threads use, so that none waits for
-// another's lock, or for a cache line that another has just written.
+// Per-thread slots in an object that many threads use, so that threads don't contend for a lock or
+// a cache line.
 #pragma once
 
 #include <atomic>
@@ -9,15 +9,15 @@
 
 namespace treadle {
 
-/// As many threads as have slots of their own; more share them.
+/// Number of threads that have slots of their own; further threads share them.
 constexpr int maxThreadNumbers = 64;
 
-/// A number of this thread, below `maxThreadNumbers`. Threads that live at the same time have
-/// different ones, as long as there are no more of them.
+/// Returns a number of this thread below `maxThreadNumbers`. Threads that are alive at the same
+/// time have different numbers, unless there are more than `maxThreadNumbers` of them.
 int threadNumber();
 
-/// A T for each thread that asks for one, made when it first does; each on cache lines of its own.
-/// A slot belongs to whoever holds it, and to nobody else meanwhile. Thread-safe.
+/// One T for each thread number, created at its first use, on cache lines of its own. A slot is
+/// exclusive while it is held. Thread-safe.
 template <typename T> class ThreadSlots {
   struct alignas(64) Slot {
     std::atomic<bool> isHeld{false};
@@ -25,7 +25,7 @@ template <typename T> class ThreadSlots {
   };
 
 public:
-  /// A slot that is held while this lives; of nobody where it was another's.
+  /// Exclusive use of a slot during its lifetime; empty if the slot was already held.
   class Hold {
   public:
     explicit Hold(Slot *slot) : slot(slot) {}
@@ -52,16 +52,16 @@ public:
     delete all;
   }
 
-  /// The slot of this number, unless somebody holds it: two threads have the number, or one that
-  /// holds it asks again.
+  /// Holds the slot of this number. Returns an empty Hold if the slot is held already: by another
+  /// thread with the same number, or further up this thread's stack.
   Hold tryTake(int number = threadNumber()) const {
     Slot &slot = at(number);
     return Hold(slot.isHeld.exchange(true, std::memory_order_acquire) ? nullptr : &slot);
   }
-  /// The slot of this number, as soon as nobody else holds it. For what is held for moments.
+  /// Holds the slot of this number; spins while it is held elsewhere. For short critical sections.
   Hold take(int number = threadNumber()) const { return wait(at(number)); }
 
-  /// Holds one slot after the other, of those that there are.
+  /// Visits all slots that exist, holding one at a time.
   template <typename Visit> void forEach(Visit &&visit) const {
     Table *all = table.load(std::memory_order_acquire);
     for (int i = 0; all && i < maxThreadNumbers; ++i)
@@ -74,7 +74,7 @@ private:
     std::atomic<Slot *> slots[maxThreadNumbers] = {};
   };
 
-  /// What is there, or a new one.
+  /// Returns the object in `place`; makes it if there is none.
   template <typename Made> static Made &made(std::atomic<Made *> &place) {
     Made *found = place.load(std::memory_order_acquire);
     if (found) [[likely]]
@@ -89,15 +89,15 @@ private:
 
   static Hold wait(Slot &slot) {
     while (slot.isHeld.exchange(true, std::memory_order_acquire))
-      std::this_thread::yield(); // the holder may need this core
+      std::this_thread::yield(); // the holder may need this core to finish
     return Hold(&slot);
   }
 
   mutable std::atomic<Table *> table{nullptr};
 };
 
-/// A further owner of an object, with a count of its own on a cache line of its own: for a thread
-/// that copies it often.
+/// Returns another owner of the object with a reference count on a cache line of its own, for a
+/// thread that copies the pointer often.
 template <typename T> std::shared_ptr<T> ownShare(std::shared_ptr<T> shared) {
   struct alignas(64) Share {
     std::shared_ptr<T> object;

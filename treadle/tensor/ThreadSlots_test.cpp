@@ -1,4 +1,4 @@
-// What threads have for themselves.
+// Per-thread slots.
 #include "treadle/tensor/ThreadSlots.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 namespace treadle {
 namespace {
 
-/// Runs `body(i)` on threads that all live at the same time.
+/// Runs `body(i)` on `count` threads that are alive at the same time.
 template <typename Body> void onThreads(int count, Body body) {
   std::barrier all(count);
   std::vector<std::thread> threads;
@@ -25,7 +25,7 @@ template <typename Body> void onThreads(int count, Body body) {
 }
 
 TEST(ThreadSlots, ThreadsHaveNumbersOfTheirOwn) {
-  for (int round = 0; round < 20; ++round) { // those that ended give theirs back
+  for (int round = 0; round < 20; ++round) { // threads that ended free their numbers
     std::vector<int> numbers(20);
     onThreads(20, [&](int i) { numbers[static_cast<size_t>(i)] = threadNumber(); });
     EXPECT_EQ(std::set(numbers.begin(), numbers.end()).size(), 20U);
@@ -65,7 +65,7 @@ TEST(ThreadSlots, AllThatWereUsedAreVisited) {
 }
 
 TEST(ThreadSlots, ManyThreadsCountInThem) {
-  constexpr int count = maxThreadNumbers + 8, each = 500; // some numbers are those of two
+  constexpr int count = maxThreadNumbers + 8, each = 500; // some threads share a number
   ThreadSlots<int> slots;
   onThreads(count, [&](int) {
     for (int i = 0; i < each; ++i)

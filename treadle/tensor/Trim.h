@@ -1,12 +1,12 @@
-// Memory of tensors that are gone.
+// Release of cached memory of freed tensors.
 #pragma once
 
 #include <cstdint>
 
 namespace treadle {
 
-/// Gives the system the memory of freed large tensors (above 1 MiB) back, which is otherwise kept
-/// for the next ones; the bytes. Thread-safe.
+/// Returns the cached memory of freed large tensors (above 1 MiB) to the system; the result is the
+/// number of bytes. Thread-safe.
 int64_t trimTensorMemory();
 
 } // namespace treadle

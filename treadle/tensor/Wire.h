@@ -1,7 +1,7 @@
-// Protocol buffers' wire format, and the integers of files that use the same ones.
+// Protocol buffers' wire format, and the integers of file formats that share its encodings.
 //
-// By hand, since kernels read and write checkpoints and messages, and the runtime knows no
-// protobuf.
+// Written by hand, since kernels read and write checkpoints and messages, and the runtime doesn't
+// link protobuf.
 #pragma once
 
 #include <cstdint>
@@ -35,12 +35,12 @@ enum class WireType : uint8_t { Varint, Fixed64, Bytes, GroupBegin, GroupEnd, Fi
 inline void putTag(std::string &out, uint64_t field, WireType type) {
   putVarint(out, field << 3 | static_cast<uint64_t>(type));
 }
-/// A value of 0 is written too.
+/// Writes a field even if its value is 0.
 inline void putStatedNumber(std::string &out, uint64_t field, uint64_t value) {
   putTag(out, field, WireType::Varint);
   putVarint(out, value);
 }
-/// A value of 0 is left out, as proto3 does.
+/// Writes a field, or nothing if its value is 0, as proto3 does.
 inline void putNumber(std::string &out, uint64_t field, uint64_t value) {
   if (value)
     putStatedNumber(out, field, value);
@@ -51,8 +51,8 @@ inline void putBytes(std::string &out, uint64_t field, std::string_view bytes) {
   out += bytes;
 }
 
-/// Takes values off the front of some bytes; once one is missing or malformed, `isGood` is false
-/// and all that follow are zero or empty.
+/// Reads values from the front of some bytes. Once one is missing or malformed, `isGood` is false
+/// and all further values are zero or empty.
 class WireReader {
 public:
   explicit WireReader(std::string_view bytes) : rest(bytes) {}
@@ -82,7 +82,7 @@ public:
     std::string_view taken = bytes(sizeof(T));
     return taken.empty() ? T() : fixedAt<T>(taken, 0);
   }
-  /// A number that is encoded in this way.
+  /// Reads a number of this wire type.
   uint64_t number(WireType type) {
     if (type == WireType::Fixed64)
       return fixed<uint64_t>();
@@ -90,21 +90,23 @@ public:
       return fixed<uint32_t>();
     return type == WireType::Varint ? varint() : (fail(), 0);
   }
-  /// What is left.
+  /// The bytes not read yet.
   std::string_view left() const { return rest; }
 
   struct Field {
     uint64_t number = 0;
     WireType type = WireType::Varint;
-    uint64_t value = 0;     // of numbers, 32-bit and 64-bit ones included
-    std::string_view bytes; // of the rest
+    uint64_t value = 0;     // of numeric fields, fixed32 and fixed64 included
+    std::string_view bytes; // of length-delimited fields and groups
 
     bool isVarint() const { return type == WireType::Varint; }
     bool isBytes() const { return type == WireType::Bytes; }
   };
-  /// The next field of a message; false at its end, and where it makes no sense.
+  /// Reads the next field of a message. Returns false at its end, and for malformed bytes and
+  /// groups.
   bool next(Field &field) { return take(field) && (!isGroup(field) || fail()); }
-  /// The same, and groups as well: the bytes of one are all of it, with the tags at its ends.
+  /// Reads the next field as `next` does, but also accepts groups: `bytes` is then the whole group
+  /// with its begin and end tags.
   bool nextOrGroup(Field &field, int depth = 0) {
     constexpr int mostNested = 100;
     std::string_view before = rest;
@@ -148,8 +150,8 @@ private:
   bool good = true;
 };
 
-/// Calls `add(number)` for each number of a repeated field, which may be packed; false where they
-/// are encoded in another way.
+/// Calls `add(number)` for each number of a repeated field, packed or not. Returns false if the
+/// field has another wire type.
 template <typename Add> bool forEachNumber(const WireReader::Field &field, WireType type, Add add) {
   if (field.type == type)
     return add(field.value), true;
@@ -161,8 +163,8 @@ template <typename Add> bool forEachNumber(const WireReader::Field &field, WireT
   return packed.isGood();
 }
 
-/// Calls `visit(field)` for each field of a message; false if the message or the visitor is not
-/// good.
+/// Calls `visit(field)` for each field of a message. Returns false if the message is malformed or a
+/// visit returns false.
 template <typename Visit> bool forEachField(std::string_view message, Visit visit) {
   WireReader reader(message);
   for (WireReader::Field field; reader.next(field);)

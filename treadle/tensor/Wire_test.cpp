@@ -9,7 +9,7 @@ namespace {
 std::string sample() {
   std::string out;
   putNumber(out, 1, 300);
-  putNumber(out, 2, 0); // left out
+  putNumber(out, 2, 0); // left out since it is 0
   putStatedNumber(out, 3, 0);
   putTag(out, 4, WireType::Fixed32);
   putFixed(out, uint32_t{7});
@@ -36,7 +36,7 @@ TEST(Wire, RefusesWhatIsCutShort) {
   int complete = 0;
   for (size_t size = 0; size <= whole.size(); ++size)
     complete += forEachField(std::string_view(whole).substr(0, size), [](auto &) { return true; });
-  EXPECT_EQ(complete, 5); // nothing, and after each field
+  EXPECT_EQ(complete, 5); // at the empty prefix, and after each field
 }
 
 TEST(Wire, ReadsGroupsWhole) {
