@@ -1,6 +1,6 @@
-// The part of TensorFlow's C API of graph optimizers (its version 0.0.1) that the plug-in uses, in
-// declarations of our own: the plug-in is built without TensorFlow. Fields and functions keep the
-// order and types that TensorFlow gives them; newer ones of a struct follow what stands here.
+// The part of TensorFlow's C API for graph optimizers (version 0.0.1) that the plug-in uses,
+// declared here because the plug-in is built without TensorFlow. Fields and functions have
+// TensorFlow's order and types; TensorFlow appends newer fields to structs.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace treadle::tensorflow {
 struct Status; // TF_Status
 struct Item;   // TF_GrapplerItem
 
-/// TF_Buffer. Whoever fills `data` says how it is freed.
+/// TF_Buffer. `free` is set by the function that fills `data`.
 struct Buffer {
   const void *data;
   size_t length;
@@ -28,8 +28,8 @@ struct Optimizer {
   void (*destroy)(void *optimizer);
 };
 
-/// TP_OptimizerRegistrationParams. TensorFlow fills in the sizes; that of the configuration, which
-/// turns off optimizers of TensorFlow's, stays as it comes.
+/// TP_OptimizerRegistrationParams. TensorFlow sets the sizes. The configuration, which can disable
+/// TensorFlow's optimizers, is left unchanged.
 struct Registration {
   size_t structSize;
   void *ext;
@@ -45,7 +45,7 @@ using NewStatus = Status *(*)();
 using DeleteStatus = void (*)(Status *status);
 /// TF_GetNodesToPreserveListSize
 using NodesToPreserveSize = void (*)(const Item *item, int *count, size_t *bytes, Status *status);
-/// TF_GetNodesToPreserveList: `values` come to point into `storage`.
+/// TF_GetNodesToPreserveList: sets `values` to pointers into `storage`.
 using NodesToPreserve = void (*)(const Item *item, char **values, size_t *lengths, int count,
                                  void *storage, size_t bytes, Status *status);
 

@@ -1,4 +1,5 @@
-// Messages: a mark, the number of parts, the length of each, and their bytes.
+// The wire format of messages: a magic number, the number of parts, and the length and bytes of
+// each part.
 #include "treadle/tensorflow_plugin/Channel.h"
 
 #include <algorithm>
@@ -14,13 +15,14 @@ constexpr uint64_t mark = 0x31656C6461657274; // treadle1
 constexpr uint64_t mostParts = 16;
 constexpr uint64_t mostBytes = uint64_t(1) << 34;
 
-/// No SIGPIPE where the other end is a socket that was closed.
+/// No SIGPIPE if the other end is a closed socket.
 ssize_t writeSome(int file, const char *data, size_t size) {
   ssize_t done = ::send(file, data, size, MSG_NOSIGNAL);
   return done < 0 && errno == ENOTSOCK ? ::write(file, data, size) : done;
 }
 
-/// Calls `some`, which may do a part, until all is done; false if it fails or comes to an end.
+/// Repeats a partial transfer until it is complete; returns false on an error or the end of the
+/// stream.
 template <typename Byte, typename Some> bool transferAll(Byte *at, size_t size, Some some) {
   while (size > 0) {
     ssize_t done = some(at, size);
@@ -46,7 +48,7 @@ bool Channel::read(void *data, size_t size) {
                      [&](char *at, size_t left) { return ::read(in, at, left); });
 }
 
-/// There is room for bytes when they come, not when somebody says they will.
+/// Grows the buffer as bytes arrive, rather than trusting the stated size.
 bool Channel::readPart(std::string &part, uint64_t size) {
   constexpr uint64_t piece = 1 << 24;
   for (uint64_t at = 0; at < size; at = part.size()) {

@@ -1,5 +1,5 @@
-// How the plug-in in TensorFlow's process and the rewriter in its own talk: messages over a stream,
-// each a list of byte strings. Both run on one machine, from one build.
+// The protocol between the plug-in in TensorFlow's process and the rewriter process: messages over
+// a stream, each a list of byte strings. Both come from the same build and run on one machine.
 #pragma once
 
 #include <cstdint>
@@ -9,19 +9,19 @@
 
 namespace treadle::tensorflow {
 
-/// The plug-in sends pipeline, names of nodes to keep (a line each) and GraphDef; it gets
-/// an error or "", the new GraphDef, and a line for people.
+/// The plug-in sends the pipeline, the names of nodes to keep (one per line) and the GraphDef. The
+/// reply is an error or "", the new GraphDef, and a summary for the log.
 using Message = std::vector<std::string>;
 
-/// One end of a stream. Each call blocks until the whole message went through.
+/// One end of a stream. Each call blocks until the whole message is transferred.
 class Channel {
 public:
-  /// `in` and `out` may be the same; the channel doesn't own them.
+  /// `in` and `out` may be equal; the channel doesn't own them.
   Channel(int in, int out) : in(in), out(out) {}
 
-  /// False if the other end is gone.
+  /// Returns false if the other end is closed.
   bool send(const Message &message);
-  /// Nothing if the other end is gone, or sends what is no message.
+  /// Returns nullopt if the other end is closed, or the message is malformed.
   std::optional<Message> receive();
 
 private:

@@ -1,4 +1,4 @@
-// Messages over a pipe, whole and broken.
+// Tests of complete and broken messages over a pipe.
 #include "treadle/tensorflow_plugin/Channel.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// A serialized GraphDef with its functions and without.
+// Splits a serialized GraphDef into the graph and its functions.
 #include "treadle/tensorflow_plugin/Library.h"
 
 #include "treadle/proto/graph.pb.h"
@@ -16,7 +16,7 @@ static bool isDeclaration(const pb::FunctionDef &function) {
 static Expected<pb::GraphDef> parse(std::string_view bytes) {
   pb::GraphDef graph;
   if (bytes.size() > INT_MAX || !graph.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
-    return Unexpected(invalidArgument("what came is no GraphDef"));
+    return Unexpected(invalidArgument("the bytes don't parse as a GraphDef"));
   return graph;
 }
 
@@ -35,7 +35,7 @@ Expected<std::string> Library::putBackInto(std::string bytes) const {
     return bytes;
   pb::GraphDef graph = TREADLE_TRY(parse(bytes));
   if (!graph.mutable_library()->ParseFromString(taken))
-    return Unexpected(internal("the functions of the graph can't be put back"));
+    return Unexpected(internal("the functions of the graph can't be restored"));
   return graph.SerializeAsString();
 }
 

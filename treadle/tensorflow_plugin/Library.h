@@ -1,5 +1,5 @@
-// Functions that TensorFlow withholds: for most optimizers it sends declarations alone, functions
-// without bodies, and drops whatever becomes of them.
+// Handles functions whose bodies TensorFlow withholds: for most optimizers it sends declarations
+// without bodies, and ignores changes to them.
 #pragma once
 
 #include "treadle/tensor/Error.h"
@@ -9,11 +9,11 @@
 
 namespace treadle::tensorflow {
 
-/// Takes the functions out of a serialized GraphDef where one of them is but a declaration, and
-/// puts them back. Calls are then calls of what nobody knows, which passes leave alone.
+/// Removes the functions from a serialized GraphDef if one of them is only a declaration, and
+/// restores them later. Meanwhile calls have unknown ops, which passes leave unchanged.
 class Library {
 public:
-  /// The GraphDef to work on.
+  /// Returns the GraphDef to rewrite.
   Expected<std::string> takeFrom(std::string_view graph);
   Expected<std::string> putBackInto(std::string graph) const;
 

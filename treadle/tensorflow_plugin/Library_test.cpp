@@ -1,4 +1,4 @@
-// Functions come back as they were.
+// Functions are restored unchanged.
 #include "treadle/tensorflow_plugin/Library.h"
 
 #include "treadle/proto/graph.pb.h"
@@ -40,7 +40,7 @@ TEST(Library, FunctionsWithBodiesStay) {
 
 TEST(Library, WhatIsNoGraphIsRefused) {
   Library library;
-  EXPECT_EQ(library.takeFrom("\xff\xff").error().message, "what came is no GraphDef");
+  EXPECT_EQ(library.takeFrom("\xff\xff").error().message, "the bytes don't parse as a GraphDef");
 }
 
 } // namespace

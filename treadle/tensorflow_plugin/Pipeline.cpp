@@ -1,4 +1,4 @@
-// A table of passes and the options that keep nodes.
+// Passes with the options that make them keep nodes.
 #include "treadle/tensorflow_plugin/Pipeline.h"
 
 #include "treadle/graph/PipelineText.h"
@@ -14,8 +14,7 @@ struct Row {
   std::string_view pass, options;
 };
 
-/// What a pass must be told here. Names may be fed as well as fetched: TensorFlow doesn't say
-/// which.
+/// Default options of passes. Names may be fed or fetched: TensorFlow doesn't say which.
 constexpr Row rows[] = {
     {"tfg-default", "keep={names} keep-effects=true keep-functions=true"},
     {"tfg-cleanup", "keep={names} keep-effects=true keep-functions=true"},
@@ -37,7 +36,7 @@ std::string_view optionsOf(std::string_view pass) {
   return {};
 }
 
-/// An option with an empty list is left out: `keep=` would name a node called ''.
+/// Omits options with an empty list: `keep=` would name a node ''.
 std::string fill(std::string_view options, const std::string &names) {
   std::string out(options);
   for (size_t at; (at = out.find(placeholder)) != std::string::npos;)

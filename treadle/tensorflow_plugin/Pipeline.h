@@ -1,4 +1,4 @@
-// The pipeline that a user names, made fit for graphs inside TensorFlow.
+// Adapts a user's pipeline to graphs inside TensorFlow.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace treadle::tensorflow {
 
-/// Passes that stand without options get those that keep what TensorFlow needs: the nodes called
+/// Adds options to passes without options, so that they keep what TensorFlow needs: the nodes in
 /// `names`, nodes with effects, and functions, which it changes itself. In options that a user
-/// writes, `{names}` stands for the names: `tfg-prune{targets={names}}`.
+/// writes, `{names}` is replaced by the names: `tfg-prune{targets={names}}`.
 std::string withNames(std::string_view pipeline, const std::vector<std::string> &names);
 
 } // namespace treadle::tensorflow

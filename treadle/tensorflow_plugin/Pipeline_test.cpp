@@ -1,4 +1,4 @@
-// What becomes of pipelines.
+// Tests of the options that are added to pipelines.
 #include "treadle/tensorflow_plugin/Pipeline.h"
 
 #include <gtest/gtest.h>

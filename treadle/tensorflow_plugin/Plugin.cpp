@@ -1,11 +1,12 @@
-// The plug-in for TensorFlow: a graph optimizer that hands graphs to Treadle's rewriter, a process
-// of its own. Of Treadle nothing is in TensorFlow's process but this file: no library of ours can
-// meet TensorFlow's copies of it there, and no crash of ours ends TensorFlow. Whatever goes wrong,
-// TensorFlow gets its graph back as it was, and a line on standard error says why.
+// The plug-in for TensorFlow: a graph optimizer that sends graphs to Treadle's rewriter, a separate
+// process. Only this file is loaded into TensorFlow's process, so that Treadle's libraries can't
+// conflict with TensorFlow's copies of them, and a crash of the rewriter doesn't end TensorFlow. On
+// any failure, TensorFlow gets its graph back unchanged, and the reason is written to standard
+// error.
 //
-// Environment: TREADLE_PIPELINE, the passes (none: graphs stay as they are); TREADLE_REWRITER, the
-// program treadle-rewriter, if it isn't where the build puts it; TREADLE_LOG=1, a line for each
-// graph.
+// Environment variables: TREADLE_PIPELINE, the passes (none: graphs stay unchanged);
+// TREADLE_REWRITER, the path of treadle-rewriter, if it isn't in its default place; TREADLE_LOG=1,
+// a line for each graph.
 #include "treadle/tensorflow_plugin/Abi.h"
 #include "treadle/tensorflow_plugin/RewriterProcess.h"
 
@@ -30,16 +31,16 @@ void print(const std::string &text) {
   std::fwrite(line.data(), 1, line.size(), stderr);
 }
 
-/// Each text once: a model may have thousands of graphs that fail for one reason.
+/// Each text is written once: a model may have thousands of graphs that fail for the same reason.
 void warn(const std::string &text) {
   static std::mutex mutex;
   static std::set<std::string> said;
   std::lock_guard lock(mutex);
   if (said.size() < 100 && said.insert(text).second)
-    print("a graph stays as it was: " + text);
+    print("a graph was left unchanged: " + text);
 }
 
-/// A function of TensorFlow's, from a library that this process has loaded.
+/// Finds a function of TensorFlow in the libraries that this process has loaded.
 template <typename Function> Function find(const char *name) {
   for (const char *library : {"libtensorflow_cc.so.2", "libtensorflow_framework.so.2"})
     if (void *handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD))
@@ -65,7 +66,7 @@ const Api &api() {
   return found;
 }
 
-/// The nodes that TensorFlow feeds, fetches or keeps, a line each.
+/// Returns the nodes that TensorFlow feeds, fetches or keeps, one per line.
 std::string namesToPreserve(const Item *item) {
   Status *status = api().newStatus();
   int count = 0;
@@ -89,8 +90,8 @@ void give(std::string_view bytes, Buffer *out) {
   *out = {copy, bytes.size(), [](void *data, size_t) { std::free(data); }};
 }
 
-/// The program near this library, as it is built (library/ and python/treadle/) and in a wheel
-/// (treadle/bin/ and treadle/).
+/// Returns the path of the rewriter relative to this library, in the build tree (library/ and
+/// python/treadle/) or in a wheel (treadle/bin/ and treadle/).
 std::string rewriterProgram() {
   if (std::string program = setting("TREADLE_REWRITER"); !program.empty())
     return program;
@@ -129,11 +130,11 @@ extern "C" __attribute__((visibility("default"))) void
 TF_InitGraph(treadle::tensorflow::Registration *registration, treadle::tensorflow::Status *status) {
   using namespace treadle::tensorflow;
   if (!api().setStatus)
-    return print("the plug-in found no TensorFlow in this process that it knows");
+    return print("this process has no TensorFlow that the plug-in supports");
   if (!api().isComplete() || registration->major != 0)
     return api().setStatus(status, /*UNIMPLEMENTED=*/12,
-                           "treadle: this TensorFlow has another API of graph optimizers than the "
-                           "plug-in, which knows version 0");
+                           "treadle: this TensorFlow has another version of the graph optimizer "
+                           "API than the plug-in, which supports version 0");
   registration->deviceType = "CPU";
   registration->optimizer->create = [] { return static_cast<void *>(new char()); };
   registration->optimizer->optimize = optimize;

@@ -1,4 +1,4 @@
-// Passes over graphs that come as messages (Channel.h).
+// Runs passes over graphs that arrive as messages (Channel.h).
 #include "treadle/tensorflow_plugin/Rewriter.h"
 
 #include "treadle/tensorflow_plugin/Channel.h"
@@ -18,7 +18,7 @@ std::vector<std::string> lines(std::string_view text) {
   return out;
 }
 
-/// The names that are there: TensorFlow also asks to keep nodes that other parts of a program have.
+/// Returns the names that the graph has: TensorFlow also lists nodes of other parts of a program.
 std::vector<std::string> present(const std::vector<std::string> &names, const Graph &graph) {
   std::vector<std::string> out;
   for (const std::string &name : names)
@@ -30,9 +30,9 @@ std::vector<std::string> present(const std::vector<std::string> &names, const Gr
 Expected<void> checkKept(const std::vector<std::string> &names, const Graph &graph) {
   for (const std::string &name : names)
     if (!graph.nodeOp(name))
-      return Unexpected(invalidArgument("the pipeline removed node '", name,
-                                        "', which TensorFlow needs; '{names}' in the options of a "
-                                        "pass stands for such nodes"));
+      return Unexpected(invalidArgument(
+          "the pipeline removed node '", name,
+          "', which TensorFlow needs; use '{names}' in the options of a pass to list such nodes"));
   return {};
 }
 
@@ -67,7 +67,7 @@ void serve(Channel channel) {
 } // namespace
 
 void rewriteInput() {
-  // What a library prints must not end up among the messages.
+  // Redirects standard output, so that library output doesn't mix with messages.
   int out = dup(STDOUT_FILENO);
   dup2(STDERR_FILENO, STDOUT_FILENO);
   serve(Channel(STDIN_FILENO, out));

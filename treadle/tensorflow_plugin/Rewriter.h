@@ -1,10 +1,10 @@
-// The work of the program treadle-rewriter.
+// The implementation of the program treadle-rewriter.
 #pragma once
 
 namespace treadle::tensorflow {
 
-/// Reads graphs from the standard input, runs passes over each, and writes them to the standard
-/// output, until the input ends. Whatever else is printed goes to the standard error.
+/// Reads graphs from standard input, runs passes over each, and writes them to standard output
+/// until the input ends. All other output goes to standard error.
 void rewriteInput();
 
 } // namespace treadle::tensorflow

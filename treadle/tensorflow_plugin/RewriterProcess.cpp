@@ -15,14 +15,14 @@ extern char **environ;
 
 namespace treadle::tensorflow {
 
-/// How many crashes are put up with, each on one graph, before no graph is tried any more.
+/// Number of crashes, each on a different graph, after which no more graphs are sent.
 static constexpr int mostCrashes = 20;
-/// The longest that TensorFlow waits for a graph.
+/// Timeout for one graph.
 static constexpr int secondsPerGraph = 120;
 
 bool isProgram(const std::string &path) { return access(path.c_str(), X_OK) == 0; }
 
-/// Starts it, with the signals as they are by default; nothing in between runs in this process.
+/// Spawns the rewriter with default signal handlers.
 static int spawn(const std::string &program, int socket, pid_t &child) {
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);
@@ -33,7 +33,7 @@ static int spawn(const std::string &program, int socket, pid_t &child) {
   sigset_t none;
   sigemptyset(&none);
   posix_spawnattr_setsigmask(&attributes, &none);
-  // A group of its own: Ctrl-C in a terminal is for TensorFlow to hear.
+  // A separate process group, so that Ctrl-C in a terminal only reaches TensorFlow.
   posix_spawnattr_setpgroup(&attributes, 0);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
   std::string name = program;
@@ -49,12 +49,13 @@ bool RewriterProcess::start() {
     return true;
   stop();
   if (crashes > mostCrashes) {
-    failure = "the rewriter ended " + std::to_string(crashes) + " times, and isn't started again";
+    failure =
+        "the rewriter ended " + std::to_string(crashes) + " times, and won't be started again";
     return false;
   }
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
-    failure = std::string("no socket for the rewriter: ") + std::strerror(errno);
+    failure = std::string("can't create a socket for the rewriter: ") + std::strerror(errno);
     return false;
   }
   int status = spawn(program, ends[1], child);
@@ -62,7 +63,7 @@ bool RewriterProcess::start() {
   if (status != 0) {
     close(ends[0]);
     failure = "program '" + program + "' can't be started (" + std::strerror(status) +
-              "); TREADLE_REWRITER can name it";
+              "); set TREADLE_REWRITER to its path";
     return false;
   }
   timeval patience = {.tv_sec = secondsPerGraph, .tv_usec = 0};
@@ -76,7 +77,7 @@ bool RewriterProcess::start() {
 void RewriterProcess::stop() {
   if (socket >= 0)
     close(socket);
-  // After a fork the rewriter is the parent's.
+  // After a fork, the rewriter belongs to the parent.
   if (child > 0 && owner == getpid()) {
     kill(child, SIGKILL);
     waitpid(child, nullptr, 0);
@@ -97,7 +98,7 @@ RewriterProcess::Result RewriterProcess::rewrite(Request request) {
   if (!reply || reply->size() != 3) {
     ++crashes;
     stop();
-    return {.error = "the rewriter ended, or took too long, over the graph"};
+    return {.error = "the rewriter ended or timed out on the graph"};
   }
   return {std::move((*reply)[0]), std::move((*reply)[1]), std::move((*reply)[2])};
 }

@@ -1,5 +1,5 @@
-// The rewriter as the plug-in sees it: a child process, started when first needed and again when it
-// is gone.
+// The rewriter process, as seen by the plug-in: a child process that is started when needed, and
+// again after it has ended.
 #pragma once
 
 #include "treadle/tensorflow_plugin/Channel.h"
@@ -13,17 +13,17 @@ namespace treadle::tensorflow {
 
 bool isProgram(const std::string &path);
 
-/// Thread-safe: one graph at a time. A child of fork gets a rewriter of its own. The rewriter ends
-/// when its input does, with this process at the latest.
+/// Thread-safe: handles one graph at a time. A forked child gets its own rewriter. The rewriter
+/// ends with its input, at the latest when this process ends.
 class RewriterProcess {
 public:
   struct Request {
     std::string pipeline, names, graph;
   };
   struct Result {
-    std::string error = {}; // empty: it worked
+    std::string error = {}; // empty on success
     std::string graph = {};
-    std::string summary = {}; // a line for people
+    std::string summary = {}; // for the log
   };
 
   explicit RewriterProcess(std::string program) : program(std::move(program)) {}

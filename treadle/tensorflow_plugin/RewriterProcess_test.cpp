@@ -1,5 +1,5 @@
-// The rewriter's process: what happens where it can't start, ends, or says nonsense. That it works
-// is for test/test_tensorflow_plugin.py.
+// Tests of a rewriter that can't start, ends early, or sends malformed replies.
+// test/test_tensorflow_plugin.py tests that it works.
 #include "treadle/tensorflow_plugin/RewriterProcess.h"
 
 #include <gtest/gtest.h>
@@ -22,12 +22,12 @@ TEST(RewriterProcess, AProgramThatIsNotThere) {
 
 TEST(RewriterProcess, AProgramThatEnds) {
   EXPECT_NE(errorOf("true").find("the rewriter ended"), std::string::npos);
-  // More than a socket holds: the write fails, and no signal ends this process.
+  // More than a socket buffer holds: the write fails, and no signal ends this process.
   EXPECT_NE(errorOf("true", 1 << 24).find("the rewriter ended"), std::string::npos);
 }
 
 TEST(RewriterProcess, AProgramThatSaysSomethingElse) {
-  EXPECT_NE(errorOf("yes").find("the rewriter ended"), std::string::npos);
+  EXPECT_NE(errorOf("yes").find("the rewriter exited"), std::string::npos);
 }
 
 TEST(RewriterProcess, OneThatKeepsEndingIsGivenUp) {
@@ -35,7 +35,7 @@ TEST(RewriterProcess, OneThatKeepsEndingIsGivenUp) {
   std::string error;
   for (int i = 0; i < 30; ++i)
     error = process.rewrite({"p", "n", "g"}).error;
-  EXPECT_NE(error.find("isn't started again"), std::string::npos) << error;
+  EXPECT_NE(error.find("won't be started again"), std::string::npos) << error;
 }
 
 } // namespace
