@@ -1,5 +1,5 @@
-// Ends a program with a word where the processor lacks instructions that it is compiled for, before
-// anything uses them. Compiled for any processor, as LowestLevel.cpp is.
+// Ends the program with a message, before anything else runs, if the processor lacks instructions
+// that the program is compiled for. Compiled for any processor, like LowestLevel.cpp.
 #include "treadle/runtime/LowestLevel.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@ static void complain(const char *text) {
   [[maybe_unused]] ssize_t written = write(STDERR_FILENO, text, strlen(text));
 }
 
-// The first of all constructors of the program.
+// Runs before all other constructors of the program.
 [[gnu::constructor(101)]] static void checkProcessor() {
   const char *problem = treadle::lowestLevelProblem();
   if (!problem)

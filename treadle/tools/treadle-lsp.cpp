@@ -1,4 +1,4 @@
-// treadle-lsp: mlir-lsp-server for our dialects.
+// treadle-lsp: mlir-lsp-server for Treadle's dialects.
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"
 #include "treadle/dialect/Tfg.h"

@@ -1,4 +1,4 @@
-// treadle-opt: mlir-opt for our dialects and passes.
+// treadle-opt: mlir-opt for Treadle's dialects and passes.
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"

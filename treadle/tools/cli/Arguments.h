@@ -1,4 +1,4 @@
-// Command-line arguments: options by table, with the nearest name where one is mistyped.
+// Command-line arguments: options defined by a table, with suggestions for mistyped names.
 #pragma once
 
 #include <optional>
@@ -11,22 +11,22 @@
 
 namespace treadle::cli {
 
-/// A row of a subcommand's option table. `value` names what the option takes, for help; empty: a
+/// A row of a subcommand's option table. `value` names the value of the option in help; empty for a
 /// flag.
 struct OptionRow {
   std::string_view name; // `--fetch`
   std::string_view value;
-  std::string_view help; // empty: understood, but not shown
+  std::string_view help; // empty: accepted, but not listed in help
 };
 
-/// Bad usage: exit status 2.
+/// An error in the usage of a command: exit status 2.
 struct UsageError {
   std::string message;
-  std::string_view unknownOption = {}; // if that is what is wrong
+  std::string_view unknownOption = {}; // set if the option is unknown
 };
 template <typename T> using Parsed = tl::expected<T, UsageError>;
 
-/// What a subcommand was called with: its positional arguments, and options in the order given.
+/// The arguments of a subcommand: positional arguments, and options in the order given.
 class Arguments {
 public:
   static Parsed<Arguments> parse(std::span<const OptionRow> table, std::span<char *const> args);

@@ -1,5 +1,5 @@
-// `treadle bench`: how long a run takes, as percentiles after a warm-up, and how many of them
-// several callers get.
+// `treadle bench`: the latency of runs as percentiles after a warm-up, and their throughput with
+// several clients.
 #include "treadle/tools/cli/Progress.h"
 #include "treadle/tools/cli/Request.h"
 
@@ -23,7 +23,7 @@ static double milliseconds(Clock::duration time) {
 }
 
 struct Times {
-  double warmUp = 0;          // ms, the first run, which plans
+  double warmUp = 0;          // ms, the first run, which includes planning
   double total = 0;           // ms, from the first measured run to the end of the last one
   std::vector<double> sorted; // ms
 
@@ -43,8 +43,8 @@ static Expected<double> timeRun(const Request &request, const Runner &runner) {
   return values.map([&](const auto &) { return time; });
 }
 
-/// The first run plans; more follow until caches and pools are warm: 3, or 100 ms of them, and
-/// until nothing is being compiled, if that ends in 10 s. Gives the time of the first.
+/// Runs until caches and pools are warm: one run that plans, then more for at least 3 runs and 100
+/// ms, and for up to 10 s until background compilation is done. Returns the time of the first run.
 static Expected<double> warmUp(const Request &request, const Runner &runner) {
   double first = 0, total = 0;
   for (int runs = 0; runs < 3 || (total < 100 && runs < 1000) || isCompiling(runner); ++runs) {
@@ -58,11 +58,11 @@ static Expected<double> warmUp(const Request &request, const Runner &runner) {
   return first;
 }
 
-// --- callers -------------------------------------------------------------------------------------
+// --- clients -------------------------------------------------------------------------------------
 
-/// Callers of one session, a thread each. They begin together, and each goes on until all have done
-/// their runs: what is measured is always the same number of callers. Runs that end after that
-/// moment don't count.
+/// Clients of one session, one thread each. They start together, and each continues until all have
+/// completed their runs, so that the number of concurrent clients is constant. Runs that end later
+/// are not counted.
 class Clients {
 public:
   Clients(const Request &request, const Runner &runner, int64_t count, int64_t repeat)
@@ -78,7 +78,7 @@ public:
     } catch (const std::system_error &error) {
       hasFailed = true;
       clients[threads.size()].outcome = Unexpected(resourceExhausted(
-          "there is no thread for client ", threads.size() + 1, ": ", error.what()));
+          "can't create a thread for client ", threads.size() + 1, ": ", error.what()));
       std::ignore = start.arrive(std::ssize(clients) - std::ssize(threads));
     }
     for (std::thread &thread : threads)
@@ -93,7 +93,7 @@ private:
   struct Run {
     Clock::time_point begin, end;
   };
-  /// What a caller's thread writes; no two share a cache line.
+  /// The results of one client's thread; no two share a cache line.
   struct alignas(64) Client {
     std::vector<Run> runs;
     Expected<void> outcome;
@@ -111,7 +111,7 @@ private:
       check(callUntilAllAreDone(*own, client, progress));
   }
 
-  /// The request, with inputs of one's own.
+  /// Returns the request with its own copies of the inputs.
   Expected<Request> prepared() const {
     Request own = request;
     for (auto &[name, value] : own.feeds) {
@@ -154,7 +154,7 @@ private:
   const Request &request;
   const Runner &runner;
   const int64_t repeat;
-  std::atomic<int64_t> left; // callers that have not done their runs
+  std::atomic<int64_t> left; // clients that have not completed their runs
   std::atomic<bool> hasFailed{false};
   std::barrier<> start;
   std::vector<Client> clients;
@@ -221,15 +221,14 @@ static int bench(const Arguments &args) {
 static constexpr OptionRow options[] = {
     TREADLE_RUN_OPTIONS,
     sandboxOption,
-    {"--repeat", "N", "number of runs to measure, of each client; 100 by default"},
-    {"--clients", "N",
-     "threads that call the model at the same time, with inputs of their own; 1 by default"},
+    {"--repeat", "N", "number of measured runs of each client; default: 100"},
+    {"--clients", "N", "number of concurrent clients, each with its own inputs; default: 1"},
     {"--json", "", "print one JSON object"},
 };
 
 const Command benchCommand = {
     "bench",
-    "measure how long a run takes, and how many several callers get",
+    "measure the latency and throughput of runs",
     "MODEL",
     1,
     options,

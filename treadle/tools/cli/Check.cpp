@@ -1,4 +1,4 @@
-// Comparison of tensors, and the calls of an .npz file.
+// Comparison of tensors, and the calls stored in an .npz file.
 #include "treadle/tools/cli/Check.h"
 
 #include "treadle/npy/Npz.h"
@@ -13,8 +13,9 @@
 namespace treadle::cli {
 namespace {
 
-/// Sums of many products are rounded by the size of what was summed, not of what is left over: an
-/// element may differ by `relative` of itself and of the root mean square of all, or by `absolute`.
+/// The rounding error of a sum depends on the size of its summands, not on the size of the result:
+/// an element may differ by `relative` of itself and of the root mean square of all elements, or by
+/// `absolute`.
 struct Tolerance {
   double relative, absolute;
 };
@@ -28,7 +29,7 @@ Tolerance toleranceOf(DType dtype) {
   return isSmall ? Tolerance{1e-2, 1e-3} : Tolerance{1e-5, 1e-6};
 }
 
-/// The absolute difference of two elements: 0 where both are NaN, or the same infinity.
+/// Returns the absolute difference of two elements: 0 if both are NaN, or the same infinity.
 double distance(const Tensor &got, const Tensor &expected, int64_t i) {
   std::complex<double> a = toComplex(got, i), b = toComplex(expected, i);
   if (a == b || (std::isnan(a.real()) && std::isnan(b.real())))
@@ -55,7 +56,7 @@ std::string gotText(const Tensor &got, const Tensor &expected, int64_t i) {
              elementText(expected, i));
 }
 
-/// Of the finite elements.
+/// The root mean square of the finite elements.
 double rootMeanSquare(const Tensor &tensor) {
   double sum = 0;
   int64_t count = 0;
@@ -92,7 +93,7 @@ bool equalElement(const Tensor &got, const Tensor &expected, int64_t i) {
   return !std::memcmp(got.data<char>() + i * size, expected.data<char>() + i * size, size);
 }
 
-/// A call's arrays: names in the file, by tensor name.
+/// The arrays of a call: their names in the file, by tensor name.
 struct Call {
   std::vector<std::pair<std::string, std::string>> inputs, outputs;
 };
@@ -105,7 +106,8 @@ std::optional<int64_t> callNumber(std::string_view name) {
   return call;
 }
 
-/// The file's calls in order: `in/K`, or `in/CALL/K` if all of its names are like that.
+/// Returns the calls of the file in order: `in/K`, or `in/CALL/K` if all of its names have this
+/// form.
 Expected<std::vector<Call>> callsOf(const Request &request, const NpzFile &file) {
   std::vector<std::string> names = file.names();
   bool areNumbered = std::all_of(names.begin(), names.end(), [](std::string_view name) {
@@ -142,7 +144,7 @@ Expected<void> addFeeds(Request &request, const Call &call, const NpzFile &file)
   return {};
 }
 
-/// Makes one call and prints its lines; false if an output is beyond tolerance.
+/// Makes one call and prints its lines; returns false if an output is beyond the tolerance.
 Expected<bool> checkCall(const Runner &runner, Request request, const Call &call,
                          const NpzFile &file, const std::string &prefix) {
   TREADLE_TRY(addFeeds(request, call, file));

@@ -1,4 +1,4 @@
-// `treadle check`: what is wrong with a graph, without running it.
+// `treadle check`: finds problems of a graph without running it.
 #include "treadle/graph/MalformedNodes.h"
 #include "treadle/tools/cli/Command.h"
 #include "treadle/tools/cli/Wants.h"
@@ -27,8 +27,9 @@ void printText(const std::vector<Problem> &problems) {
             plural(count(problems, "race"), "race"), "\n"));
 }
 
-/// Lets the later node of each race wait for the earlier one, and says so. Between iterations of a
-/// loop no such edge helps; and no run may come to run more than before.
+/// Adds a control edge from the earlier node of each race to the later one, and prints a note.
+/// Skips races between iterations of a loop, which an edge can't fix, and edges that would make a
+/// run execute more nodes than before.
 Expected<void> fixRaces(Graph &graph, const std::vector<Problem> &problems) {
   for (const Problem &problem : problems) {
     if (problem.kind != "race" || problem.nodes.size() != 2 || problem.nodes[0] == problem.nodes[1])
@@ -36,20 +37,20 @@ Expected<void> fixRaces(Graph &graph, const std::vector<Problem> &problems) {
     const std::string &first = problem.nodes[0], &second = problem.nodes[1];
     if (!problem.secondAlone.empty()) {
       note(str("no edge between '", first, "' and '", second, "': ", problem.secondAlone,
-               " needs '", second, "' alone, and would run both"));
+               " needs '", second, "' only, and would then run both"));
       continue;
     }
     std::vector<std::string> inputs = TREADLE_TRY(graph.nodeInputs(second));
     inputs.push_back("^" + first);
-    // A cycle: edges that were added order the two already.
+    // Fails if the edge would close a cycle: then added edges order the two nodes already.
     if (graph.setNodeInputs(second, inputs))
-      note(str("added an edge: '", second, "' waits for '", first, "'; what runs '", second,
-               "' runs both"));
+      note(str("added an edge: '", second, "' waits for '", first, "'; runs of '", second,
+               "' now run both"));
   }
   return {};
 }
 
-/// The graph with its races fixed goes to a file; the problems that are left.
+/// Writes the graph with its races fixed to a file; returns the problems that remain.
 Expected<std::vector<Problem>> fixInto(const std::string &path, Graph graph,
                                        const std::vector<Problem> &problems,
                                        const std::vector<std::string> &asked, size_t limit) {
@@ -58,7 +59,7 @@ Expected<std::vector<Problem>> fixInto(const std::string &path, Graph graph,
   return check(graph, asked, limit);
 }
 
-/// What has to be granted for runs of what is asked for; without names, of signatures.
+/// Prints the permissions that runs of these names require; without names, runs of the signatures.
 void printWants(const Graph &graph, std::vector<std::string> asked) {
   if (asked.empty())
     asked = graph.signatureFetches().value_or(std::vector<std::string>());
@@ -66,10 +67,11 @@ void printWants(const Graph &graph, std::vector<std::string> asked) {
   if (!summary)
     summary = summarize(graph);
   for (const std::string &text : wantsText(summary->wants))
-    print(str("asks for: ", text, "\n"));
+    print(str("requires: ", text, "\n"));
 }
 
-/// All malformed nodes of a file that can't be read for them, a line each; else the one error.
+/// Reports all malformed nodes of a file that can't be read because of them, one line each;
+/// otherwise the given error.
 int reportUnreadable(std::string_view path, const Error &error, size_t limit) {
   std::vector<Error> all;
   if (path != "-")
@@ -102,10 +104,11 @@ int check(const Arguments &args) {
 }
 
 constexpr OptionRow options[] = {
-    {"--fetch", "T,...", "what one run fetches: races only among what it needs"},
-    {"--target", "N,...", "nodes that the run asks for"},
-    {"--limit", "N", "at most so many problems of a kind (1000)"},
-    {"--fix", "OUT", "write the graph with an edge for each race, in the graph's order"},
+    {"--fetch", "T,...", "fetches of one run: find races only among the nodes that it needs"},
+    {"--target", "N,...", "targets of this run"},
+    {"--limit", "N", "maximum number of problems of each kind; default: 1000"},
+    {"--fix", "OUT",
+     "write the graph with a control edge for each race, in the order of the graph"},
     {"--json", "", "print a JSON array"},
 };
 
@@ -113,17 +116,16 @@ constexpr OptionRow options[] = {
 
 const Command checkCommand = {
     "check",
-    "find malformed nodes, and races: effects on one resource that nothing orders",
+    "find malformed nodes and races (unordered side effects on one resource)",
     "MODEL",
     1,
     options,
     "  treadle check examples/countdown.pbtxt\n"
     "  0 errors, 0 races\n"
-    "Exits 1 if there are any. Races are looked for in each run by itself: of a SavedModel that is "
-    "a\n"
-    "signature, or its initializer; of other graphs each node that nothing uses, unless --fetch "
-    "and\n"
-    "--target say what one run asks for.\n",
+    "Exits 1 if there are errors or races. Each run is checked separately: the runs of a "
+    "SavedModel\n"
+    "are its signatures and its initializer; those of other graphs are the nodes without uses,\n"
+    "unless --fetch and --target define one run.\n",
     check,
 };
 

@@ -1,4 +1,4 @@
-// What the subcommands share: errors, models.
+// Helpers of all subcommands: error reports, opening models.
 #include "treadle/tools/cli/Command.h"
 #include "treadle/tools/cli/Progress.h"
 
@@ -26,7 +26,7 @@ int report(const Error &error) {
 
 int report(const UsageError &error) {
   complain(str(error.message, "; 'treadle ", commandInUse, commandInUse.empty() ? "" : " ",
-               "--help' tells more"));
+               "--help' lists the options"));
   return 2;
 }
 

@@ -1,4 +1,4 @@
-// The `treadle` command: picks the subcommand, parses its options by its table, and runs it.
+// The `treadle` command: selects the subcommand, parses its options by its table, and runs it.
 #include "treadle/tools/cli/CommandLine.h"
 #include "treadle/runtime/InstructionSet.h"
 #include "treadle/sandbox/ChildProcess.h"
@@ -21,7 +21,7 @@ static const Command *const commands[] = {
     &explainCommand, &profileCommand, &exploreCommand, &diffCommand, &convertCommand,
     &freezeCommand,  &compileCommand, &linksCommand};
 
-// `  name      what it is`, aligned.
+// Formats `  name      text` with aligned columns.
 static std::string rowText(std::string_view name, size_t width, std::string_view text) {
   std::string padding(width - std::min(width, name.size()), ' ');
   return str("  ", name, padding, text, "\n");
@@ -66,7 +66,7 @@ static int unknownCommand(std::string_view name) {
   return report(UsageError{str("unknown command '", name, "'", didYouMean(name, names))});
 }
 
-/// `treadle help`, `treadle help run`.
+/// Runs `treadle help` or `treadle help run`.
 static int help(std::string_view name) {
   if (name.empty()) {
     print(helpText());
@@ -79,7 +79,8 @@ static int help(std::string_view name) {
   return 0;
 }
 
-/// `--check` of `bench`: which command has that option, if one has.
+/// Parses the options of a command. If an option is unknown here but belongs to another command,
+/// such as `--check` in `bench`, the error names that command.
 static Parsed<Arguments> parse(const Command &command, std::span<char *const> args) {
   std::vector<OptionRow> table(command.options.begin(), command.options.end());
   table.insert(table.end(), std::begin(commonOptions), std::end(commonOptions));
@@ -112,18 +113,19 @@ static int runCommandLine(const Command &command, std::span<char *const> args) {
   return command.run(parsed);
 }
 
-// Says that Ctrl-C was heard, and ends as the signal would: shells and make see why.
+// Prints a message on Ctrl-C, and ends with the signal's default action, so that shells and make
+// see the cause.
 static void onInterrupt(int signal) {
   static constexpr std::string_view text = "treadle: interrupted\n";
   [[maybe_unused]] ssize_t written = write(STDERR_FILENO, text.data(), text.size());
-  raise(signal); // once this returns, and without a handler: SA_RESETHAND
+  raise(signal); // ends the process after return: SA_RESETHAND restored the default handler
 }
 
 static void handleInterrupts() {
   struct sigaction now = {}, action = {};
   action.sa_handler = onInterrupt;
   action.sa_flags = static_cast<int>(SA_RESETHAND);
-  // A job in the background may have been started to ignore it.
+  // A background job may have been started with SIGINT ignored.
   if (sigaction(SIGINT, nullptr, &now) == 0 && now.sa_handler == SIG_DFL)
     sigaction(SIGINT, &action, nullptr);
 }
@@ -139,11 +141,11 @@ int treadle::cli::commandLine(int argc, char **argv) {
     print(str("treadle ", version(), "\n"));
     return 0;
   }
-  if (name == "--manual" || name == "--completion") { // for those who install it
+  if (name == "--manual" || name == "--completion") { // for installers of man pages and completions
     print(name == "--manual" ? manualPage(commands) : bashCompletion(commands));
     return 0;
   }
-  if (name.empty()) { // a script that lost its command must not go on
+  if (name.empty()) { // an error, so that a script that lost its command stops
     std::string text = helpText();
     std::fwrite(text.data(), 1, text.size(), stderr);
     return 2;
@@ -154,7 +156,7 @@ int treadle::cli::commandLine(int argc, char **argv) {
   if (!command)
     return unknownCommand(name);
   int status = runCommandLine(*command, {argv + 2, static_cast<size_t>(argc - 2)});
-  // A pipe that closed early, or a full disk, must not pass for success.
+  // Report a pipe that was closed early, or a full disk.
   if (std::fflush(stdout) != 0 && status == 0)
     return report(unavailable("standard output cannot be written"));
   return status;

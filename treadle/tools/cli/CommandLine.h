@@ -3,8 +3,8 @@
 
 namespace treadle::cli {
 
-/// Does what the arguments say, the name of the program first; gives its exit status. Prints, and
-/// handles SIGINT.
+/// Runs the command line, whose first argument is the program's name; returns the exit status.
+/// Prints to standard output and error, and handles SIGINT.
 int commandLine(int argc, char **argv);
 
 } // namespace treadle::cli

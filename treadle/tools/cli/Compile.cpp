@@ -1,4 +1,4 @@
-// `treadle compile`: a model as an object file and a C header.
+// `treadle compile`: compiles a model to an object file and a C header.
 #include "treadle/tools/cli/Compile.h"
 #include "treadle/Compile.h"
 #include "treadle/tools/cli/Progress.h"
@@ -11,7 +11,7 @@
 namespace treadle::cli {
 namespace {
 
-/// `models/my-net.o`: my_net.
+/// Returns the C name for a file: my_net for `models/my-net.o`.
 std::string nameOf(const std::filesystem::path &file) {
   std::string name = file.stem().string();
   for (char &c : name)
@@ -35,7 +35,7 @@ int compile(const Arguments &args) {
     return report(UsageError{"option '-o' is missing: the object file to write"});
   std::filesystem::path object(*out), header = object;
   header.replace_extension(".h");
-  // What else it may be is somebody's file.
+  // Don't overwrite a file with another extension.
   if (object.has_extension() && object.extension() != ".o" && object.extension() != ".obj")
     return report(UsageError{str("option '-o' is '", *out, "', expected an object file: '",
                                  std::filesystem::path(object).replace_extension(".o").string(),
@@ -51,7 +51,7 @@ int compile(const Arguments &args) {
   options.target = args.value("--target").value_or("");
   if (!options.signatures.empty() && !options.fetches.empty())
     return report(UsageError{"options '--signature' and '--fetch' can't be used together: a "
-                             "signature gives all of its outputs"});
+                             "signature returns all of its outputs"});
   Expected<ObjectCode> code = [&] {
     Progress progress(str("compiling ", args.positional[0]));
     return compileToObject(graph, options);
@@ -65,36 +65,35 @@ int compile(const Arguments &args) {
 
 constexpr OptionRow options[] = {
     {"-o", "FILE", "the object file to write; the C header goes beside it (.h)"},
-    {"--signature", "S,...", "signatures of a model that become functions; by default all"},
+    {"--signature", "S,...", "signatures to compile to functions; default: all"},
     {"--fetch", "T,...", "outputs of the function, for a graph"},
     {"--feed", "T,...",
-     "inputs of the function, for a graph; by default the placeholders that it needs"},
+     "inputs of the function, for a graph; default: the placeholders that it needs"},
     {"--fast-math", "", fastMathHelp},
     {"--static", "",
-     "for programs that are linked with libtreadle_runtime.a, which no wheel has: they get the "
-     "kernels that the model uses"},
+     "for programs that link libtreadle_runtime.a (not in the wheel): link only the kernels that "
+     "the model uses"},
     {"--target", "PROCESSOR",
-     "the least processor that runs the code: x86-64-v2, x86-64-v3, x86-64-v4 or aarch64; by "
-     "default "
-     "this one"},
-    {"--name", "NAME", "prefix of all names in C; by default FILE's name"},
+     "minimum processor for the code: x86-64-v2, x86-64-v3, x86-64-v4 or aarch64; default: this "
+     "one"},
+    {"--name", "NAME", "prefix of all C names; default: the name of FILE"},
 };
 
 } // namespace
 
 const Command compileCommand = {
     "compile",
-    "make an object file and a C header, for programs without the compiler",
+    "compile a model ahead of time to an object file and a C header",
     "MODEL",
     1,
     options,
     "  treadle compile examples/countdown.pbtxt --fetch count:0 -o countdown.o\n"
     "  cc program.c countdown.o -Lbuild/release/lib -Wl,-rpath,$PWD/build/release/lib \\\n"
     "     -ltreadle_runtime -lm\n\n"
-    "build/release/lib has libtreadle_runtime.so in a checkout after ./dev build. Where the\n"
-    "library is installed, the folder is what pkg-config --variable=libdir treadle prints. The\n"
-    "wheel has libtreadle.so.0 instead: write -l:libtreadle.so.0 in the place of\n"
-    "-ltreadle_runtime. It is in the folder that this prints:\n"
+    "libtreadle_runtime.so is in build/release/lib of a checkout after ./dev build, and in the\n"
+    "folder that pkg-config --variable=libdir treadle prints if the library is installed. The\n"
+    "wheel has libtreadle.so.0 instead: use -l:libtreadle.so.0 instead of -ltreadle_runtime. It\n"
+    "is in the folder that this prints:\n"
     "  python -c \"import treadle; print(treadle.__path__[0])\"\n",
     compile,
 };

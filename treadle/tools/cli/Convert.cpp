@@ -1,4 +1,4 @@
-// `treadle convert`: reads a graph in one format, writes it in another.
+// `treadle convert`: reads a graph in one format and writes it in another.
 #include "treadle/export/Artifact.h"
 #include "treadle/npy/Npz.h"
 #include "treadle/tools/cli/Command.h"
@@ -8,7 +8,7 @@
 
 namespace treadle::cli {
 
-/// The pass that leads to a dialect; nullptr for tfg, in which graphs are.
+/// Returns the pass that converts to a dialect; nullptr for tfg, the dialect of graphs in memory.
 static Parsed<const char *> passTo(std::string_view dialect, std::string_view out) {
   if (dialect == "tfg")
     return nullptr;
@@ -22,7 +22,7 @@ static Parsed<const char *> passTo(std::string_view dialect, std::string_view ou
       UsageError{str("option '--to' is '", dialect, "', expected tfg, tf_executor or stablehlo")});
 }
 
-/// Says what a SavedModel loses where its graph alone is written.
+/// Prints a note about the parts of a SavedModel that are lost when only its graph is written.
 static void tellWhatIsLeft(const Graph &graph, const std::string &in, const std::string &out) {
   std::filesystem::path path(out);
   bool isGraph = path.extension() != ".mlir" && path.stem() != "saved_model" &&
@@ -32,10 +32,11 @@ static void tellWhatIsLeft(const Graph &graph, const std::string &in, const std:
   auto variables = std::ssize(summarize(graph).variables);
   std::string values =
       variables ? str("the values of its ", plural(variables, "variable"), ", ") : "";
-  note(str("'", out, "' has the model's graph alone: ", values,
-           "its signatures and its assets stay behind",
-           variables ? str("; 'treadle freeze ", in, " -o ", out, "' makes variables constants")
-                     : ""));
+  note(str("'", out, "' has only the graph of the model: ", values,
+           "its signatures and its assets are left out",
+           variables
+               ? str("; 'treadle freeze ", in, " -o ", out, "' turns variables into constants")
+               : ""));
 }
 
 static int writeProgram(const Arguments &args, const Expected<std::string> &bytes) {
@@ -45,12 +46,11 @@ static int writeProgram(const Arguments &args, const Expected<std::string> &byte
   return done ? 0 : report(done.error());
 }
 
-/// Writes a program, which stays one: as a portable artifact or as text.
+/// Writes a StableHLO program as a portable artifact or as text.
 static int convertProgram(const Arguments &args, bool toArtifact) {
   if (args.has("--passes") || (toArtifact && args.has("--to")))
-    return report(
-        UsageError{str("option '", args.has("--passes") ? "--passes" : "--to",
-                       "' is for graphs, and '", args.positional[1], "' is to hold a program")});
+    return report(UsageError{str("option '", args.has("--passes") ? "--passes" : "--to",
+                                 "' is for graphs, but '", args.positional[1], "' is a program")});
   std::string path(args.positional[0]);
   if (!toArtifact)
     return writeProgram(args, stableHloOfFile(path));
@@ -78,8 +78,8 @@ static int convert(const Arguments &args) {
     return report(graph.error());
   if (passToDialect && graph->isSavedModel())
     return report(unimplemented("'", args.positional[0],
-                                "' is a SavedModel, and the tf_executor "
-                                "dialect has graphs alone; freeze it first: treadle freeze ",
+                                "' is a SavedModel, but the tf_executor dialect holds only graphs; "
+                                "freeze it first: treadle freeze ",
                                 args.positional[0], " -o frozen.pb"));
   if (passToDialect)
     graph = graph->runPasses(passToDialect);
@@ -96,23 +96,24 @@ static int convert(const Arguments &args) {
 }
 
 constexpr OptionRow options[] = {
-    {"--passes", "PIPELINE", "passes to run on the way: tfg-cse,tfg-toposort"},
+    {"--passes", "PIPELINE", "passes to run on the graph: tfg-cse,tfg-toposort"},
     {"--to", "DIALECT",
-     "dialect of an .mlir file: tfg (the default) or tf_executor; of a program also stablehlo"},
+     "dialect of an .mlir file: tfg (the default) or tf_executor; for StableHLO programs also "
+     "stablehlo"},
     {"--target", "VERSION",
-     "version of a portable artifact, for programs of StableHLO: 0.9.0 or later; the newest by "
-     "default"}};
+     "version of a portable artifact, for StableHLO programs: 0.9.0 or later; default: the "
+     "newest"}};
 
 const Command convertCommand = {
     "convert",
-    "write a graph in another format: .pb, .pbtxt, .cpb, .mlir, SavedModel, .mlirbc",
+    "convert a graph to another format: .pb, .pbtxt, .cpb, .mlir, SavedModel, .mlirbc",
     "IN OUT",
     2,
     options,
     "  treadle convert examples/countdown.pbtxt countdown.mlir\n"
     "  treadle convert program.mlir program.mlirbc --target 1.0.0\n"
-    "OUT's extension names the format; a SavedModel becomes a folder where it has none, or ends in "
-    "'/'.\n",
+    "The extension of OUT selects the format; a SavedModel is written as a folder if OUT has no\n"
+    "extension or ends in '/'.\n",
     convert,
 };
 

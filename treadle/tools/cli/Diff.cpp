@@ -1,4 +1,4 @@
-// `treadle diff`: what differs between two graphs.
+// `treadle diff`: the differences between two graphs.
 #include "treadle/graph/Diff.h"
 #include "treadle/View.h"
 #include "treadle/npy/Npy.h"
@@ -12,7 +12,7 @@ json::Object jsonOf(const Difference &difference) {
                 "message", difference.message);
 }
 
-/// Both graphs side by side, with what differs.
+/// Writes a page with both graphs side by side and their differences.
 Expected<void> writePage(const Arguments &args, const Graph &before, const Graph &after,
                          const std::string &path) {
   ViewRequest request;
@@ -43,7 +43,7 @@ int diff(const Arguments &args) {
 
 constexpr OptionRow options[] = {
     {"--json", "", "print a JSON array"},
-    {"--html", "PAGE.html", "write a page, too, that shows both graphs side by side"},
+    {"--html", "PAGE.html", "also write a page that shows both graphs side by side"},
 };
 
 } // namespace
@@ -56,7 +56,7 @@ const Command diffCommand = {
     options,
     "  treadle diff before.pb after.pb\n"
     "  ~ node 'y': inputs are [x:0], were [w:0]\n"
-    "Prints nothing and exits 0 where they are equal; else exits 1.\n",
+    "Exits 0 and prints nothing if the graphs are equal, and exits 1 otherwise.\n",
     diff,
 };
 

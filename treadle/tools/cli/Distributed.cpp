@@ -25,7 +25,8 @@ static std::string option(std::string_view name, const std::vector<std::string> 
   return text.empty() ? text : text + " ";
 }
 
-/// What this rank runs of a SavedModel, whose signatures name nodes that all ranks have.
+/// Restricts a SavedModel, whose signatures name nodes of all ranks, to the part that this rank
+/// runs.
 static Expected<void> partitionModel(Request &request, const Communicator &world) {
   Graph graph = TREADLE_TRY(request.graph.runPasses(
       str("tfg-partition{rank=", world.rank(), " ranks=", world.size(), "}")));
@@ -33,8 +34,8 @@ static Expected<void> partitionModel(Request &request, const Communicator &world
     if (std::vector<std::string> names = graph.nodeNames(op); !names.empty())
       return Unexpected(unimplemented(
           "'", names.front(),
-          "' would connect tasks outside of functions, and what a SavedModel "
-          "has there runs on all processes; place nodes within functions, or run its graph alone"));
+          "' would connect tasks outside of functions, but the graph of a SavedModel runs on all "
+          "processes; place nodes within functions, or run it as a plain graph"));
   request.graph = std::move(graph);
   return {};
 }
@@ -61,7 +62,8 @@ Expected<void> distribute(Request &request) {
   std::vector<std::string> feeds;
   for (const auto &[name, value] : request.feeds)
     feeds.push_back(name);
-  // All ranks cut the same graph: what a run needs, and no v1 loops that cross tasks.
+  // All ranks partition the same graph: the nodes that the run needs, without v1 loops that cross
+  // tasks.
   Expected<Graph> graph = request.graph.runPasses(
       str("tfg-prune{", option("fetches", request.fetches), option("targets", request.targets),
           option("feeds", feeds), "functions=false},tfg-v1-to-functional,tfg-partition{rank=",

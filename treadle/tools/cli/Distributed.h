@@ -5,18 +5,18 @@
 
 namespace treadle::cli {
 
-/// What mpirun says of this process: 0 of 1 without it.
+/// Returns the rank of this process from mpirun's environment; 0 without mpirun.
 int rankOfProcess();
 
-/// Where mpirun started this process, joins the others: the request's sessions then reach them. Of
-/// a SavedModel, leaves in functions what this rank runs, as `distribute` does in graphs; what
-/// isn't in functions runs on all ranks, and Unimplemented where a task is said for it. Without
-/// mpirun it changes nothing.
+/// Joins the other processes if mpirun started this one: the request's sessions can then exchange
+/// values with them. In functions of a SavedModel it keeps the part that this rank runs, as
+/// `distribute` does in graphs; nodes outside of functions run on all ranks, and Unimplemented if
+/// one of them is placed on a task. Does nothing without mpirun.
 Expected<void> join(Request &request);
 
-/// Once joined, leaves of a graph what this rank runs: nodes on a task of its number
-/// (`/job:worker/task:1`) and those without one. Fetches then are those that it has; rank 0 has
-/// all. A SavedModel stays as `join` left it.
+/// After `join`, reduces a graph to the part that this rank runs: the nodes placed on its task
+/// (`/job:worker/task:1`) and those without a task. Keeps the fetches that are in this part; rank 0
+/// has all of them. Leaves a SavedModel as `join` made it.
 Expected<void> distribute(Request &request);
 
 } // namespace treadle::cli

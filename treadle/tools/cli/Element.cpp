@@ -1,5 +1,5 @@
-// Elements by dtype. Small floating types are decoded by their layout, so that one table serves
-// all.
+// Elements by dtype. Small floating-point types are decoded by their layout, so that one table
+// covers all.
 #include "treadle/tools/cli/Element.h"
 
 #include <array>
@@ -10,7 +10,7 @@
 namespace treadle::cli {
 namespace {
 
-/// The layout of a small floating type.
+/// The layout of a small floating-point type.
 struct SmallFloat {
   int mantissaBits, exponentBits, bias;
   enum Specials : uint8_t { Ieee, MaxIsNan, MinusZeroIsNan } specials;
@@ -59,7 +59,8 @@ double decode(const SmallFloat &f, unsigned bits) {
                            static_cast<int>(exponent) - f.bias - f.mantissaBits);
 }
 
-/// The nearest value, ties to even: magnitudes grow with their bits, so bisection finds it.
+/// Returns the encoding of the nearest value, ties to even, by bisection: magnitudes increase with
+/// their bits.
 unsigned encode(const SmallFloat &f, double value) {
   unsigned signBit = 1u << (f.mantissaBits + f.exponentBits);
   unsigned sign = std::signbit(value) ? signBit : 0;
@@ -72,7 +73,7 @@ unsigned encode(const SmallFloat &f, double value) {
                  : f.specials == SmallFloat::MaxIsNan ? signBit - 2
                                                       : signBit - 1;
   double magnitude = std::fabs(value);
-  // Where there is no infinity, TensorFlow's casts give NaN beyond the largest value.
+  // For types without infinity, TensorFlow's casts return NaN beyond the largest value.
   double topStep = decode(f, top) - decode(f, top - 1);
   if (magnitude >= decode(f, top) + topStep / 2)
     return f.specials == SmallFloat::Ieee ? sign | infinity : encode(f, std::nan(""));
@@ -211,8 +212,8 @@ bool storeInteger(Tensor &t, int64_t i, __int128 value) {
   return true;
 }
 
-/// Shortest digits that read back as the same value, laid out as Python does: exponents from 1e16
-/// on and below 1e-4, `.0` where nothing else tells that it is no integer.
+/// Formats the shortest digits that read back as the same value in Python's layout: with an
+/// exponent from 1e16 on and below 1e-4, and with `.0` if the text would look like an integer.
 template <typename T> static std::string floatText(T value) {
   if (std::isnan(value))
     return "nan";
@@ -227,7 +228,7 @@ template <typename T> static std::string floatText(T value) {
   return isScientific || out.find('.') != out.npos ? out : out + ".0";
 }
 
-/// The fewest digits that tell a small type's value from its neighbours.
+/// Formats the fewest digits that distinguish the value of a small type from its neighbours.
 static std::string smallFloatText(const SmallFloat &layout, unsigned bits) {
   double value = decode(layout, bits);
   if (!std::isfinite(value))
@@ -266,7 +267,7 @@ static std::string bytesText(const std::string &bytes) {
   return out + quote;
 }
 
-/// `(1+2j)`, without `.0` in either part, as Python prints complex numbers.
+/// Formats `(1+2j)`, without `.0` in either part, as Python prints complex numbers.
 static std::string complexText(std::string real, std::string imaginary) {
   for (std::string *part : {&real, &imaginary})
     if (part->ends_with(".0"))

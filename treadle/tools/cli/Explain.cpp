@@ -1,5 +1,5 @@
-// `treadle explain`: for each loop what orders its iterations, and what would set them free; and
-// what is compiled.
+// `treadle explain`: what orders the iterations of each loop, how to free them, and what is
+// compiled.
 #include "treadle/explain/WorthDoing.h"
 #include "treadle/graph/ObjectFunctions.h"
 #include "treadle/tools/cli/ExplainCode.h"
@@ -51,7 +51,7 @@ static json::Value toJSON(const Explanation &explanation) {
 namespace cli {
 namespace {
 
-/// The schedule of exchanges with other processes, by a cost model.
+/// Explains a schedule of exchanges with other processes by a cost model.
 int explainSchedule(const Arguments &args, Graph &graph) {
   int64_t ranks = TREADLE_OR_REPORT(args.integer("--ranks", 2, 1));
   int64_t memory = TREADLE_OR_REPORT(args.integer("--memory", 0, 0));
@@ -63,25 +63,24 @@ int explainSchedule(const Arguments &args, Graph &graph) {
   return 0;
 }
 
-/// What a run of --code takes beside what other explanations do.
+/// The options that only --code uses.
 #define TREADLE_CODE_OPTIONS                                                                       \
-  {"--input", "K=VALUE", "the value of an input, as for 'treadle run'; for --code"},               \
+  {"--input", "K=VALUE", "value of an input, as for 'treadle run'; for --code"},                   \
       {"--setup", "N,...", "nodes to run once before, such as initializers; for --code"},          \
-      {"--passes", "PIPELINE", "passes to run over the graph first; for --code"},                  \
-      {"--threads", "N", "threads that a run may use; for --code"},                                \
-      {"--timeout", "S", "seconds after which a run fails; for --code"},                           \
-      {"--memory", "SIZE", "what tensors may take: 512MiB, 2GiB; for --code"},                     \
-      {"--allow-read", "PATH", "a folder or file that ops may read; for --code"},                  \
-      {"--allow-write", "PATH", "a folder or file that ops may write; for --code"},                \
-      {"--allow-clock", "", "ops may ask for the time of day; for --code"},                        \
+      {"--passes", "PIPELINE", "passes to run on the graph first; for --code"},                    \
+      {"--threads", "N", "number of threads for a run; for --code"},                               \
+      {"--timeout", "S", "time limit of a run in seconds; for --code"},                            \
+      {"--memory", "SIZE", "memory limit for tensors: 512MiB, 2GiB; for --code"},                  \
+      {"--allow-read", "PATH", "folder or file that ops may read; for --code"},                    \
+      {"--allow-write", "PATH", "folder or file that ops may write; for --code"},                  \
+      {"--allow-clock", "", "let ops read the time of day; for --code"},                           \
       {"--fast-math", "", "let compiled code round differently; for --code"}
 constexpr OptionRow codeOptions[] = {TREADLE_CODE_OPTIONS};
 
 int explain(const Arguments &args) {
   for (const char *option : {"--ranks", "--bucket", "--memory", "--jitter"})
     if (args.has(option) && !args.has("--costs"))
-      return report(
-          UsageError{str("option '", option, "' is for schedules; give it --costs FILE")});
+      return report(UsageError{str("option '", option, "' is for schedules; add --costs FILE")});
   if (args.has("--all") && args.has("--signature"))
     return report(UsageError{"options '--all' and '--signature' can't be used together"});
   for (const char *option : {"--all", "--signature", "--fetch", "--target"})
@@ -90,8 +89,7 @@ int explain(const Arguments &args) {
           UsageError{str("options '", option, "' and '--function' can't be used together")});
   for (const OptionRow &option : codeOptions)
     if (args.has(option.name) && !args.has("--code"))
-      return report(
-          UsageError{str("option '", option.name, "' is for what code does; give it --code")});
+      return report(UsageError{str("option '", option.name, "' requires --code")});
   for (const char *option : {"--all", "--json", "--costs"})
     if (args.has(option) && args.has("--code"))
       return report(UsageError{str("options '", option, "' and '--code' can't be used together")});
@@ -130,26 +128,28 @@ int explain(const Arguments &args) {
 constexpr OptionRow options[] = {
     {"--fetch", "T,...", "only loops that a run with these fetches reaches"},
     {"--target", "N,...", "only loops that a run with these targets reaches"},
-    {"--signature", "S", "only what this signature of a SavedModel needs; any of them by default"},
-    {"--function", "F", "only what this function of a SavedModel's objects needs"},
-    {"--all", "", "of a SavedModel also what saves, restores and initializes"},
+    {"--signature", "S",
+     "only the nodes that this signature of a SavedModel needs; default: any signature"},
+    {"--function", "F", "only the nodes that this function of a SavedModel needs"},
+    {"--all", "", "of a SavedModel also its savers and initializers"},
     {"--json", "", "print one JSON object"},
     {"--code", "",
-     "show instead what compiled code does in a run: operations, bytes, vectors, calls, time"},
+     "print the work of compiled code in a run instead: operations, bytes, vectors, calls, time"},
     TREADLE_CODE_OPTIONS,
     {"--costs", "FILE,...",
-     "show instead a schedule that hides exchanges with other processes, by these costs or traces"},
+     "print a schedule that hides communication between processes instead, by these costs or "
+     "traces"},
     {"--ranks", "N", "number of processes; for --costs"},
-    {"--bucket", "BYTES", "join all-reduces of fewer bytes; for --costs"},
-    {"--memory", "BYTES", "limit of what exchanges hold at a time; for --costs"},
-    {"--jitter", "SHARE", "share by which tasks may take longer; for --costs"},
+    {"--bucket", "BYTES", "combine all-reduces of fewer bytes; for --costs"},
+    {"--memory", "BYTES", "memory limit of exchanges in flight; for --costs"},
+    {"--jitter", "SHARE", "fraction by which tasks may take longer; for --costs"},
 };
 
 } // namespace
 
 const Command explainCommand = {
     "explain",
-    "say what orders the iterations of each loop and what would free them, and what is compiled",
+    "explain what orders the iterations of each loop, and what is compiled",
     "MODEL",
     1,
     options,
@@ -163,8 +163,8 @@ const Command explainCommand = {
     "                   nothing else orders its iterations: they share no effects\n"
     "  compiled by tiers auto and jit\n"
     "    'loop' (StatelessWhile): 3 ops, for int32[*]\n"
-    "'auto' and 'on' say what --loop-overlap auto and on of 'treadle run' do with the loop; its\n"
-    "--tier chooses whether parts are compiled.\n",
+    "'auto' and 'on' show the effect of --loop-overlap auto and on of 'treadle run', whose --tier\n"
+    "selects whether parts are compiled.\n",
     explain,
 };
 

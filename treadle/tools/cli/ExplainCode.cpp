@@ -1,4 +1,4 @@
-// `treadle explain --code`: what compiled code does in a run, loop by loop.
+// `treadle explain --code`: the work of compiled code in a run, loop by loop.
 #include "treadle/tools/cli/ExplainCode.h"
 #include "treadle/tools/cli/Request.h"
 
@@ -11,7 +11,7 @@ namespace {
 
 using Work = CodeProfile::Work;
 
-/// Three digits that count: `0.0123`, `1.5`, `1,234`.
+/// Formats three significant digits: `0.0123`, `1.5`, `1,234`.
 std::string number(double value) {
   char text[40];
   if (value >= 1000) {
@@ -25,7 +25,7 @@ std::string number(double value) {
   return text;
 }
 
-/// `22.1 ns`; of seconds.
+/// Formats seconds with a unit: `22.1 ns`.
 std::string timeText(double seconds) {
   struct Unit {
     double seconds;
@@ -42,7 +42,7 @@ std::string vectorShare(const Work &work) {
   return str(static_cast<int>(std::floor(100 * share)), "%");
 }
 
-/// What is done each of `times` times.
+/// Formats the work of each of `times` executions.
 std::string workText(const Work &work, double times) {
   auto each = [&](int64_t count) { return number(static_cast<double>(count) / times); };
   std::string text = str(each(work.operations), " operations");
@@ -57,7 +57,7 @@ std::string workText(const Work &work, double times) {
 }
 
 std::string callsText(const Work &work, double times) {
-  constexpr double few = 0.01; // not worth a word
+  constexpr double few = 0.01; // too little to mention
   std::string text;
   for (const auto &[callee, count] : work.calls)
     if (double each = static_cast<double>(count) / times; each >= few)
@@ -75,7 +75,7 @@ class Text {
 public:
   Text(const CodeProfile::Cluster &cluster, double runs) : cluster(cluster), runs(runs) {}
 
-  /// `seconds`: a run's, of the whole cluster; negative: unknown.
+  /// Formats the whole cluster. `seconds`: its time in a run; negative if unknown.
   std::string text(double seconds) {
     auto isOuter = [](const CodeProfile::Loop &loop) { return loop.outer < 0; };
     bool isLoop = std::ranges::count_if(cluster.loops, isOuter) == 1;
@@ -136,7 +136,7 @@ private:
   const double runs;
 };
 
-/// Seconds of a run in each cluster, without counting.
+/// Measures the seconds of a run in each cluster, without counters.
 Expected<Profile> timesOf(const Request &request, int64_t repeat) {
   Session session = TREADLE_TRY(request.makeSession());
   for (int i = 0; i < 2; ++i)

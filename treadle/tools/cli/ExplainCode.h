@@ -1,11 +1,11 @@
-// What compiled code does in a run, for `treadle explain --code`.
+// The work of compiled code in a run, for `treadle explain --code`.
 #pragma once
 
 #include "treadle/tools/cli/Command.h"
 
 namespace treadle::cli {
 
-/// The exit status.
+/// Runs the command; returns the exit status.
 int explainCode(const Arguments &args);
 
 } // namespace treadle::cli

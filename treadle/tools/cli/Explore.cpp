@@ -1,4 +1,4 @@
-// `treadle explore`: all schedules of a small graph, and whether they give the same.
+// `treadle explore`: runs all schedules of a small graph and compares their results.
 #include "treadle/tools/cli/Progress.h"
 #include "treadle/tools/cli/Request.h"
 
@@ -12,7 +12,7 @@ std::string joined(const std::vector<std::string> &names, std::string_view separ
   return out;
 }
 
-/// `  text`, on each line.
+/// Indents each line of the text.
 std::string indented(std::string_view text) {
   std::string out = "    ";
   for (char c : text)
@@ -24,12 +24,12 @@ void printText(const Exploration &found) {
   print(str(found.schedules, found.schedules == 1 ? " schedule" : " schedules", " explored",
             found.isComplete ? "" : ", but there are more: raise --limit", "\n"));
   if (found.isRandom)
-    print("one schedule gave two things: there is a random op without a seed\n");
+    print("one schedule had two results: there is a random op without a seed\n");
   if (found.isAmbiguous)
-    print("two live values met at a Merge, or left a loop: which one counts is not defined\n");
+    print("two live values reached a Merge, or left a loop: the one that is used is undefined\n");
   if (found.difference.empty())
-    return print(found.isRandom ? "" : "all give the same\n");
-  print("they give different things:\n");
+    return print(found.isRandom ? "" : "all results are equal\n");
+  print("the results differ:\n");
   for (const Exploration::Schedule &schedule : found.difference)
     print(str("  ", joined(schedule.firings, ", "), "\n", indented(schedule.outcome), "\n"));
 }
@@ -43,22 +43,22 @@ json::Object jsonOf(const Exploration &found) {
                 std::move(difference));
 }
 
-/// As a run of the graph checks them; old graphs state [] where they mean any shape.
+/// Checks the shapes of feeds as a run does; a shape of [] in old graphs means any shape.
 Expected<void> checkFeeds(const Request &request) {
   for (const Graph::Value &input : request.graph.inputs())
     for (const auto &[name, value] : request.feeds)
       if (PartialShape shape{input.hasRank, input.dims};
           name == input.name && value && !input.dims.empty() && !shape.accepts(value.dims()))
         return Unexpected(invalidArgument("feed '", name, "' is ", tensorTypeText(value),
-                                          ", but the graph wants the shape ", shape.text()));
+                                          ", but the graph expects the shape ", shape.text()));
   return {};
 }
 
-/// Schedules are compared by what they give each time, so that nothing from outside may come in:
-/// what the error advises is for runs.
+/// Schedules must not depend on anything outside of the graph, so exploration grants no
+/// permissions: marks the advice in the error as meant for runs.
 Error withAdviceForRuns(Error error) {
   if (size_t advice = error.message.find("; --allow-"); advice != std::string::npos)
-    error.message.insert(advice + 2, "'explore' can't be granted it; for 'treadle run' ");
+    error.message.insert(advice + 2, "'explore' doesn't support it; for 'treadle run' ");
   return error;
 }
 
@@ -79,9 +79,10 @@ int explore(const Arguments &args) {
   if (!found)
     return report(withAdviceForRuns(found.error()));
   if (!request->signature && !args.has("--fetch") && !args.has("--target"))
-    found->notes.push_back(str("explored one run that fetches all of the graph's outputs: ",
-                               joined(request->fetches, ", "),
-                               "; say with --fetch and --target what one run asks for"));
+    found->notes.push_back(
+        str("explored one run that fetches all of the graph's outputs: ",
+            joined(request->fetches, ", "),
+            "; set the fetches and targets of one run with --fetch and --target"));
   for (const std::string &text : found->notes)
     note(text);
   if (args.has("--json"))
@@ -93,11 +94,11 @@ int explore(const Arguments &args) {
 
 constexpr OptionRow options[] = {
     {"--fetch", "T,...", "tensors to compute"},
-    {"--target", "N,...", "nodes to run for their effects"},
+    {"--target", "N,...", "nodes to run for their side effects"},
     {"--setup", "N,...", "nodes to run before each schedule: initializers"},
-    {"--signature", "S", "the signature of a SavedModel to call; serving_default by default"},
-    {"--input", "K=VALUE", "the value of an input: 5, [1,2,3], 2x3xf32=0, @file.npy, random"},
-    {"--limit", "N", "the most schedules to run; 10000 by default"},
+    {"--signature", "S", "signature of a SavedModel to call; default: serving_default"},
+    {"--input", "K=VALUE", "value of an input: 5, [1,2,3], 2x3xf32=0, @file.npy, random"},
+    {"--limit", "N", "maximum number of schedules to run; default: 10000"},
     {"--json", "", "print one JSON object"},
 };
 
@@ -105,13 +106,13 @@ constexpr OptionRow options[] = {
 
 const Command exploreCommand = {
     "explore",
-    "run all schedules of a small graph, and compare what they give",
+    "run all schedules of a small graph and compare their results",
     "MODEL",
     1,
     options,
     "  treadle explore examples/countdown.pbtxt --fetch count:0 --input start=3\n"
     "  1 schedule explored\n"
-    "  all give the same\n"
+    "  all results are equal\n"
     "Exits 1 if they don't.\n",
     explore,
 };

@@ -1,4 +1,4 @@
-// `treadle freeze`: a model as a graph whose variables are constants.
+// `treadle freeze`: writes a model as a graph whose variables are constants.
 #include "treadle/tools/cli/Progress.h"
 #include "treadle/tools/cli/Request.h"
 #include "treadle/tools/cli/Value.h"
@@ -14,7 +14,7 @@ void addTensors(const std::vector<std::pair<std::string, Graph::Value>> &values,
     names.push_back(value.name);
 }
 
-/// Says what runs of the new graph feed and fetch where a signature's keys were.
+/// Prints the tensors of the new graph to feed and fetch for the keys of the signature.
 void printTensors(const Graph &frozen, const Graph::Signature &signature,
                   const std::vector<std::string> &fetches) {
   auto line = [](std::string_view arrow, const std::string &key, const Graph::Value &value) {
@@ -76,24 +76,24 @@ int freeze(const Arguments &args) {
 
 constexpr OptionRow options[] = {
     {"-o", "FILE", "the graph to write: .pb, .pbtxt, .cpb, .mlir"},
-    {"--signature", "S", "the signature of a SavedModel to keep; serving_default by default"},
-    {"--fetch", "T,...", "instead, the tensors to keep"},
-    {"--setup", "N,...", "of a plain graph: nodes to run first, such as initializers"},
-    {"--passes", "PIPELINE", "passes to run over the model first: tfg-default"},
+    {"--signature", "S", "signature of a SavedModel to keep; default: serving_default"},
+    {"--fetch", "T,...", "tensors to keep instead of a signature"},
+    {"--setup", "N,...", "for a plain graph: nodes to run first, such as initializers"},
+    {"--passes", "PIPELINE", "passes to run on the model first: tfg-default"},
 };
 
 } // namespace
 
 const Command freezeCommand = {
     "freeze",
-    "write a model as a graph whose variables are constants",
+    "freeze a model: replace its variables by constants",
     "MODEL",
     1,
     options,
     "  treadle freeze examples/words --fetch y:0 -o scaled.pb\n"
     "  treadle run scaled.pb --input x=[1,2]\n"
     "  y:0: float32[2] = [2.5 5.0]\n"
-    "Of a signature it prints the tensors that runs of the new graph feed and fetch.\n",
+    "For a signature it prints the tensors of the new graph to feed and to fetch.\n",
     freeze,
 };
 

@@ -1,4 +1,4 @@
-// `treadle links`: what messages between the processes take.
+// `treadle links`: measures messages between processes.
 #include "treadle/collective/World.h"
 #include "treadle/npy/Npy.h"
 #include "treadle/tools/cli/Command.h"
@@ -30,12 +30,12 @@ static int links(const Arguments &args) {
 }
 
 static constexpr OptionRow options[] = {
-    {"--timeout", "S", "seconds to wait for a process that doesn't come"},
+    {"--timeout", "S", "seconds to wait for the other processes to join"},
 };
 
 const Command linksCommand = {
     "links",
-    "measure how long messages between processes take, as costs for explain",
+    "measure the latency and bandwidth between processes, as costs for explain",
     "FILE",
     1,
     options,

@@ -3,10 +3,10 @@
 namespace treadle::cli {
 namespace {
 
-/// Text that roff prints as it stands.
+/// Escapes text for roff.
 std::string escaped(std::string_view text) {
   std::string out;
-  bool begins = true; // a line, where a dot or an apostrophe would be a command
+  bool begins = true; // at the start of a line, a dot or an apostrophe would be a request
   for (char c : text) {
     if (begins && (c == '.' || c == '\''))
       out += "\\&";
@@ -60,7 +60,7 @@ std::string bashCompletion(std::span<const Command *const> commands) {
         options += str(option.name, " ");
     cases += str("    ", command->name, ") words='", options, "--quiet --help' ;;\n");
   }
-  // Whatever isn't a command or an option is a file.
+  // Words that are neither commands nor options are completed as files.
   return str("_treadle() {\n"
              "  local word=${COMP_WORDS[COMP_CWORD]} words=\n"
              "  if ((COMP_CWORD == 1)); then\n"

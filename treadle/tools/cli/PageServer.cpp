@@ -16,7 +16,7 @@
 namespace treadle::cli {
 namespace {
 
-/// A browser's heads are a tenth of that.
+/// The limit of a request's head; those of browsers have a tenth of that.
 constexpr size_t longestHead = 1 << 16;
 
 std::string randomToken() {
@@ -33,7 +33,7 @@ std::string randomToken() {
   return text;
 }
 
-/// In a time that doesn't tell how much of them is alike.
+/// Compares in constant time, so that the time doesn't reveal the length of a common prefix.
 bool isEqual(std::string_view a, std::string_view b) {
   unsigned difference = a.size() != b.size();
   for (size_t i = 0; i < std::min(a.size(), b.size()); ++i)
@@ -48,7 +48,7 @@ std::string lowered(std::string_view text) {
   return out;
 }
 
-/// The value of a header of that name, which is in lower case.
+/// Returns the value of the header with this name (in lower case).
 std::string_view headerOf(std::string_view head, std::string_view name) {
   for (size_t begin = head.find("\r\n"); begin != head.npos;) {
     size_t end = head.find("\r\n", begin + 2);
@@ -69,7 +69,7 @@ std::string refusal(std::string_view status, std::string_view why) {
   return httpReply(status, "text/plain; charset=utf-8", str("treadle view: ", why, "\n"));
 }
 
-/// Up to the empty line; nothing if none comes in time.
+/// Reads up to the empty line; returns nullopt if none arrives in time.
 std::optional<std::string> readHead(int connection) {
   std::string head;
   char block[4096];
@@ -90,7 +90,7 @@ void writeAll(int connection, std::string_view bytes) {
     if (sent < 0 && errno == EINTR)
       continue;
     if (sent <= 0)
-      return; // the browser has gone
+      return; // the browser closed the connection
     bytes.remove_prefix(static_cast<size_t>(sent));
   }
 }
@@ -144,7 +144,7 @@ std::string PageServer::answer(std::string_view head, const std::string &page,
                                const std::map<std::string, std::string> &parts) const {
   std::string_view host = headerOf(head, "host");
   if (host != str("127.0.0.1:", port) && host != str("localhost:", port))
-    return refusal("403 Forbidden", "ask for it by the address that 'treadle view' printed");
+    return refusal("403 Forbidden", "use the address that 'treadle view' printed");
   if (!head.starts_with("GET "))
     return refusal("405 Method Not Allowed", "expected GET");
   std::string_view target = head.substr(4);
@@ -155,7 +155,7 @@ std::string PageServer::answer(std::string_view head, const std::string &page,
   if (!target.starts_with(section))
     return target == "/" || target.starts_with("/?")
                ? refusal("403 Forbidden", "open the whole address that was printed, with its token")
-               : refusal("404 Not Found", "there is nothing here");
+               : refusal("404 Not Found", "not found");
   std::string_view given = headerOf(head, "authorization");
   if (!given.starts_with(bearer) || !isEqual(given.substr(bearer.size()), secret))
     return refusal("403 Forbidden", "the token is missing or wrong");
@@ -165,7 +165,7 @@ std::string PageServer::answer(std::string_view head, const std::string &page,
 }
 
 void PageServer::serve(const std::function<std::string(std::string_view)> &answer) {
-  // A browser opens connections that it may need later: each has a thread, and not for long.
+  // Browsers open spare connections: each has its own thread, with a short timeout.
   while (true) {
     int connection = accept4(socket, nullptr, nullptr, SOCK_CLOEXEC);
     if (connection < 0)

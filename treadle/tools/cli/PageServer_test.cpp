@@ -1,4 +1,4 @@
-// Who is answered, and who isn't.
+// Which requests are answered and which are refused.
 #include "treadle/tools/cli/PageServer.h"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@ namespace {
 
 class PageServerTest : public testing::Test {
 protected:
-  /// The status of the answer to a request.
+  /// Returns the status of the response to a request.
   std::string ask(const std::string &target, const std::string &headers = "",
                   const std::string &host = "") {
     std::string head =

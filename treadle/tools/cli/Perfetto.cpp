@@ -17,7 +17,7 @@
 namespace treadle::cli {
 namespace {
 
-// ---- messages of protobuf, written
+// ---- protobuf encoding
 
 std::string number(uint32_t field, uint64_t value) {
   std::string out;
@@ -38,7 +38,7 @@ constexpr uint32_t annotations = 4, eventType = 9, trackOfEvent = 11, eventName 
 constexpr uint32_t annotationNumber = 4, annotationText = 6, annotationName = 10;
 constexpr uint64_t beginsSlice = 1, endsSlice = 2;
 
-// ---- what is written
+// ---- conversion
 
 struct Slice {
   uint64_t begin, end; // ns
@@ -55,7 +55,7 @@ public:
     else if (const llvm::json::Object *object = parsed->getAsObject())
       events = object->getArray("traceEvents");
     if (!events)
-      return Unexpected(invalidArgument("this is no trace, expected JSON with traceEvents"));
+      return Unexpected(invalidArgument("the file is not a trace, expected JSON with traceEvents"));
     for (const llvm::json::Value &event : *events)
       if (const llvm::json::Object *object = event.getAsObject())
         read(*object);
@@ -67,7 +67,7 @@ public:
   }
 
 private:
-  /// Of a process (a group of tracks), or of a track in it.
+  /// The id of a process (a group of tracks) and of a track in it.
   using Track = std::pair<int64_t, int64_t>;
   static constexpr int64_t group = -1;
 
@@ -129,7 +129,7 @@ private:
         bytes(trackEvent, number(eventType, type) + number(trackOfEvent, idOf(track)) + more));
   }
 
-  /// What begins last ends first.
+  /// Slices nest: the one that began last ends first.
   void addSlices(Track track, std::vector<Slice> &list) {
     std::ranges::sort(list, [](const Slice &a, const Slice &b) {
       return std::pair(a.begin, b.end) < std::pair(b.begin, a.end);
@@ -161,13 +161,14 @@ bool isPerfettoName(std::string_view path) {
 }
 
 bool looksLikeTrace(std::string_view bytes) {
-  // A trace of packets begins with its first packet, whose first field is a track's or a time.
+  // A trace of packets begins with its first packet, whose first field is a track descriptor or a
+  // timestamp.
   constexpr size_t head = 4096;
   return bytes.substr(0, head).find("\"traceEvents\"") != bytes.npos;
 }
 
 int openInPerfetto(const std::string &bytes, bool opensBrowser) {
-  constexpr int port = 9001; // the only one that Perfetto's page may ask
+  constexpr int port = 9001; // the only origin that Perfetto's content security policy allows
   constexpr std::string_view page = "https://ui.perfetto.dev";
   PageServer server = TREADLE_OR_REPORT(PageServer::listen(port));
   std::string path = str("/", server.token(), "/trace"),
@@ -179,7 +180,7 @@ int openInPerfetto(const std::string &bytes, bool opensBrowser) {
   server.serve([&](std::string_view head) {
     return head.starts_with(str("GET ", path, " "))
                ? httpReply("200 OK", "application/octet-stream", bytes, page)
-               : httpReply("404 Not Found", "text/plain", "there is nothing here\n", page);
+               : httpReply("404 Not Found", "text/plain", "not found\n", page);
   });
 }
 

@@ -1,4 +1,4 @@
-// `treadle profile`: what takes the time of a run, op by op.
+// `treadle profile`: the time of a run by op or by node.
 #include "treadle/tools/cli/Progress.h"
 #include "treadle/tools/cli/Request.h"
 
@@ -37,7 +37,7 @@ struct Counts {
   int64_t warmUp, repeat;
 };
 
-/// Runs until nothing is being compiled any more are part of the warm-up; if that ends in 10 s.
+/// The warm-up includes runs until background compilation is done, for up to 10 s.
 Expected<Profile> measure(const Request &request, Counts counts) {
   Session session = TREADLE_TRY(request.makeSession());
   Progress progress("measuring");
@@ -79,18 +79,20 @@ int profile(const Arguments &args) {
 constexpr OptionRow options[] = {
     TREADLE_RUN_OPTIONS,
     {"--by", "op|node", "a row for each op (the default), or for each node"},
-    {"--sort", "COLUMN", "largest first: own (the default), all, wait, calls or bytes"},
-    {"--rows", "N", "at most so many rows; 20 by default"},
-    {"--warmup", "N", "runs before those that count, and until nothing is compiled any more; 3"},
-    {"--repeat", "N", "runs that count; 10 by default"},
-    {"--json", "", "print one JSON object with all rows, times of all runs together"},
+    {"--sort", "COLUMN",
+     "column to sort by, largest first: own (the default), all, wait, calls or bytes"},
+    {"--rows", "N", "maximum number of rows; default: 20"},
+    {"--warmup", "N",
+     "minimum number of warm-up runs, which go on until all compilation is done; default: 3"},
+    {"--repeat", "N", "number of measured runs; default: 10"},
+    {"--json", "", "print one JSON object with all rows, with times summed over all runs"},
 };
 
 } // namespace
 
 const Command profileCommand = {
     "profile",
-    "say what takes the time of a run, by op or by node",
+    "profile runs by op or by node",
     "MODEL",
     1,
     options,
@@ -99,10 +101,9 @@ const Command profileCommand = {
     "  own ms  share  all ms  wait ms  calls   bytes  compiled  op\n"
     "  0.1051  54.2%  0.1939   0.0000      1     4 B            While: 'loop/dec' (Sub), ...\n"
     "  ...\n"
-    "own: computing. all: with what it ran (iterations, functions) and waiting. wait: for a "
-    "queue,\n"
-    "another process or Python. bytes: of its results. compiled: whether machine code ran it.\n"
-    "The rows leave out what measuring takes.\n",
+    "own: time in the op itself. all: with the iterations and functions that it ran, and waiting.\n"
+    "wait: time waiting for a queue, another process or Python. bytes: size of its results.\n"
+    "compiled: whether compiled code ran it. The overhead of measuring is excluded.\n",
     profile,
 };
 

@@ -1,4 +1,4 @@
-// Other programs of the user: the browser, one that draws.
+// Starts other programs: the browser, an SVG renderer.
 #pragma once
 
 #include <string>
@@ -6,12 +6,12 @@
 
 namespace treadle::cli {
 
-/// Runs a program that is on PATH, the first of the words, and waits for it: whether it is there
-/// and succeeded.
+/// Runs the program named by the first word, found on PATH, and waits for it. Returns whether it
+/// was found and succeeded.
 bool runProgram(std::vector<std::string> words);
 
-/// Opens an address in the browser that the user chose; false where there is none, as over a
-/// terminal of another machine.
+/// Opens an address in the user's default browser; returns false if there is none, as in a remote
+/// terminal.
 bool openBrowser(const std::string &address);
 
 } // namespace treadle::cli

@@ -1,4 +1,4 @@
-// Progress: drawn by a thread of its own, ten times a second.
+// The progress line, drawn by its own thread ten times a second.
 #include "treadle/tools/cli/Progress.h"
 
 #include "treadle/tensor/Error.h"
@@ -33,7 +33,7 @@ Progress::Progress(std::string text) : what(std::move(text)) {
     try {
       thread = std::thread([this] { show(); });
     } catch (const std::system_error &) {
-      // There is nothing to see, then.
+      // Without a thread there is no progress line.
     }
 }
 
@@ -55,7 +55,7 @@ void Progress::show() {
     return;
   do {
     double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-    // The cursor goes back to the front, so that what others print replaces the line.
+    // Return the cursor to the start of the line, so that other output overwrites it.
     std::fprintf(stderr, "\r\033[K%s\r", progressText(what, done, seconds).c_str());
   } while (!ended.wait_for(lock, period, [this] { return hasEnded; }));
   std::fputs("\r\033[K", stderr);

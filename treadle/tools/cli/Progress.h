@@ -1,4 +1,4 @@
-// What a command that takes long is doing: a line on the terminal that stays while it does it.
+// A progress line on the terminal for commands that take long.
 #pragma once
 
 #include <atomic>
@@ -9,8 +9,8 @@
 
 namespace treadle::cli {
 
-/// While it lives, and once it has lived for a second, standard error shows
-/// `loading model [#####-----] 50% 3 s`. Shows nothing where standard error is no terminal.
+/// Shows `loading model [#####-----] 50% 3 s` on standard error from one second after construction
+/// until destruction. Shows nothing if standard error is not a terminal.
 class Progress {
 public:
   explicit Progress(std::string what);
@@ -18,7 +18,7 @@ public:
   Progress(const Progress &) = delete;
   Progress &operator=(const Progress &) = delete;
 
-  /// How much of it is done, from 0 to 1. Without it the line has the time only.
+  /// Sets the completed fraction, from 0 to 1. The line has only the time if it was never set.
   void set(double share) { done.store(share, std::memory_order_relaxed); }
 
 private:
@@ -32,7 +32,7 @@ private:
   std::thread thread;
 };
 
-/// The line after `seconds`; `share` below 0: unknown.
+/// Returns the line after `seconds`; `share` below 0 means unknown.
 std::string progressText(const std::string &what, double share, double seconds);
 
 } // namespace treadle::cli

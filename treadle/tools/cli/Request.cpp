@@ -1,4 +1,4 @@
-// From command-line options to feeds and fetches.
+// Converts command-line options to feeds and fetches.
 #include "treadle/tools/cli/Request.h"
 
 #include "treadle/tools/cli/Distributed.h"
@@ -40,7 +40,7 @@ static Expected<std::pair<std::string, Tensor>> parseInput(std::string_view text
   return value.map([&](Tensor tensor) { return std::pair(name, std::move(tensor)); });
 }
 
-/// `{rank}` is the number of this process.
+/// Replaces `{rank}` by the rank of this process.
 static std::string forThisRank(std::string_view input) {
   constexpr std::string_view word = "{rank}";
   std::string text(input);
@@ -82,14 +82,15 @@ static Parsed<Permissions> parsePermissions(const Arguments &args) {
        {std::pair("--allow-read", &granted.read), std::pair("--allow-write", &granted.write)})
     for (std::string_view path : args.values(option)) {
       if (path.empty())
-        return tl::unexpected(UsageError{str("option '", option, "' names no folder or file")});
+        return tl::unexpected(
+            UsageError{str("option '", option, "' is empty, expected a folder or file")});
       paths->emplace_back(path);
     }
   granted.clock = args.has("--allow-clock");
   return granted;
 }
 
-/// Bytes: a number with a unit, or none.
+/// Parses a number of bytes, with or without a unit.
 static Parsed<int64_t> parseMemory(const Arguments &args) {
   std::optional<std::string_view> text = args.value("--memory");
   if (!text)
@@ -145,23 +146,24 @@ static Parsed<SessionOptions> parseOptions(const Arguments &args) {
   return options;
 }
 
-/// An option that is there but empty, as when a shell's variable is, must not choose the default.
+/// Rejects options with an empty value, such as that of an unset shell variable, instead of using
+/// the default.
 static std::optional<UsageError> findEmptyList(const Arguments &args) {
   for (std::string_view option : {"--fetch", "--target", "--setup", "--cores"})
     if (args.has(option) && args.list(option).empty())
-      return UsageError{str("option '", option, "' names nothing")};
+      return UsageError{str("option '", option, "' is empty")};
   return std::nullopt;
 }
 
-/// The signature to call: the one asked for, else, where no tensor or node of the graph is asked
-/// for, serving_default or the only one.
+/// Selects the signature to call: the requested one; otherwise, if no tensor or node of the graph
+/// is requested, serving_default or the only one.
 template <typename Callee>
 static Expected<void> chooseSignature(std::optional<std::string_view> asked, const Callee &model,
                                       Request &request) {
   bool asksForNames = !request.fetches.empty() || !request.targets.empty();
   if (asked && asksForNames)
     return Unexpected(invalidArgument("--signature and --fetch or --target can't be used together: "
-                                      "a signature gives all of its outputs"));
+                                      "a signature returns all of its outputs"));
   if (asksForNames || (!asked && model.signatures().empty()))
     return {};
   std::string name(asked.value_or(model.signatures().size() == 1 ? model.signatures()[0].name
@@ -170,15 +172,15 @@ static Expected<void> chooseSignature(std::optional<std::string_view> asked, con
       [&](const Graph::Signature *signature) { request.signature = *signature; });
 }
 
-/// The dtype of a fixed argument's value, as Python writes it.
+/// Returns the dtype of a fixed argument's value in Python's notation.
 static DType fixedDType(const std::string &value) {
   if (value == "True" || value == "False")
     return DType::Bool;
   return value.starts_with('\'') ? DType::String : DType::Invalid;
 }
 
-/// Until the inputs tell which variant is called: what any of them takes. A dtype that isn't the
-/// same for all is none.
+/// Returns the inputs of all variants, for parsing before the variant is chosen. The dtype of an
+/// input is Invalid if the variants disagree.
 static Graph::Signature inputsOfAll(const ModelFunction &function) {
   Graph::Signature all{function.name, {}, {}, {}, {}};
   auto add = [&](const std::string &name, Graph::Value value) {
@@ -209,21 +211,21 @@ static Expected<void> openFunction(std::string_view name, Request &request) {
 
 static Error hasNoFunctions(std::string_view path,
                             const std::vector<Graph::Signature> &signatures) {
-  return invalidArgument("'", path, "' is no SavedModel, so it has no functions to call; ",
+  return invalidArgument("'", path, "' is not a SavedModel, so it has no functions to call; ",
                          signatures.empty()
                              ? "use --fetch"
                              : str("leave out --function to call '", signatures[0].name, "'"));
 }
 
-/// Loads a SavedModel, and finds the signature to call.
+/// Loads a SavedModel and selects the signature to call.
 static Expected<void> openSignature(const Arguments &args, Request &request) {
   std::optional<std::string_view> asked = args.value("--signature");
   if (args.has("--function") && !request.graph.isSavedModel())
     return Unexpected(hasNoFunctions(args.positional[0], request.graph.signatures()));
   if (!request.graph.isSavedModel() && request.graph.signatures().empty())
-    return asked ? Unexpected(invalidArgument("'", args.positional[0],
-                                              "' is no SavedModel, so it "
-                                              "has no signatures; use --fetch"))
+    return asked ? Unexpected(invalidArgument(
+                       "'", args.positional[0],
+                       "' is not a SavedModel, so it has no signatures; use --fetch"))
                  : Expected<void>();
   Expected<Model> model = [&] {
     Progress progress(str("restoring ", args.positional[0]));
@@ -238,7 +240,7 @@ static Expected<void> openSignature(const Arguments &args, Request &request) {
   return chooseSignature(asked, *model, request);
 }
 
-/// What a file of --check feeds and fetches: in/K, out/K, in/CALL/K.
+/// Adds the feeds and fetches of a --check file: in/K, out/K, in/CALL/K.
 static Expected<void> addChecked(const std::string &path, treadle::Request &run) {
   for (const std::string &array : TREADLE_TRY(NpzFile::open(path)).names()) {
     std::string_view name = array;
@@ -251,7 +253,7 @@ static Expected<void> addChecked(const std::string &path, treadle::Request &run)
   return {};
 }
 
-/// What passes are told of the run.
+/// Returns the request that passes use.
 static Expected<treadle::Request> askedRun(const Arguments &args) {
   treadle::Request run{
       .feeds = {}, .fetches = args.list("--fetch"), .targets = args.list("--target")};
@@ -272,7 +274,7 @@ static Expected<Sandbox> loadSandbox(const Arguments &args, const SessionOptions
     options.targets = std::move(run.targets);
     options.feeds = std::move(run.feeds);
   }
-  options.program = "/proc/self/exe"; // which is this very command, whatever it is called
+  options.program = "/proc/self/exe"; // this program
   std::string path(args.positional[0]);
   Progress progress(str("loading ", path));
   if (path != "-")
@@ -281,7 +283,7 @@ static Expected<Sandbox> loadSandbox(const Arguments &args, const SessionOptions
   return Sandbox::fromBytes(bytes, std::move(options));
 }
 
-/// Loads the model where it can do no harm.
+/// Loads the model in a sandbox.
 static Expected<void> openSandbox(const Arguments &args, Request &request) {
   if (std::getenv("OMPI_COMM_WORLD_SIZE"))
     return Unexpected(invalidArgument("--sandbox can't be used with mpirun: a sandbox reaches no "
@@ -316,11 +318,11 @@ static std::optional<UsageError> findConflict(const Arguments &args) {
     for (std::string_view option : {"--stats", "--trace"})
       if (args.has(option))
         return UsageError{
-            str("option '", option, "' can't be used with '--sandbox', which tells nothing else")};
+            str("option '", option, "' can't be used with '--sandbox', which doesn't report it")};
   return std::nullopt;
 }
 
-/// What is fetched where nothing is asked for.
+/// Fetches all outputs if nothing else is requested.
 static void fetchAllOutputs(Request &request) {
   if (request.signature)
     for (const auto &[key, value] : request.signature->outputs)
@@ -331,7 +333,7 @@ static void fetchAllOutputs(Request &request) {
       request.fetches.push_back(output.name);
 }
 
-/// Of the function that is called.
+/// Chooses the variant of the called function that fits the inputs.
 static Expected<void> chooseVariant(Request &request) {
   if (!request.function)
     return {};
@@ -370,7 +372,8 @@ std::optional<Request> makeRequest(const Arguments &args, RequestUse use, int &s
     options->tier = Tier::Jit;
   if (Expected<void> ok = checkCores(options->cores); !ok)
     return fail(ok.error());
-  if (!options->cores.empty()) // the session leaves its callers where they are: this thread is one
+  // A session doesn't move the threads of its callers, and this thread is one.
+  if (!options->cores.empty())
     moveThisThreadTo(options->cores);
   if (std::optional<UsageError> empty = findEmptyList(args))
     return fail(*empty);
@@ -394,11 +397,10 @@ std::optional<Request> makeRequest(const Arguments &args, RequestUse use, int &s
   if (!use.isCheck && request.fetches.empty())
     fetchAllOutputs(request);
   if (request.fetches.empty() && request.targets.empty() && !use.isCheck && !request.function)
-    return fail(
-        invalidArgument("'", args.positional[0], "' has no ",
-                        request.sandbox || summarize(request.graph).nodes
-                            ? "output that could be fetched; choose with --fetch or --target"
-                            : "nodes; expected a GraphDef (.pb, .pbtxt) or MLIR (.mlir)"));
+    return fail(invalidArgument("'", args.positional[0], "' has no ",
+                                request.sandbox || summarize(request.graph).nodes
+                                    ? "output to fetch; choose one with --fetch or --target"
+                                    : "nodes; expected a GraphDef (.pb, .pbtxt) or MLIR (.mlir)"));
   return request;
 }
 
@@ -413,8 +415,8 @@ std::vector<Graph::Value> Request::inputs() const {
   return values;
 }
 
-/// The place of a program's argument: `0`, `1`, ..., or `arg0`, `arg1`, ... It counts in the
-/// program's text, where tokens, which nobody gives, are arguments too.
+/// Returns the position of a program's argument from its name: `0`, `1`, ..., or `arg0`, `arg1`,
+/// ... Positions count all arguments of the program's text, including tokens, which are never fed.
 static std::optional<size_t> placeOf(std::string_view name) {
   if (name.starts_with("arg"))
     name.remove_prefix(3);
@@ -424,7 +426,7 @@ static std::optional<size_t> placeOf(std::string_view name) {
                                                                   : std::nullopt;
 }
 
-/// With the short names of components: `x.splits` for `x.row_splits`, `x.shape` for
+/// Whether the name is the short form of a component: `x.splits` for `x.row_splits`, `x.shape` for
 /// `x.dense_shape`.
 static bool isShortFor(std::string_view name, const std::pair<std::string, Graph::Value> &value) {
   size_t component = value.second.composite.size() + 1;
@@ -435,8 +437,8 @@ static bool isShortFor(std::string_view name, const std::pair<std::string, Graph
   return str("row_", given) == full || str("dense_", given) == full;
 }
 
-/// Of a graph without a signature, the input at the place that a name states, unless the graph has
-/// a node of that name.
+/// Returns the input of a graph without signatures at the position in the name, unless the graph
+/// has a node of that name.
 static std::optional<std::string> inputAtPlace(const Request &request, std::string_view name) {
   std::optional<size_t> place = placeOf(name);
   if (!place || request.sandbox || request.graph.node(std::string(name)))
@@ -474,7 +476,7 @@ static std::string listInputs(const Request &request) {
     out += str("\n  ", input.name, ": ", typeText(input.dtype, input.hasRank, input.dims),
                isFed ? "  (given)" : "");
   }
-  return out + "\ngive each with --input NAME=VALUE: 5, [1,2,3], 2x3xf32=0, @file.npy, random";
+  return out + "\nset each with --input NAME=VALUE: 5, [1,2,3], 2x3xf32=0, @file.npy, random";
 }
 
 static Expected<Model::Values> callModel(const Request &request) {
@@ -485,7 +487,7 @@ static Expected<Model::Values> callModel(const Request &request) {
                          : request.model->call(name, request.feeds);
 }
 
-/// The outputs that are fetched, of all that a signature or function gives.
+/// Calls the signature or function, and returns the outputs that are fetched.
 static Expected<std::vector<Tensor>> callSignature(const Request &request) {
   const Graph::Signature &signature = *request.signature;
   auto check = [&](const auto &outputs) -> Expected<void> {
@@ -530,14 +532,14 @@ bool isCompiling(const Runner &runner) {
   return std::visit([](const auto &running) { return running.isCompiling(); }, runner);
 }
 
-/// For who fetches the output of a signature as if it were a tensor.
+/// Advice if an output of a signature was fetched as if it were a tensor.
 static std::string listOutputs(const Model &model) {
   std::string out;
   for (const Graph::Signature &signature : model.signatures())
     for (const auto &[key, value] : signature.outputs)
       out += str(out.empty() ? "" : ", ", "'", key, "' of '", signature.name, "'");
-  return "; --fetch names tensors of the graph, and without it a signature is called and gives its "
-         "outputs: " +
+  return "; --fetch takes tensors of the graph; without it a signature is called, with the "
+         "outputs " +
          out;
 }
 
@@ -550,7 +552,7 @@ Error Request::withAdvice(Error error) const {
     error.message += listOutputs(*model);
   bool lacksState = error.code == Code::FailedPrecondition && !model && !sandbox && setup.empty();
   if (lacksState && !summarize(graph).variables.empty())
-    error.message += "; --setup NODE runs the node that initializes it first";
+    error.message += "; run its initializer first with --setup NODE";
   return error;
 }
 

@@ -21,7 +21,7 @@ static int runOnce(const Arguments &args, const Request &request, Stats &stats) 
     stats.take(*session);
   if (!values)
     return report(values.error());
-  // The results are the same everywhere: one of the processes prints them.
+  // All processes have the same results: only one prints them.
   if (rankOfProcess() != 0)
     return 0;
   NamedTensors named;
@@ -41,8 +41,8 @@ static int runOnce(const Arguments &args, const Request &request, Stats &stats) 
 static int runAlone(const Arguments &args) {
   std::optional<std::string_view> checkFile = args.value("--check");
   if (checkFile && (args.has("--fetch") || args.has("--output")))
-    return report(UsageError{"option '--check' takes what to fetch from its file: leave out "
-                             "--fetch and --output"});
+    return report(UsageError{
+        "option '--check' reads the fetches from its file; leave out --fetch and --output"});
   Stats stats;
   int status = 0;
   std::optional<Request> request = makeRequest(args, {checkFile.has_value(), true}, status);
@@ -59,7 +59,7 @@ static int runAlone(const Arguments &args) {
   std::optional<std::string_view> trace = args.value("--trace");
   if (!trace)
     return status;
-  // Of a run that failed as well: it shows how far it came. Each process writes its own.
+  // Write the trace of a failed run too: it shows how far the run got. Each process writes its own.
   int rank = rankOfProcess();
   Expected<void> written = stats.writeTrace(rank ? str(*trace, ".", rank) : std::string(*trace));
   return written ? status : report(written.error());
@@ -75,34 +75,34 @@ static constexpr OptionRow options[] = {
     TREADLE_RUN_OPTIONS,
     sandboxOption,
     {"--check", "IO.npz", "feed the arrays in/K, and exit with 1 if a result isn't close to out/K"},
-    {"--output", "FILE.npz", "store the results"},
-    {"--stats", "",
-     "print the times of loading, running and compiling, and memory, to standard error"},
+    {"--output", "FILE.npz", "write the results to this file"},
+    {"--stats", "", "print load, run and compile times and memory use to standard error"},
     {"--trace", "FILE",
-     "store a timeline of all ops and threads, for 'treadle view' and Perfetto; in Perfetto's own "
-     "format as x.pftrace"},
+     "write a timeline of all ops and threads for 'treadle view' and Perfetto; in Perfetto's "
+     "format if named x.pftrace"},
 };
 
 const Command runCommand = {
     "run",
-    "run a graph and print what it computes",
+    "run a graph and print its results",
     "MODEL",
     1,
     options,
     "  treadle run examples/countdown.pbtxt --fetch count:0 --input start=3\n"
     "  count:0: int32[] = 0\n"
     "\n"
-    "a VALUE of --input is one of these (docs/models.md has more):\n"
-    "  5, [1,2,3], [true,false]        of the dtype that the model wants; complex: 1+2j\n"
+    "VALUE of --input is one of these (docs/models.md has more):\n"
+    "  5, [1,2,3], [true,false]        of the dtype of the input; complex: 1+2j\n"
     "  2x3xf32=0, 4xu8=1,2,3,4, 2x3=0  shape, dtype (f32 i64 u8 i1 c64, float32, ...), elements\n"
     "  two, [one,\"two, three\"]        strings\n"
-    "  @cat.jpg, [@a.jpg,@b.jpg]       for strings: what files hold; \"@cat\", in quotes, is text\n"
-    "  @x.npy, @x.npz, @x.npz:NAME     what numpy.save or numpy.savez wrote\n"
+    "  @cat.jpg, [@a.jpg,@b.jpg]       strings: contents of files; \"@cat\", in quotes, is the "
+    "string\n"
+    "  @x.npy, @x.npz, @x.npz:NAME     arrays written by numpy.save or numpy.savez\n"
     "  random                          random numbers, the same in each run\n"
     "\n"
-    "why is it slow: 'treadle profile' for each op; --stats; 'treadle bench' for later runs;\n"
-    "'treadle explain' for what isn't compiled; --trace. docs/working-on-graphs.md says how to "
-    "read them.\n",
+    "To find out why a run is slow: 'treadle profile' for each op; --stats; 'treadle bench' for\n"
+    "later runs; 'treadle explain' for the parts that aren't compiled; --trace.\n"
+    "docs/working-on-graphs.md explains their output.\n",
     run,
 };
 

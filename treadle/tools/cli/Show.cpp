@@ -1,4 +1,4 @@
-// `treadle show`: what is in a graph, for people and as JSON.
+// `treadle show`: the contents of a graph, as text and as JSON.
 #include "treadle/graph/ObjectFunctions.h"
 #include "treadle/graph/Shown.h"
 #include "treadle/tools/cli/Command.h"
@@ -20,7 +20,7 @@ std::string valueText(const Graph::Value &value) {
   return str(value.name, ": ", typeText(value.dtype, value.hasRank, value.dims));
 }
 
-/// Sections, which are folded on a terminal unless all of them is asked for.
+/// Prints sections, which are shortened on a terminal unless --full is given.
 class Sections {
 public:
   Sections(Terminal terminal, bool isFolded) : terminal(terminal), isFolded(isFolded) {}
@@ -70,7 +70,7 @@ std::string signatureText(const Graph::Signature &signature) {
   return out;
 }
 
-/// A line for each variant.
+/// Formats one line for each variant.
 std::string offeredText(const ModelFunction &function) {
   std::string out;
   for (const ModelFunction::Variant &variant : function.variants)
@@ -79,10 +79,10 @@ std::string offeredText(const ModelFunction &function) {
   return out;
 }
 
-/// What is shown of a graph: all of it, or what signatures need.
+/// The shown part of a graph: all of it, or the nodes that signatures need.
 struct Shown {
   std::vector<Graph::Signature> signatures;
-  std::vector<ModelFunction> offered; // by the objects of a SavedModel
+  std::vector<ModelFunction> offered; // functions of a SavedModel's objects
   Summary summary;
   int64_t otherNodes = 0, otherFunctions = 0;
 };
@@ -121,19 +121,19 @@ void printText(const Arguments &args, const Graph &graph, const Shown &shown) {
   std::string functions =
       shown.otherFunctions ? " and " + plural(shown.otherFunctions, "function") : "";
   if (shown.otherNodes)
-    print(
-        str("left out: ", plural(shown.otherNodes, "node"), functions,
-            " that no shown signature needs; --all shows what saves, restores and initializes\n"));
+    print(str("left out: ", plural(shown.otherNodes, "node"), functions,
+              " that no shown signature needs; --all shows savers and initializers\n"));
   sections.print("signatures", shown.signatures, signatureText);
   sections.print("functions to call", shown.offered, offeredText);
-  // Those of a SavedModel's graph say less than what it offers.
+  // For a SavedModel, signatures and functions are more informative than its graph's inputs and
+  // outputs.
   if (shown.signatures.empty() && shown.offered.empty()) {
     sections.print("inputs", graph.inputs(), valueText);
     sections.print("outputs", graph.outputs(), valueText);
   }
   sections.print("variables", summary.variables, valueText);
   sections.print("loops", summary.loops, [](const auto &loop) { return loopText(loop, true); });
-  sections.print("asks for", wantsText(summary.wants),
+  sections.print("requires", wantsText(summary.wants),
                  [](const std::string &text) { return text; });
   sections.print("conditionals", summary.conditionals,
                  [](const auto &conditional) { return loopText(conditional, false); });
@@ -233,21 +233,20 @@ int show(const Arguments &args) {
   if (args.has("--loops"))
     return showLoops(args, graph);
   Shown shown = TREADLE_OR_REPORT(choose(args, graph));
-  // Shapes that follow from the others; what the graph itself is made of stays as it was.
+  // Infer missing shapes for printing; if that fails, print the graph as it is.
   Expected<Graph> inferred = graph.runPasses("tfg-shape-inference");
   (args.has("--json") ? printAsJson : printText)(args, inferred ? *inferred : graph, shown);
   return 0;
 }
 
 constexpr OptionRow options[] = {
-    {"--signature", "S", "only this signature of a SavedModel, and what it needs"},
-    {"--all", "",
-     "of a SavedModel also what no signature needs: what saves, restores, initializes"},
-    {"--tree", "", "the nodes by the scopes of their names instead"},
-    {"--depth", "N", "how many scopes within each other --tree opens; 2 by default"},
+    {"--signature", "S", "only this signature of a SavedModel and the nodes that it needs"},
+    {"--all", "", "of a SavedModel also nodes that no signature needs: savers and initializers"},
+    {"--tree", "", "print the nodes as a tree of name scopes instead"},
+    {"--depth", "N", "number of levels that --tree expands; default: 2"},
     {"--loops", "",
-     "the loops instead, with those in their bodies, and whether iterations overlap"},
-    {"--full", "", "on a terminal too all lines of each section"},
+     "print the loops and nested loops instead, and whether their iterations overlap"},
+    {"--full", "", "print all lines of each section on a terminal too"},
     {"--json", "", "print one JSON object"},
 };
 
@@ -255,7 +254,7 @@ constexpr OptionRow options[] = {
 
 const Command showCommand = {
     "show",
-    "print what is in a graph",
+    "print the contents of a graph",
     "MODEL",
     1,
     options,

@@ -10,7 +10,8 @@
 namespace treadle::cli {
 namespace {
 
-/// Scopes below the depth, and those of very many, are one line.
+/// Formats the tree of scopes. Scopes below the depth, and those with very many nodes, are one
+/// line.
 class TreeText {
 public:
   TreeText(Terminal terminal, int64_t depth) : terminal(terminal), depth(depth) {}
@@ -48,7 +49,7 @@ private:
   std::string text;
 };
 
-/// Loops with the loops in their bodies.
+/// Formats loops with the loops in their bodies.
 class LoopsText {
 public:
   LoopsText(Terminal terminal, const Explanation &explanation)
@@ -58,7 +59,7 @@ public:
     for (const Explanation::Body &body : explanation.bodies)
       if (body.function.empty())
         add(body, 0);
-    // Those of functions that no loop calls.
+    // Print loops of functions that no loop calls.
     for (const Explanation::Body &body : explanation.bodies)
       if (!seen.contains(body.function)) {
         text += terminal.bold(str("function '", body.function, "'")) + "\n";

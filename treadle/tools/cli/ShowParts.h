@@ -1,4 +1,4 @@
-// What `treadle show --tree` and `--loops` print.
+// The output of `treadle show --tree` and `--loops`.
 #pragma once
 
 #include "treadle/tools/cli/Arguments.h"

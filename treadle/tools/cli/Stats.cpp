@@ -1,4 +1,4 @@
-// Measuring.
+// Measurements of a run.
 #include "treadle/tools/cli/Stats.h"
 #include "treadle/tools/cli/Perfetto.h"
 
@@ -27,7 +27,7 @@ Expected<void> Stats::writeTrace(const std::string &path) const {
   return writeFileBytes(path, isPerfettoName(path) ? TREADLE_TRY(perfettoTrace(trace)) : trace);
 }
 
-/// Nothing where nothing was compiled.
+/// Prints nothing if nothing was compiled.
 static void printCompiled(const Session::Statistics &s) {
   auto number = [](int64_t value) { return static_cast<long long>(value); };
   if (s.failedCompilations)

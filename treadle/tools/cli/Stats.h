@@ -1,5 +1,5 @@
-// What was measured of a run: times, memory and what compiled code did, for `--stats`; what ran
-// when, for `--trace`.
+// Measurements of a run: times, memory and use of compiled code for `--stats`, a timeline for
+// `--trace`.
 #pragma once
 
 #include "treadle/treadle.h"
@@ -14,11 +14,12 @@ namespace treadle::cli {
 
 class Stats {
 public:
-  /// Ends a phase that began at the lap before.
+  /// Ends the phase that began at the previous lap.
   void lap(std::string_view phase);
-  /// Takes what the session counted and traced, if it was made to.
+  /// Takes the statistics and the trace of a session, if it collected them.
   void take(const Session &session);
-  /// Prints the phases, what compiled code did, and the process's peak memory to standard error.
+  /// Prints the phases, the use of compiled code, and the peak memory of the process to standard
+  /// error.
   void print() const;
   /// Writes the trace, if there is one.
   Expected<void> writeTrace(const std::string &path) const;
@@ -28,7 +29,7 @@ private:
   Clock::time_point last = Clock::now();
   std::vector<std::pair<std::string_view, double>> phases; // in ms
   Session::Statistics session;
-  std::string trace; // empty: none
+  std::string trace; // empty: no trace
 };
 
 } // namespace treadle::cli

@@ -1,4 +1,4 @@
-// Text for people at a terminal, and for programs that read a pipe.
+// Text for a terminal, and for programs that read a pipe.
 #pragma once
 
 #include <string>
@@ -6,12 +6,12 @@
 
 namespace treadle::cli {
 
-/// Standard output, where it is a terminal: text may be coloured and folded.
+/// Properties of standard output: on a terminal, text may be coloured and shortened.
 struct Terminal {
   static Terminal ofOutput();
 
   bool isThere = false;
-  bool hasColours = false; // not where NO_COLOR is set, and not on a dumb terminal
+  bool hasColours = false; // false if NO_COLOR is set, or on a dumb terminal
 
   std::string bold(std::string_view text) const { return styled("1", text); }
   std::string faint(std::string_view text) const { return styled("2", text); }

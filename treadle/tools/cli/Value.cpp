@@ -1,4 +1,4 @@
-// The grammar of values, and how literals become elements.
+// The grammar of values, and the conversion of literals to elements.
 #include "treadle/tools/cli/Value.h"
 
 #include "treadle/npy/Npz.h"
@@ -18,7 +18,7 @@ struct Literal {
   bool isQuoted = false;
 };
 
-/// Nested lists of literals, flattened, with the dimensions that they make up.
+/// Nested lists of literals, flattened, with their dimensions.
 struct Nested {
   std::vector<Literal> literals;
   std::vector<int64_t> dims;
@@ -28,7 +28,7 @@ class NestedParser {
 public:
   explicit NestedParser(std::string_view text) : text(text) {}
 
-  /// Nothing, with a reason in `problem`, if the text is no well-formed list or literal.
+  /// Parses a list or a literal; returns nullopt, with the reason in `problem`, if it is malformed.
   std::optional<Nested> parse() {
     if (!parseItem(0))
       return std::nullopt;
@@ -55,7 +55,7 @@ private:
     if (leafDepth == unknown)
       leafDepth = depth;
     if (leafDepth != depth)
-      return fail("lists and single values stand side by side");
+      return fail("lists and single values are mixed");
     return parseLiteral();
   }
   bool parseList(size_t depth);
@@ -71,7 +71,7 @@ bool NestedParser::parseList(size_t depth) {
   if (depth == 32)
     return fail("lists are nested more than 32 deep");
   if (leafDepth != unknown && depth >= leafDepth)
-    return fail("lists and single values stand side by side");
+    return fail("lists and single values are mixed");
   int64_t size = 0;
   bool isFirst = nested.dims.size() <= depth;
   if (isFirst)
@@ -126,13 +126,14 @@ std::optional<double> parseDouble(std::string_view text) {
   auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (end != text.data() + text.size() || failure == std::errc::invalid_argument)
     return std::nullopt;
-  // Too small for a double is zero; too large is infinity, which no finite literal may become.
+  // A number too small for a double is zero; one that is too large would be infinity, which is
+  // rejected.
   if (failure == std::errc::result_out_of_range)
     value = text.find("e-") != text.npos || text.find("E-") != text.npos ? 0 : HUGE_VAL;
   return value;
 }
 
-/// `1`, `2j`, `1+2j`, `(1-2j)`, as Python writes them.
+/// Parses `1`, `2j`, `1+2j`, `(1-2j)`, as Python writes them.
 std::optional<std::complex<double>> parseComplex(std::string_view text) {
   if (text.starts_with('(') && text.ends_with(')'))
     text = text.substr(1, text.size() - 2);
@@ -174,7 +175,7 @@ std::optional<bool> parseBool(std::string_view text) {
   return std::nullopt;
 }
 
-/// Stores a literal as element `i`; false if it is none of the tensor's dtype, or out of its range.
+/// Stores a literal as element `i`; returns false if it is not a value of the tensor's dtype.
 bool store(Tensor &tensor, int64_t i, const Literal &literal) {
   DType dtype = tensor.dtype();
   if (literal.isQuoted)
@@ -229,18 +230,18 @@ static Error badValue(const Wanted &wanted, std::string_view text, std::string_v
                          text.size() > 60 ? "...'" : "'", problem);
 }
 
-/// `@cat.jpg` is what the file holds, `"@cat.jpg"` the text.
+/// Returns the contents of the file for `@cat.jpg`, and the string itself for `"@cat.jpg"`.
 static Expected<std::string> stringOf(const Literal &literal, const Wanted &wanted) {
   if (literal.isQuoted || literal.text.size() < 2 || !literal.text.starts_with('@'))
     return literal.text;
   return readFileBytes(literal.text.substr(1)).map_error([&](Error error) {
     error.message = str("input '", wanted.name, "': ", error.message,
-                        "; for the text itself write \"", literal.text, "\", in quotes");
+                        "; for the string itself write \"", literal.text, "\", in quotes");
     return error;
   });
 }
 
-/// A tensor of these literals; a single one fills any shape.
+/// Makes a tensor of these literals; a single one fills any shape.
 static Expected<Tensor> makeTensor(DType dtype, Dims dims, const std::vector<Literal> &literals,
                                    const Wanted &wanted, std::string_view text) {
   if (!isPlain(dtype) && dtype != DType::String)
@@ -254,7 +255,7 @@ static Expected<Tensor> makeTensor(DType dtype, Dims dims, const std::vector<Lit
   if (!isFill && static_cast<size_t>(*count) != literals.size())
     return Unexpected(badValue(
         wanted, text,
-        str(" has ", literals.size(), " elements, but shape ", dimsText(dims), " wants ", *count)));
+        str(" has ", literals.size(), " elements, but shape ", dimsText(dims), " needs ", *count)));
   Expected<Tensor> tensor = Tensor::make(dtype, dims);
   for (int64_t i = 0; tensor && i < *count; ++i) {
     const Literal &literal = literals[isFill ? 0 : static_cast<size_t>(i)];
@@ -263,12 +264,12 @@ static Expected<Tensor> makeTensor(DType dtype, Dims dims, const std::vector<Lit
     else if (!store(*tensor, i, literal))
       return Unexpected(badValue(
           wanted, text,
-          str(": '", literal.text, "' is no ", dtypeName(dtype), ", or out of its range")));
+          str(": '", literal.text, "' is not a valid ", dtypeName(dtype), ", or is out of range")));
   }
   return tensor;
 }
 
-/// What stands before `=` in `2x3xf32=...`; of `2x3=...` the dtype is empty.
+/// The part before `=` in `2x3xf32=...`; the dtype is empty in `2x3=...`.
 struct TypePrefix {
   std::vector<int64_t> dims;
   std::string_view dtype;
@@ -289,7 +290,7 @@ static std::optional<TypePrefix> parseTypePrefix(std::string_view text) {
   return prefix;
 }
 
-/// By any of its names: `ui8`, `u8`, `uint8`.
+/// Finds a dtype by any of its names: `ui8`, `u8`, `uint8`.
 static std::optional<DType> findDType(std::string_view name) {
   std::optional<DType> dtype = dtypeFromName(name);
   if (dtype || !name.starts_with('u'))
@@ -302,11 +303,11 @@ static Error unknownDType(const Wanted &wanted, std::string_view text, std::stri
   for (int i = 1; i < numDTypes; ++i)
     names.push_back(dtypeName(static_cast<DType>(i)));
   return badValue(wanted, text,
-                  str(": '", name, "' is no dtype", didYouMean(name, names),
+                  str(": '", name, "' is not a valid dtype", didYouMean(name, names),
                       "; expected f32, i64, u8, i1, c64 and so on, or a name such as float32"));
 }
 
-/// The dtype that a typed form says, or else that of the input.
+/// Returns the dtype of a typed form, or that of the input if the form has none.
 static Expected<DType> dtypeOf(const TypePrefix &prefix, const Wanted &wanted,
                                std::string_view text) {
   if (std::optional<DType> dtype = findDType(prefix.dtype))
@@ -314,13 +315,13 @@ static Expected<DType> dtypeOf(const TypePrefix &prefix, const Wanted &wanted,
   if (!prefix.dtype.empty())
     return Unexpected(unknownDType(wanted, text, prefix.dtype));
   if (wanted.dtype == DType::Invalid)
-    return Unexpected(badValue(wanted, text,
-                               " has no dtype, and the graph doesn't tell it; put one before "
-                               "'=': 2x3xf32=0"));
+    return Unexpected(badValue(
+        wanted, text,
+        " has no dtype, and the graph doesn't state one; put a dtype before '=': 2x3xf32=0"));
   return wanted.dtype;
 }
 
-/// `1,2,3` or one value for all after the `=` of a typed form.
+/// Parses the part after `=` of a typed form: `1,2,3`, or one value for all elements.
 static Expected<Tensor> parseTyped(const TypePrefix &prefix, std::string_view values,
                                    const Wanted &wanted, std::string_view text) {
   DType dtype = TREADLE_TRY(dtypeOf(prefix, wanted, text));
@@ -344,13 +345,13 @@ static Expected<Tensor> randomTensor(const Wanted &wanted, uint64_t seed, std::s
     dim = dim < 0 ? 1 : dim;
   if (dims != wanted.dims || !wanted.hasRank)
     note = str("input '", wanted.name, "' is ", typeText(wanted.dtype, wanted.hasRank, wanted.dims),
-               ": random gives ", typeText(wanted.dtype, true, dims));
+               ": using random values of ", typeText(wanted.dtype, true, dims));
   if (!isFloating(wanted.dtype) && !isComplex(wanted.dtype) && !isInteger(wanted.dtype) &&
       wanted.dtype != DType::Bool)
     return Unexpected(badValue(
         wanted, "random",
-        str(": there are no random values of dtype ", dtypeName(wanted.dtype),
-            wanted.dtype == DType::String ? "; write \"random\", in quotes, for the word" : "")));
+        str(": random values are not supported for dtype ", dtypeName(wanted.dtype),
+            wanted.dtype == DType::String ? "; write \"random\", in quotes, for the string" : "")));
   std::mt19937_64 generator(seed);
   std::normal_distribution<double> normal;
   return Tensor::make(wanted.dtype, dims).map([&](Tensor tensor) {
@@ -372,7 +373,7 @@ static Expected<Tensor> randomTensor(const Wanted &wanted, uint64_t seed, std::s
   });
 }
 
-/// `x.npy`; `x.npz` of one array; `x.npz:member`.
+/// Reads `x.npy`, `x.npz` with one array, or `x.npz:member`.
 static Expected<Tensor> readArray(std::string_view path, const Wanted &wanted) {
   constexpr std::string_view archive = ".npz";
   size_t colon = path.rfind(str(archive, ":"));
@@ -412,11 +413,11 @@ Expected<Tensor> parseValue(std::string_view text, const Wanted &wanted, uint64_
     return randomTensor(wanted, seed, note);
   if (size_t equals = text.find('='); equals != text.npos) {
     std::optional<TypePrefix> prefix = parseTypePrefix(text.substr(0, equals));
-    // Of what could be a string or a name, only what says a dtype is typed.
+    // If the text could also be a string or a name, it is a typed form only if it has a dtype.
     if (prefix && (findDType(prefix->dtype) || (!isText && !prefix->dims.empty())))
       return parseTyped(*prefix, text.substr(equals + 1), wanted, text);
   }
-  // A string that isn't quoted is what it is, commas and all.
+  // An unquoted string is taken literally, including commas.
   if (isText && !text.starts_with('[') && !text.starts_with('"'))
     return stringOf({std::string(text)}, wanted).map(Tensor::scalarString);
   NestedParser parser(text);

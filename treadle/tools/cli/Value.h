@@ -1,12 +1,12 @@
-// Values as the command line gives them: `5`, `[1,2,3]`, `2x3xf32=0`, `@file.npy`,
-// `@file.npz:member`, `random`.
+// Values on the command line: `5`, `[1,2,3]`, `2x3xf32=0`, `@file.npy`, `@file.npz:member`,
+// `random`.
 #pragma once
 
 #include "treadle/treadle.h"
 
 namespace treadle::cli {
 
-/// What an input wants, where the graph says so.
+/// The expected type of an input, if the graph states it.
 struct Wanted {
   std::string name; // for messages
   DType dtype = DType::Invalid;
@@ -14,9 +14,9 @@ struct Wanted {
   std::vector<int64_t> dims;
 };
 
-/// The tensor that `text` stands for; where the dtype is not known from `wanted` or from the text,
-/// integers are int32 and other numbers float32. `seed` tells the streams of `random` apart. `note`
-/// receives what was assumed, if anything was.
+/// Parses a value. If neither `wanted` nor the text gives a dtype, integers are int32 and other
+/// numbers float32. `seed` selects the stream of `random`. `note` receives a message if a shape was
+/// assumed.
 Expected<Tensor> parseValue(std::string_view text, const Wanted &wanted, uint64_t seed,
                             std::string &note);
 

@@ -19,7 +19,7 @@ bool asksForSteps(const Arguments &args) {
          std::ranges::any_of(stepOptions, [&](auto option) { return args.has(option); });
 }
 
-/// What `view` is asked for; nothing, and the exit status, where that can't be.
+/// Returns the request of `view`; nullopt, with the exit status, on an error.
 std::optional<ViewRequest> makeViewRequest(const Arguments &args, std::optional<Graph> &graph,
                                            int &status) {
   auto fail = [&](const auto &error) {
@@ -71,7 +71,7 @@ int serve(const Arguments &args, const std::map<std::string, std::string> &parts
   server.serve([&](std::string_view head) { return server.answer(head, page, parts); });
 }
 
-/// The SVG as pixels, by a program that Debian has.
+/// Writes the SVG as a PNG image with rsvg-convert.
 Expected<void> writePng(const std::string &svg, const std::string &path) {
   std::string file = str(path, ".svg");
   TREADLE_TRY(writeFileBytes(file, svg));
@@ -79,15 +79,15 @@ Expected<void> writePng(const std::string &svg, const std::string &path) {
     std::remove(file.c_str());
     return {};
   }
-  return Unexpected(unavailable("'", path,
-                                "' can't be made without rsvg-convert (of Debian's "
-                                "librsvg2-bin); the picture is in '",
-                                file, "'"));
+  return Unexpected(unavailable(
+      "'", path,
+      "' can't be written without rsvg-convert (in Debian's librsvg2-bin); the image is in '", file,
+      "'"));
 }
 
 constexpr std::string_view drawings[] = {"--svg", "--png", "--dot"};
 
-/// One body as a picture.
+/// Draws one body.
 Expected<void> draw(const Arguments &args, const Graph &graph) {
   auto text = [&](std::string_view option) { return std::string(args.value(option).value_or("")); };
   DrawRequest request{std::string(args.positional[0]), text("--function"), text("--loop")};
@@ -107,7 +107,7 @@ int drawModel(const Arguments &args) {
   return drawn ? 0 : report(drawn.error());
 }
 
-/// The positional argument, if it is a trace and no model.
+/// Returns the contents of the positional argument if it is a trace instead of a model.
 std::optional<std::string> traceOf(const Arguments &args) {
   std::string path(args.positional[0]);
   if (!isPerfettoName(path) && !path.ends_with(".json"))
@@ -125,7 +125,7 @@ int view(const Arguments &args) {
     return drawModel(args);
   if (args.has("--function") || args.has("--loop"))
     return report(UsageError{"options '--function' and '--loop' choose what --svg, --png and --dot "
-                             "draw; the page has all"});
+                             "draw; the page shows everything"});
   if (args.has("--all") && args.has("--signature"))
     return report(UsageError{"options '--all' and '--signature' can't be used together"});
   std::optional<Graph> graph;
@@ -148,38 +148,41 @@ int view(const Arguments &args) {
 }
 
 constexpr OptionRow options[] = {
-    {"--output", "PAGE.html", "write the page, with everything in it, instead of opening it"},
-    {"--trace", "FILE", "a trace by 'treadle run --trace': when what ran, and where time went"},
-    {"--with", "MODEL", "a graph to compare with, shown beside it"},
-    {"--steps", "", "run it by the reference machine, to step through: what --fetch and so on ask"},
-    {"--fetch", "T,...", "of the run to step through: tensors to compute"},
-    {"--target", "N,...", "nodes to run for their effects"},
+    {"--output", "PAGE.html", "write the page as one self-contained file instead of opening it"},
+    {"--trace", "FILE",
+     "trace of 'treadle run --trace' to show: when each op ran, and where the time went"},
+    {"--with", "MODEL", "graph to compare with, shown side by side"},
+    {"--steps", "",
+     "run the graph with the reference interpreter, to step through it; --fetch and so on define "
+     "the run"},
+    {"--fetch", "T,...", "tensors to fetch in the run to step through"},
+    {"--target", "N,...", "nodes to run for their side effects"},
     {"--setup", "N,...", "nodes to run before: initializers"},
-    {"--input", "K=VALUE", "the value of an input: 5, [1,2,3], 2x3xf32=0, @file.npy, random"},
-    {"--signature", "S", "only this signature of a SavedModel, and what it needs"},
-    {"--all", "",
-     "of a SavedModel also what no signature needs: what saves, restores, initializes"},
-    {"--svg", "FILE", "draw one body as a picture instead, of a size that can be read"},
-    {"--png", "FILE", "the same in pixels, by rsvg-convert"},
-    {"--dot", "FILE", "the same in Graphviz's language, of any size"},
-    {"--function", "F", "of these pictures: the function; by default the graph"},
-    {"--loop", "FRAME", "of these pictures: only this loop of version 1"},
-    {"--no-browser", "", "print the page's address, and open nothing"},
-    {"--port", "N", "the port of the loopback address; by default one that is free"},
+    {"--input", "K=VALUE", "value of an input: 5, [1,2,3], 2x3xf32=0, @file.npy, random"},
+    {"--signature", "S", "only this signature of a SavedModel and the nodes that it needs"},
+    {"--all", "", "of a SavedModel also nodes that no signature needs: savers and initializers"},
+    {"--svg", "FILE",
+     "draw one graph, function or loop as an SVG image instead, if it is small enough to read"},
+    {"--png", "FILE", "the same as a PNG image, with rsvg-convert"},
+    {"--dot", "FILE", "the same as a Graphviz file, of any size"},
+    {"--function", "F", "function to draw; default: the graph"},
+    {"--loop", "FRAME", "loop of v1 control flow to draw, by frame name"},
+    {"--no-browser", "", "print the address of the page without opening it"},
+    {"--port", "N", "port on the loopback address; default: a free one"},
 };
 
 } // namespace
 
 const Command viewCommand = {
     "view",
-    "show a graph in the browser: its loops, effects, races, what is compiled, a run's trace",
+    "show a graph in the browser, with its loops, effects, races, compiled parts and run traces",
     "MODEL",
     1,
     options,
     "  treadle view examples/countdown.pbtxt --input start=3 --output countdown.html\n"
-    "In the place of a model it takes a trace by 'treadle run --trace', and opens it in Perfetto.\n"
-    "Without --output it prints an address that works on this machine alone, opens it, and serves\n"
-    "the page until Ctrl-C.\n",
+    "MODEL may also be a trace of 'treadle run --trace', which is opened in Perfetto.\n"
+    "Without --output it serves the page on an address of this machine only, opens it in the\n"
+    "browser, and stops at Ctrl-C.\n",
     view,
 };
 

@@ -10,19 +10,19 @@ namespace {
 std::string lineOf(const GraphSummary::Want &want) {
   using Want = GraphSummary::Want;
   bool isKnown = !want.path.empty();
-  std::string file = isKnown ? str("'", want.path, "'") : "a file that a run names";
+  std::string file = isKnown ? str("'", want.path, "'") : "a file named at run time";
   std::string argument = isKnown ? want.path : "PATH";
   switch (want.kind) {
   case Want::Read:
     return str("reading ", file, " (", want.op, "); --allow-read ", argument,
-               " grants it, unless it is the model's own");
+               " allows it, unless it belongs to the model");
   case Want::Write:
-    return str("writing ", file, " (", want.op, "); --allow-write ", argument, " grants it");
+    return str("writing ", file, " (", want.op, "); --allow-write ", argument, " allows it");
   case Want::Clock:
-    return str("the time of day (", want.op, "); --allow-clock grants it");
+    return str("the time of day (", want.op, "); --allow-clock allows it");
   case Want::Python:
     return str("the Python function ", isKnown ? str("'", want.path, "'") : std::string(), " (",
-               want.op, "); treadle.register_op grants it");
+               want.op, "); treadle.register_op allows it");
   }
   return {};
 }

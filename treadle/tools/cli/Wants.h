@@ -1,11 +1,12 @@
-// What a graph asks for, in lines for people.
+// The permissions that a graph requires, as lines of text.
 #pragma once
 
 #include "treadle/Summary.h"
 
 namespace treadle::cli {
 
-/// A line for each file, and for each op that names none: `reading 'x' (ReadFile): --allow-read x`.
+/// Returns one line for each file, and for each op without a file name: `reading 'x' (ReadFile);
+/// --allow-read x allows it`.
 std::vector<std::string> wantsText(const std::vector<GraphSummary::Want> &wants);
 
 } // namespace treadle::cli
