@@ -250,11 +250,11 @@ Expected<void> Expander::checkCall(Node node, FuncOp function) {
     if (Type wanted = function.getDataArgument(i).getType();
         !isOf(node.data()[i].getType(), wanted))
       return Unexpected(
-          invalidArgument("input ", i, " of the node isn't of the dtype of argument ", i));
+          invalidArgument("input ", i, " of the node doesn't have the dtype of argument ", i));
   for (unsigned i = 0; i < numResults; ++i)
     if (!isOf(node.results()[i].getType(), function.getResultTypes()[i]))
       return Unexpected(
-          invalidArgument("output ", i, " of the node isn't of the dtype of result ", i));
+          invalidArgument("output ", i, " of the node doesn't have the dtype of result ", i));
   return {};
 }
 

@@ -26,11 +26,11 @@ std::string obstacleOfCall(Node call, const Callee &callee) {
   unsigned numArguments = function.getNumDataArguments();
   if (call.numData() != numArguments || call.numResults() != function.getNumResults())
     return "it has " + llvm::utostr(call.numData()) + " inputs and " +
-           llvm::utostr(call.numResults()) + " outputs, the function " +
+           llvm::utostr(call.numResults()) + " outputs, but the function has " +
            llvm::utostr(numArguments) + " and " + llvm::utostr(function.getNumResults());
   for (unsigned i = 0; i < numArguments; ++i)
     if (!tf_type::areCompatible(call.data()[i].getType(), function.getDataArgument(i).getType()))
-      return "input " + llvm::utostr(i) + " is of another type than the argument";
+      return "input " + llvm::utostr(i) + " has another type than the argument";
   return "";
 }
 

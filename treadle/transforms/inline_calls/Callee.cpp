@@ -204,7 +204,7 @@ static std::string findObstacle(FuncOp function) {
   for (Operation &op : function.getEntry())
     if (Node::isNode(&op) && ownsResource(Node(&op)))
       return ("its node '" + Node(&op).name() + "' (" + Node(&op).opType() +
-              ") owns a resource without a name")
+              ") owns an unnamed resource")
           .str();
   return "";
 }

@@ -79,7 +79,7 @@ static std::string faultOf(Node node) {
   if (const auto *value = std::get_if<Tensor>(attrs->find("value"));
       value && node.opType() == "Const" && node.numResults() == 1 &&
       value->dtype() != valueTypeOf(node->getResult(0).getType()).dtype)
-    return str("its value is ", tensorTypeText(*value), ", which isn't its dtype");
+    return str("its value is ", tensorTypeText(*value), ", which doesn't match its dtype");
   Expected<void> ok = checkSignature(node, *attrs);
   return ok ? "" : ok.error().message;
 }

@@ -201,7 +201,7 @@ LogicalResult checkTypes(Block &body) {
       if (!element.isIntOrFloat() && !isa<ComplexType>(element))
         return node->emitError() << "a value of " << element << " of node '"
                                  << definingNode(node.data()[0]).name()
-                                 << "' is used on another task; place both on one";
+                                 << "' is used on another task; place both nodes on one task";
     }
   return success();
 }

@@ -36,7 +36,7 @@ std::string pathText(const NumberedBody &body, int32_t from, int32_t to) {
 Expected<int32_t> find(const NumberedBody &body, const std::string &name, const Following &wish) {
   if (auto node = body.names.find(name); node != body.names.end())
     return node->second;
-  return Unexpected(notFound("node '", wish.node, "' is to follow '", wish.after,
+  return Unexpected(notFound("node '", wish.node, "' should follow '", wish.after,
                              "', but there is no node '", name, "'"));
 }
 
@@ -87,7 +87,7 @@ struct PreserveOrder : impl::PreserveOrderBase<PreserveOrder> {
   void runOnOperation() override {
     Block *body = findBody();
     if (!body)
-      return fail(function.empty() ? "there is no graph, only functions"
+      return fail(function.empty() ? "the module has functions only, and no graph"
                                    : "there is no function '" + function + "' with a body");
     std::vector<tfg::Following> wishes;
     for (const std::string &text : after) {

@@ -496,7 +496,7 @@ LogicalResult RegionOutliner::convertNode(Operation *op) {
   for (Value value : captures.arguments)
     if (tf_type::isReference(getElementTypeOrSelf(value.getType())))
       return emitError(node) << "its regions use the reference '" << operandName(value)
-                             << "', which no function can take; use a resource variable";
+                             << "', which can't be passed to a function; use a resource variable";
   if (names.form == RegionForm::If)
     (void)withoutToBool(op->getOpOperand(0));
   FailureOr<Outlined> outlined = outline(node, captures);

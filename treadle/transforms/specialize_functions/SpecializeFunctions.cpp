@@ -109,7 +109,7 @@ FuncOp Specializer::instanceOf(FuncOp generic, DictionaryAttr attrs, Operation *
   Expected<FuncOp> made = instantiator->instantiate(generic, attrs, names.unique(name));
   if (!made) {
     user->emitRemark() << "call of '" << generic.getName()
-                       << "' stays generic: " << made.error().message;
+                       << "' is not specialized: " << made.error().message;
     return {};
   }
   specialized.insert(generic);

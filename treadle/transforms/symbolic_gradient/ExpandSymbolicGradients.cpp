@@ -59,7 +59,7 @@ private:
       auto function = node.attr<tf_type::FuncAttr>("f");
       if (!function)
         return op.emitError() << "node '" << node.name()
-                              << "' (SymbolicGradient): attribute 'f' names no function";
+                              << "' (SymbolicGradient): attribute 'f' doesn't name a function";
       Expected<tfg::FuncOp> gradient = gradients.of(function.getName().getRootReference());
       if (!gradient)
         return op.emitError() << "node '" << node.name()

@@ -25,7 +25,7 @@ public:
   /// Returns false, with the reason in the conditional, if nothing was changed.
   bool convert() {
     if (conditional.merges.empty() && stages.members.empty())
-      return refuse(nullptr, "no Merge joins its branches");
+      return refuse(nullptr, "its branches are not joined by a Merge");
     stages.find();
     if (!check() || !checkDeadness() || !findPredicate())
       return false;

@@ -300,7 +300,7 @@ bool LoopParts::collectBody(SmallVector<Operation *> pending, SmallVector<Operat
     }
     Node node(op);
     if (!bodySide.contains(op) && !rules.mayRepeat(node))
-      return refuse(node, "node '", "' runs once more than the body, which uses its value");
+      return refuse(node, "node '", "' runs once more than the body that uses its value");
     bodySet.insert(op);
     for (Value input : node.data())
       pending.push_back(input.getDefiningOp());

@@ -5,7 +5,7 @@
 // RUN: not treadle-opt "--tfg-preserve-order=function=g after=a:b" %s 2>&1 | FileCheck %s --check-prefix=FUNCTION
 // RUN: treadle-opt "--tfg-preserve-order=soft after=a:c,d:a,a:d" %s 2>&1 | FileCheck %s --check-prefix=LEFT-OUT
 
-// MISSING: error: node 'a' is to follow 'z', but there is no node 'z'
+// MISSING: error: node 'a' should follow 'z', but there is no node 'z'
 // ITSELF: error: node 'a' can't follow itself
 // CIRCLE: error: node 'a' is to follow 'c', but that would close a cycle: 'a' -> 'b' -> 'c'
 // FORM: error: 'a' is malformed, expected NODE:AFTER, as in mm:add

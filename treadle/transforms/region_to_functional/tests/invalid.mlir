@@ -18,7 +18,7 @@ tfg.func @handed_on(%p: tensor<i1>, %x: tensor<f32>) -> (tensor<f32>) {
 tfg.graph #tf_type.version<producer = 1482, min_consumer = 12> {
   %p, %cp = Placeholder name("p") {dtype = i1} : () -> (tensor<i1>)
   %v, %cv = VariableV2 name("v") {dtype = f32} : () -> (tensor<!tf_type.f32ref>)
-  // expected-error@+1 {{node 'i' (IfRegion): its regions use the reference 'v', which no function can take; use a resource variable}}
+  // expected-error@+1 {{node 'i' (IfRegion): its regions use the reference 'v', which can't be passed to a function; use a resource variable}}
   %c = IfRegion %p then {
     %n, %cn = Identity(%v) name("n") {T = f32} : (tensor<!tf_type.f32ref>) -> (tensor<f32>)
     yield [%cn]

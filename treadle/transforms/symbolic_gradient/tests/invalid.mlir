@@ -2,7 +2,7 @@
 
 tfg.graph #tf_type.version<producer = 1, min_consumer = 0> {
   %x, %xc = Placeholder name("x") {dtype = f32} : () -> (tensor<f32>)
-  // expected-error @below {{node 'g' (SymbolicGradient): in the gradient of function 'hsv': node 'd' (RGBToHSV): no gradient is defined for op 'RGBToHSV'; declare a gradient function of the function that holds it}}
+  // expected-error @below {{node 'g' (SymbolicGradient): in the gradient of function 'hsv': node 'd' (RGBToHSV): no gradient is defined for op 'RGBToHSV'; declare a gradient function for the function that contains it}}
   %g, %gc = SymbolicGradient(%x, %x) name("g") {Tin = [f32, f32], Tout = [f32], f = #tf_type.func<@hsv, {}>} : (tensor<f32>, tensor<f32>) -> (tensor<*xf32>)
 }
 tfg.func @hsv(%x: tensor<*xf32> {tfg.name = "x"}) -> (tensor<*xf32> {tfg.name = "y"}) {

@@ -15,7 +15,7 @@ func.func @f() {
 // -----
 
 func.func @f() {
-  // expected-error@+1 {{unimplemented: function 'f' has more than a tf_executor.graph in it, expected that alone}}
+  // expected-error@+1 {{unimplemented: function 'f' contains more than a tf_executor.graph, expected nothing else}}
   tf_executor.graph {
   }
   "tf.NoOp"() : () -> ()
@@ -37,7 +37,7 @@ func.func private @g() {
   return
 }
 func.func @f() {
-  // expected-error@+1 {{op 'func.constant' stands in a function or island, expected operations of the tf dialect}}
+  // expected-error@+1 {{op 'func.constant' is in a function or island, expected operations of the tf dialect}}
   %0 = func.constant @g : () -> ()
   return
 }

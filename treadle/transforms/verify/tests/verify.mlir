@@ -24,7 +24,7 @@ tfg.func @f(%x: tensor<*xf32> {tfg.name = "x"}) -> (tensor<*xf32> {tfg.name = "y
 
 // -----
 
-// CHECK: error: node '{{[ab]}}' (Neg): it waits for itself, through '{{[ab]}}'; a cycle must be a loop
+// CHECK: error: node '{{[ab]}}' (Neg): it depends on itself, through '{{[ab]}}'; a cycle must be a loop
 tfg.graph #tf_type.version<producer = 1, min_consumer = 0> {
   %a, %ac = Neg(%b) name("a") {T = f32} : (tensor<f32>) -> (tensor<f32>)
   %b, %bc = Neg(%a) name("b") {T = f32} : (tensor<f32>) -> (tensor<f32>)
