@@ -414,10 +414,10 @@ path { fill: none; stroke: #8a95a3; stroke-width: 1.2; }
 
 Expected<std::string> Picture::svg(const std::string &title) {
   if (chosen.size() > mostDrawn)
-    return Unexpected(invalidArgument(
-        "this body has ", chosen.size(), " nodes, and a picture shows up to ", mostDrawn,
-        ": name a function with --function or a loop with --loop, or open the page, which has room "
-        "for all"));
+    return Unexpected(invalidArgument("this body has ", chosen.size(),
+                                      " nodes, but a picture shows up to ", mostDrawn,
+                                      ": name a function with --function or a loop with --loop, or "
+                                      "open the page, which shows all"));
   Box whole = place(only);
   nodeBoxes.resize(nodes->size());
   constexpr double margin = 16;

@@ -170,8 +170,8 @@ Expected<void> checkTrace(const std::string &trace) {
   else
     llvm::consumeError(parsed.takeError());
   if (!isTrace)
-    return Unexpected(invalidArgument(
-        "this is no trace, expected JSON with traceEvents, as 'treadle run --trace' writes it"));
+    return Unexpected(invalidArgument("the file is not a trace, expected JSON with traceEvents, as "
+                                      "written by 'treadle run --trace'"));
   return {};
 }
 

@@ -181,8 +181,8 @@ TEST(View, WhatIsNoTraceIsSaid) {
   Expected<std::map<std::string, std::string>> parts =
       viewParts(*Graph::fromBytes(constant("a", 1)), request);
   ASSERT_FALSE(parts);
-  EXPECT_EQ(parts.error().message, "this is no trace, expected JSON with traceEvents, as 'treadle "
-                                   "run --trace' writes it");
+  EXPECT_EQ(parts.error().message, "the file is not a trace, expected JSON with traceEvents, as "
+                                   "written by 'treadle run --trace'");
 }
 
 TEST(View, PagesHoldTheirPartsOrAskForThem) {
@@ -229,8 +229,8 @@ TEST(Drawing, WhatIsTooLargeIsSaid) {
     text += constant(str("c", i), i);
   Expected<std::string> svg = drawSvg(*Graph::fromBytes(text));
   ASSERT_FALSE(svg);
-  EXPECT_TRUE(svg.error().message.starts_with("this body has 401 nodes, and a picture shows up to "
-                                              "400: name a function"));
+  EXPECT_TRUE(svg.error().message.starts_with(
+      "this body has 401 nodes, but a picture shows up to 400: name a function"));
 }
 
 } // namespace
