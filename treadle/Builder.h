@@ -1,5 +1,5 @@
-// Graphs made in a program: nodes are added in the order in which they are meant to run, and what
-// has effects runs in that order, in loops, conditionals and functions as well.
+// Builds graphs in C++. Nodes with side effects run in the order in which they are added, in loops,
+// conditionals and functions too.
 //
 //     using namespace treadle::builder;
 //     Builder g;
@@ -13,9 +13,9 @@
 //     loop.end();
 //     treadle::Expected<treadle::Graph> graph = g.build();
 //
-// A call that can't be right is remembered and gives an empty value, which later calls take in
-// silence: `error()` and `build()` give the first error. Shapes and dtypes are checked as nodes are
-// added. None of these classes is thread-safe; values are of use as long as their builder lives.
+// Shapes and dtypes are checked as nodes are added. An invalid call returns an empty value, which
+// later calls accept without another error; `error()` and `build()` return the first error. These
+// classes are not thread-safe; values are valid as long as their builder.
 #pragma once
 
 #include "treadle/treadle.h"
@@ -31,15 +31,15 @@ namespace treadle::builder {
 
 class BuilderImpl;
 
-/// A value of a graph in the making: an output of a node, or an argument of a body.
+/// A value of a graph under construction: an output of a node, or an argument of a body.
 class Output {
 public:
   Output() = default;
   explicit operator bool() const { return impl; }
 
-  const std::string &name() const; // `x:0`; of an argument its name alone
+  const std::string &name() const; // `x:0`; for an argument its name only
   DType dtype() const;
-  PartialShape shape() const; // as far as it is known
+  PartialShape shape() const; // as far as known; unknown rank and sizes are allowed
 
 private:
   friend class BuilderImpl;
@@ -48,7 +48,8 @@ private:
   uint32_t id = 0;
 };
 
-/// A node: to be waited for, and for its outputs. A node of one output can stand for it.
+/// A node, for control dependencies and for its outputs. A node with one output converts to that
+/// value as an Input.
 class Operation {
 public:
   Operation() = default;
@@ -68,7 +69,7 @@ private:
 
 class Input;
 
-/// A resource variable. Where a value is wanted it is read.
+/// A resource variable. It is read where a value is expected.
 class Variable {
 public:
   Variable() = default;
@@ -77,7 +78,7 @@ public:
   const std::string &name() const;
   DType dtype() const;
   PartialShape shape() const;
-  /// What ops on resources take.
+  /// The resource handle, for ops that take one.
   Output handle() const;
 
   Output read() const;
@@ -92,16 +93,16 @@ private:
   uint32_t id = 0;
 };
 
-/// What an op is given: a value; a variable, which is read unless the op wants a handle; a tensor,
+/// An input of an op: a value; a variable, which is read unless the op takes a handle; a tensor,
 /// which becomes a constant; or a number, which becomes a constant of the dtype that the op's other
-/// inputs ask for, else of int32 or float32.
+/// inputs require, and otherwise of int32 or float32.
 class Input {
 public:
-  /// Makes the constant; `want` is Invalid where no dtype is asked for.
+  /// Makes the constant; `want` is Invalid if any dtype is accepted.
   using Literal = std::function<Expected<Tensor>(DType want)>;
 
   Input(Output value) : value(value) {}
-  /// Of one output.
+  /// The output of a node that has one; otherwise the call that uses the input fails.
   Input(const Operation &node);
   Input(Variable variable) : variable(variable) {}
   Input(Tensor tensor);
@@ -119,21 +120,21 @@ private:
   Literal literal;
 };
 
-/// A while loop. What is called before `condition` is evaluated before each iteration, what is
-/// called after it is the body. Values of the condition are no values of the body.
+/// A while loop. Nodes added before `condition` are evaluated before each iteration, nodes added
+/// after it form the body. The body can't use values of the condition.
 class Loop {
 public:
   Loop() = default;
   explicit operator bool() const { return state != nullptr; }
 
-  /// The loop variable as it is here; after the loop, as it was left.
+  /// Returns the value of the loop variable at this point; after the loop, its final value.
   Output operator[](std::string_view name) const;
-  /// In the body: what the variable is from here on.
+  /// In the body: sets the value of the variable from here on.
   void set(std::string_view name, const Input &value);
-  /// A scalar bool: whether there is another iteration.
+  /// Sets the condition, a scalar bool: whether another iteration runs.
   void condition(const Input &value);
   void end();
-  /// Leaves the loop out, with all that was called since it began.
+  /// Discards the loop, with everything added since it began.
   void abandon();
 
 private:
@@ -142,19 +143,20 @@ private:
   std::shared_ptr<State> state;
 };
 
-/// A conditional, or a choice among several branches, of which one runs. All branches set the same
-/// results, each of one dtype.
+/// A conditional, or a choice among several branches, of which one runs. All branches must set the
+/// same results with the same dtypes.
 class Branches {
 public:
   Branches() = default;
   explicit operator bool() const { return state != nullptr; }
 
-  /// Begins the next branch: of a conditional first that for true, then that for false.
+  /// Begins the next branch; the branches of a conditional are first true, then false.
   void begin();
-  /// In a branch: what it gives; after the branches, what the one that ran gave.
+  /// In a branch: returns the value set there. After the branches: returns the result of the branch
+  /// that ran.
   Output operator[](std::string_view name) const;
   void set(std::string_view name, const Input &value);
-  /// Ends the branch.
+  /// Ends the current branch.
   void endBranch();
   void end();
   void abandon();
@@ -165,7 +167,7 @@ private:
   std::shared_ptr<State> state;
 };
 
-/// A function of the graph's library. Values from outside that its body uses go in with each call.
+/// A function of the graph's library. Outer values that its body uses are passed with each call.
 class Function {
 public:
   Function() = default;
@@ -192,37 +194,39 @@ public:
   Output placeholder(std::string_view name, DType dtype, PartialShape shape = {});
   Output constant(Tensor value, std::string_view name = {});
 
-  /// A variable that the node `init` gives its first value.
+  /// Adds a variable that the node `init` initializes.
   Variable variable(std::string_view name, const Input &init);
-  /// The same with what `init` makes of nodes that run with `init` alone.
+  /// Adds a variable whose initial value is computed by nodes that `init` adds, which run with the
+  /// node `init` only.
   Variable variable(std::string_view name, const std::function<Input()> &init);
-  /// A variable that is assigned to before it is read.
+  /// Adds a variable that must be assigned before it is read.
   Variable variable(std::string_view name, DType dtype, PartialShape shape);
-  /// The node that gives all variables their first values; it is there once there is one.
+  /// The name of the node that initializes all variables; it exists once there is a variable with
+  /// an initial value.
   static constexpr std::string_view initName = "init";
 
   struct Node {
     std::string op;
     std::vector<Input> inputs = {};
-    /// Those that the inputs tell needn't be there.
+    /// Attributes that the inputs determine may be omitted.
     AttrMap attrs = {};
-    /// Within the scope; made from the op where it is empty. AlreadyExists if it is taken.
+    /// The name within the scope; derived from the op if empty. AlreadyExists if it is taken.
     std::string name = {};
-    /// Of an op that nobody knows.
+    /// The dtypes of the outputs, for ops without a definition.
     std::vector<DType> outputs = {};
   };
   Operation op(Node node);
 
   Output cast(const Input &value, DType dtype);
-  /// The values, of one shape, along a new first axis.
+  /// Stacks values of one shape along a new first axis.
   Output pack(const std::vector<Input> &values, std::string_view name = {});
-  /// x / y, in floating point: integers are converted as TensorFlow does.
+  /// Computes x / y in floating point; integers are converted as TensorFlow does.
   Output divide(const Input &x, const Input &y);
 
   struct LoopVariable {
     std::string name;
     Input init;
-    /// What all its values have in common; that of `init` where it isn't given.
+    /// A shape that fits all values of the variable; by default the shape of `init`.
     std::optional<PartialShape> shape = {};
   };
   struct LoopSpec {
@@ -231,9 +235,10 @@ public:
     int64_t parallelIterations = 10;
   };
   Loop whileLoop(LoopSpec spec);
-  /// Two branches, one of which `predicate` (a scalar bool) chooses.
+  /// Adds two branches, of which `predicate` (a scalar bool) selects one.
   Branches cond(const Input &predicate, std::string_view name = {});
-  /// Branches by number; the last one for every other number as well.
+  /// Adds branches selected by `index` (a scalar int32); the last one also runs for indices out of
+  /// range.
   Branches switchCase(const Input &index, std::string_view name = {});
 
   struct Argument {
@@ -241,37 +246,38 @@ public:
     DType dtype;
     PartialShape shape = {};
   };
-  /// Begins the body of a function; what is called next is in it, up to its `end`.
+  /// Begins the body of a function; nodes added up to its `end` are in the body.
   Function function(std::string_view name, const std::vector<Argument> &arguments);
   Operation call(const Function &function, const std::vector<Input> &inputs,
                  std::string_view name = {});
 
-  /// The gradients of the sum of all ys with respect to each x, through calls, conditionals and
-  /// loops; empty where no y depends on an x. An x that is a variable stands for all that is read
-  /// of it. `gradYs`: what flows from each y, ones if there are none. Where a gradient fails in a
-  /// body, the builder can't go on.
+  /// Adds the gradients of the sum of all ys with respect to each x, through calls, conditionals
+  /// and loops; an entry is empty if no y depends on that x. A variable as x means all reads of it.
+  /// `gradYs`: the gradient of each y, with its shape and dtype; ones if empty. If a gradient fails
+  /// inside of a body, the builder can't be used any more.
   std::vector<Output> gradients(const std::vector<Input> &ys, const std::vector<Input> &xs,
                                 const std::vector<Input> &gradYs = {});
 
-  /// A node that does nothing once these have run.
+  /// Adds a node without effects that runs after these.
   Operation group(const std::vector<Operation> &operations, std::string_view name = {});
-  /// A node that does nothing once all that has effects and was called before has run.
+  /// Adds a node that runs after all earlier nodes with side effects.
   Operation effects(std::string_view name = {});
 
-  /// Nodes are named `scope/name` from here to the matching pop.
+  /// Prefixes node names with `scope/` up to the matching pop.
   void pushScope(std::string_view name);
   void popScope();
-  /// Nodes wait for these from here to the matching pop.
+  /// Adds control dependencies on these to all nodes up to the matching pop.
   void pushControl(const std::vector<Operation> &operations);
   void popControl();
-  /// The node that gives the value.
+  /// Returns the node that produces the value.
   Operation operationOf(const Output &value);
 
   /// The first error since the last call of `takeError`.
   const std::optional<Error> &error() const;
   std::optional<Error> takeError();
 
-  /// The graph as it is now, with its effects ordered. The builder can go on.
+  /// Builds the graph, with its side effects ordered. The builder can still be used. Returns the
+  /// first error, if there is one.
   Expected<Graph> build();
 
 private:

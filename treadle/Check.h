@@ -1,34 +1,35 @@
-// What is wrong with a graph.
+// Problems of a graph.
 #pragma once
 
 #include "treadle/Graph.h"
 
 namespace treadle {
 
-/// Something that `check` finds.
+/// A problem that `check` found.
 struct Problem {
-  /// `error`, `race`, `note` where nothing is wrong, or `unfinished` where the search for races
-  /// ended before it had seen all.
+  /// `error`, `race`, `note` for information, or `unfinished` if the search for races was
+  /// incomplete.
   std::string kind;
   std::vector<std::string> nodes;
   std::string message;
-  /// Of a race: what runs the second node without the first, and would run both if an edge let the
-  /// second wait for the first; empty: nothing that is known.
+  /// For a race: names a run that executes the second node without the first, and would execute
+  /// both if an edge made the second wait for the first. Empty if there is none.
   std::string secondAlone = {};
 };
-/// What is wrong with a graph that could be read: nodes that aren't what their ops' definitions
-/// say; what refuses each run, told by making its plan; and races, which are nodes with conflicting
-/// effects on one resource that no path of edges orders. Nodes that no run has together don't race.
-/// With names asked for (`x:0`, `x`) there is one run, of what these need. Without names, a
-/// SavedModel's runs are its signatures, and what initializes, saves and restores it; a signature
-/// that names what isn't there is an error. Of a plain graph each node that no other uses counts as
-/// a run of its own, such as an initializer or a step; a note says so where that leaves races out.
-/// A program of StableHLO is one run. At most `limit` of a kind. InvalidArgument for a name that
-/// isn't in the graph.
+/// Returns the problems of a graph: nodes that don't match their ops' definitions; errors of
+/// planning each run; and races, which are nodes with conflicting effects on one resource that no
+/// path orders. Nodes that no run has together don't race.
+/// With names (`x:0`, `x`) there is one run, with these as fetches and targets. Without names, the
+/// runs of a SavedModel are its signatures, its initializer and its saver; a signature that names a
+/// missing node is an error. In a plain graph each node without uses counts as a separate run, such
+/// as an initializer or a step; a note tells if that excludes races. A StableHLO program is one
+/// run.
+/// Returns at most `limit` problems of each kind. InvalidArgument for a name that isn't in the
+/// graph.
 Expected<std::vector<Problem>> check(const Graph &graph, const std::vector<std::string> &asked = {},
                                      size_t limit = 1000);
 
-/// InvalidArgument where Graph::runPasses couldn't read the pipeline, whatever the graph.
+/// InvalidArgument if Graph::runPasses can't parse the pipeline, independent of the graph.
 Expected<void> checkPipeline(std::string_view pipeline);
 
 } // namespace treadle

@@ -1,4 +1,5 @@
-// Models as object files: functions that C programs call, without graphs and without the compiler.
+// Ahead-of-time compilation: models as object files with functions for C programs, which need
+// neither the graph nor the compiler.
 #pragma once
 
 #include "treadle/treadle.h"
@@ -9,35 +10,35 @@
 namespace treadle {
 
 struct ObjectOptions {
-  /// What C names begin with: letters, digits and underscores, not a digit first.
+  /// Prefix of the C names: letters, digits and underscores, not starting with a digit.
   std::string name;
-  /// Of a model: which signatures become functions, `NAME_SIGNATURE`; none: all.
+  /// For a model: the signatures to compile to functions named `NAME_SIGNATURE`; empty: all.
   std::vector<std::string> signatures;
-  /// Of a graph: the function's inputs and outputs, `x:0` or `x`. No feeds: the placeholders that
-  /// the fetches need; no fetches: what Graph::outputs() says. With fetches a model counts as a
-  /// graph. The function is `NAME_run`.
+  /// For a graph: the function's inputs and outputs, `x:0` or `x`. Without feeds: the placeholders
+  /// that the fetches need; without fetches: Graph::outputs(). With fetches a model is treated as a
+  /// graph. The function is named `NAME_run`.
   std::vector<std::string> feeds, fetches;
-  /// As of SessionOptions.
+  /// As in SessionOptions.
   bool fastMath = false;
-  /// The least processor that runs the code: x86-64-v2, x86-64-v3, x86-64-v4 or aarch64; empty:
-  /// this one.
+  /// The minimum processor of the code: x86-64-v2, x86-64-v3, x86-64-v4 or aarch64; empty: this
+  /// processor.
   std::string target = {};
-  /// The object names the kernels that it calls, so that a program that is linked with the static
-  /// library has no others.
+  /// Whether the object refers to its kernels by symbol, so that a program linked with the static
+  /// library contains only these.
   bool isStatic = false;
 };
 
 struct ObjectCode {
-  std::string object; // an ELF object file for the target, else this CPU or TREADLE_CPU's level
+  /// An ELF object file for the target; by default for this CPU or the level in TREADLE_CPU.
+  std::string object;
   std::string header;
 };
 
-/// Compiles a graph, a SavedModel with the values that its variables have in the checkpoint, or a
-/// program in StableHLO. The functions take any shapes that the graph allows. Programs that use
-/// them are linked with libtreadle_runtime, which has kernels but no compiler. Unimplemented,
-/// naming the node, where something can't be compiled: what has effects, or is state other than
-/// variables that are only read. NotFound for a signature that isn't there. InvalidArgument for a
-/// target that is none of these.
+/// Compiles a graph, a SavedModel with the values of its variables in the checkpoint, or a
+/// StableHLO program. The functions accept all shapes that the graph allows. Programs that use them
+/// are linked with libtreadle_runtime, which has the kernels but no compiler. Errors:
+/// Unimplemented, with the node, for ops with side effects and for state other than variables that
+/// are only read; NotFound for an unknown signature; InvalidArgument for an unknown target.
 Expected<ObjectCode> compileToObject(const Graph &graph, const ObjectOptions &options);
 
 } // namespace treadle

@@ -1,4 +1,4 @@
-// Why loops overlap or don't, and what becomes machine code.
+// Explains why loops overlap or don't, and what is compiled.
 #pragma once
 
 #include "treadle/Graph.h"
@@ -7,54 +7,54 @@
 namespace treadle {
 
 struct ExplainRequest {
-  /// With any of these, only what runs of them get to is explained.
+  /// With any of these, the explanation is limited to nodes that these runs reach.
   std::vector<std::string> fetches, targets;
-  const OpTraitsTable *traits = nullptr; // what is said of ops; null: nothing
-  /// Only what this signature needs. Without one, and without fetches and targets, what any
-  /// signature needs: neither what saves, restores nor initializes, unless `all` asks for that.
+  const OpTraitsTable *traits = nullptr; // traits of custom ops; null: none
+  /// The signature to explain. Without a signature, fetches and targets: all signatures, without
+  /// savers and initializers unless `all` is set.
   std::string signature = {};
   bool all = false;
 };
-/// What `explain` tells.
+/// The result of `explain`.
 struct Explanation {
   struct Op {
     std::string name, op, where; // `where`: its function; empty: the graph
-    std::string line;            // `model.py:31`; empty if nobody knows
+    std::string line;            // source location `model.py:31`; empty if unknown
   };
   struct Access {
     Op op;
     bool writes = false;
     bool isInCondition = false;
   };
-  /// What a loop's iterations, or parts of them, might run one after the other for.
+  /// A reason that orders iterations of a loop, or parts of them.
   struct Order {
-    /// `condition`: the condition's result and what goes into it; `values`: what one iteration
-    /// computes for the next; `resource`: what both access, and one writes.
+    /// `condition`: the condition and the nodes that it depends on; `values`: values carried from
+    /// one iteration to the next; `resource`: a resource that several ops access and one writes.
     std::string kind;
-    std::string subject;         // the loop variables, or `variable 'v'`
-    std::vector<Access> by;      // the ops on the way, or those that access the resource
-    bool isOrder = true;         // false for a resource that is only read, and for a race
-    bool isRace = false;         // of a v1 loop: the graph's edges leave it open who is first
-    std::vector<Op> wouldBeFree; // what would overlap if nothing wrote the resource
+    std::string subject;    // the loop variables, or `variable 'v'`
+    std::vector<Access> by; // the ops on the dependency path, or those that access the resource
+    bool isOrder = true;    // false for a resource that is only read, and for a race
+    bool isRace = false;    // in a v1 loop: the edges don't order the accesses
+    std::vector<Op> wouldBeFree; // nodes that would overlap if the resource weren't written
   };
   struct Loop {
     std::string name, kind; // as in Summary::Loop
     std::string line;
     int64_t parallelIterations = 0;
-    std::vector<std::string> functions; // the condition's and the body's
-    /// Whether something of two iterations may run at the same time with --loop-overlap auto and
-    /// on, and why or why not, for people.
+    std::vector<std::string> functions; // functions of the condition and the body
+    /// Whether parts of two iterations may run at the same time with --loop-overlap auto and on,
+    /// and the reason as text.
     bool overlapsInAuto = false, overlapsWhenOn = false;
     std::string inAuto, whenOn;
     std::vector<Order> orders;
-    /// Ops that do something, by whether they run in the order of the iterations.
+    /// Ops that compute: those that run in iteration order, and those that overlap.
     std::vector<Op> inTurns, overlapping;
-    std::vector<std::string> advice; // what would let more of it overlap, for people
-    /// Of a v1 loop: nodes that run in iteration 0 only, since they wait for an Enter that isn't
-    /// constant; for people. A loop that gets to iteration 1 then ends without a value.
+    std::vector<std::string> advice; // advice to let more of it overlap, as text
+    /// For a v1 loop: nodes that run in iteration 0 only, because they depend on an Enter that
+    /// isn't constant, as text. If such a loop reaches iteration 1, it ends without a value.
     std::vector<std::string> starved = {};
   };
-  /// The graph, or a function, and what uses it: `body of 'while' (While)`.
+  /// The graph or a function, with its uses: `body of 'while' (While)`.
   struct Body {
     std::string function; // empty: the graph
     std::vector<std::string> users;
@@ -62,28 +62,28 @@ struct Explanation {
   };
   std::vector<Body> bodies; // those with loops: the graph, then functions in their order
 
-  /// A part of a body that becomes machine code, once for each class of shapes that comes: the
-  /// ranks of its inputs, and which dimensions are 1.
+  /// A cluster: a part of a body that is compiled, once for each class of input shapes. A class is
+  /// the rank of each input and which dimensions are 1.
   struct Cluster {
-    std::string where;               // its function; empty: the graph
-    std::vector<Op> nodes;           // of the body
-    int64_t ops = 0;                 // with those of the functions that they call, but constants
-    std::vector<std::string> inputs; // `float32[?,16]`, as far as the graph tells
+    std::string where;     // its function; empty: the graph
+    std::vector<Op> nodes; // nodes of the body
+    int64_t ops = 0;       // number of ops including those of called functions, without constants
+    std::vector<std::string> inputs; // types of the inputs: `float32[?,16]`, as far as known
   };
-  /// Ops that stay with the interpreter, and why.
+  /// Ops that are interpreted, with the reason.
   struct Interpreted {
     std::string why;
     std::vector<Op> nodes;
   };
-  std::vector<Cluster> clusters; // with what runs ask for unknown: fetches may divide them
+  std::vector<Cluster> clusters; // computed without knowledge of fetches, which may split them
   std::vector<Interpreted> interpreted;
 
-  /// All of it, for people.
+  /// Formats the whole explanation as text.
   std::string text() const;
 };
-/// For each loop what orders its iterations, what of them may overlap, and what would set it
-/// free. Those in functions are explained once, where they stand. Then which parts become machine
-/// code where that is asked for, and why the others don't. Errors: InvalidArgument for a name
+/// Explains what orders the iterations of each loop, which parts may overlap, and how to free the
+/// others; loops in functions are explained once, with the function. Also lists the parts that are
+/// compiled if tiers allow it, and the reasons for the others. Errors: InvalidArgument for a name
 /// that isn't in the graph; those of Graph::signatureFetches.
 Expected<Explanation> explain(const Graph &graph, const ExplainRequest &request = {});
 

@@ -1,4 +1,4 @@
-// Gradients, added to a graph.
+// Adds gradients to a graph.
 #pragma once
 
 #include "treadle/Graph.h"
@@ -7,18 +7,19 @@ namespace treadle {
 
 struct GradientsRequest {
   std::vector<std::string> ys, xs;
-  /// What flows from each y: a value of its shape, or empty for ones; or nothing at all.
+  /// The gradient of each y: a value of its shape, or empty for ones. An empty list means ones for
+  /// all.
   std::vector<std::string> gradYs;
-  /// Values that count as constant where others are computed from them.
+  /// Values to treat as constants.
   std::vector<std::string> stops;
 };
 
 /// Adds the nodes that compute the sum of the gradients of all ys with respect to each x, through
-/// calls, conditionals and loops, and gives their values' names; an empty one where no y depends
-/// on that x, or where its dtype has no gradients. An x that is the handle of a variable stands
-/// for all that is read of it. Nodes that run functions get further results; v1 control flow and
-/// regions on the way become functional. Unimplemented, with the op and its node, where there is
-/// no gradient on the way. docs/gradients.md has more.
+/// calls, conditionals and loops, and returns the names of their values; an empty name if no y
+/// depends on that x, or if its dtype has no gradients. The handle of a variable as x means all
+/// reads of it. Nodes that call functions may get more results; v1 control flow and regions on the
+/// path become functional. Unimplemented, with the op and its node, if an op on the path has no
+/// gradient. See docs/gradients.md.
 Expected<std::vector<std::string>> addGradients(Graph &graph, const GradientsRequest &request);
 
 } // namespace treadle

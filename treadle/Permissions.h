@@ -1,4 +1,4 @@
-// What a graph may reach beside its values.
+// Permissions of ops to access resources outside of the graph.
 #pragma once
 
 #include <string>
@@ -6,13 +6,13 @@
 
 namespace treadle {
 
-/// Everything that isn't granted here is denied: an op that asks for it fails with
-/// PermissionDenied. docs/security.md says what is granted in any case, and why.
+/// Everything that isn't granted here is denied: an op that requires it fails with
+/// PermissionDenied. docs/security.md lists what is always granted, and why.
 struct Permissions {
-  /// Folders, with all that lies below them, and files: what ops may read, and what they may write,
-  /// which they may read too. Neither links nor `..` lead out of a folder.
+  /// Folders, including all subfolders, and files that ops may read, and that they may write (and
+  /// read). Links and `..` can't leave a folder.
   std::vector<std::string> read = {}, write = {};
-  /// Whether ops may ask for the time of day.
+  /// Whether ops may read the time of day.
   bool clock = false;
 };
 

@@ -1,4 +1,4 @@
-// Where the time of runs went.
+// The time of runs by op and by node.
 #pragma once
 
 #include "treadle/tensor/Error.h"
@@ -9,45 +9,46 @@
 
 namespace treadle {
 
-/// What a session's runs spent, op by op. Times are in seconds, of all runs together. Ops of
-/// several threads run at once: their times may add up to more than that of the runs.
+/// The time that a session's runs spent in each node. Times are in seconds, summed over all runs.
+/// Ops of several threads run at the same time, so the sum of their times may exceed that of the
+/// runs.
 struct Profile {
   struct Row {
     std::string name; // a node; of a loop of version 1 whose iterations overlap, its frame; else ""
-    std::string op;   // `frame` for such a loop, `_Cluster` for a part that may be compiled
+    std::string op;   // `frame` for a v1 loop, `_Cluster` for a part that may be compiled
     int64_t calls = 0;
-    double own = 0;    // computing, without what it ran: iterations, functions
-    double all = 0;    // with that, and with waiting
-    double wait = 0;   // for a queue, another process, Python: without computing
+    double own = 0;    // in the op itself, excluding the iterations and functions that it ran
+    double all = 0;    // including these, and waiting
+    double wait = 0;   // waiting for a queue, another process or Python
     int64_t bytes = 0; // of its results
     bool isCluster = false;
-    int64_t compiledCalls = 0; // of a cluster: those that machine code ran
-    /// Of clusters, loops and calls: `'a' (Mul), 'b' (Add) and 3 more`; what took longest first.
+    int64_t compiledCalls = 0; // for a cluster: calls that ran compiled code
+    /// For clusters, loops and calls: `'a' (Mul), 'b' (Add) and 3 more`, longest first.
     std::string contents;
   };
   int64_t runs = 0;
   double seconds = 0; // of all runs
-  /// What measuring took of it, which the rows leave out.
+  /// The overhead of measuring, which is included in `seconds` but not in the rows.
   double measuring = 0;
-  /// Calls that were left out: the first million are counted.
+  /// Number of calls that were not recorded: only the first million are.
   int64_t leftOut = 0;
   std::vector<Row> nodes; // longest own time first
 
-  /// The same, all nodes of an op in one row.
+  /// Merges the rows of all nodes with the same op.
   std::vector<Row> ops() const;
 
   enum class By { Op, Node };
   enum class Sort { Own, All, Wait, Calls, Bytes };
-  /// A table for people, a run's share in each column: `limit` rows, the first by `sort`.
+  /// Formats a table with each run's share in each column: the first `limit` rows by `sort`.
   std::string text(By by = By::Op, Sort sort = Sort::Own, size_t limit = 20) const;
 };
 
-/// `op`, `node`; `own`, `all`, `wait`, `calls`, `bytes`. InvalidArgument for other words, with the
-/// nearest.
+/// Parse `op` and `node`; `own`, `all`, `wait`, `calls` and `bytes`. InvalidArgument, with similar
+/// words, for others.
 Expected<Profile::By> parseProfileBy(std::string_view text);
 Expected<Profile::Sort> parseProfileSort(std::string_view text);
 
-/// Sorts rows, the largest first; those that are equal by op and name.
+/// Sorts rows in descending order; ties by op and name.
 void sortRows(std::vector<Profile::Row> &rows, Profile::Sort sort);
 
 } // namespace treadle

@@ -1,5 +1,5 @@
-// A model in a process of its own, which can do nothing but compute: for models that you don't
-// trust. Linux on x86-64. docs/sandbox.md says what it protects from, and what not.
+// A model in a separate process that can do nothing but compute: for models that you don't trust.
+// Linux on x86-64. docs/sandbox.md lists what it protects against.
 #pragma once
 
 #include "treadle/Graph.h"
@@ -9,69 +9,68 @@
 namespace treadle {
 
 struct SandboxOptions {
-  /// What the model may reach beside the folder that it comes from, which it may read. The kernel
-  /// holds it to that, too; what may be written must exist.
+  /// Permissions in addition to reading the model's own folder. They are also enforced by the
+  /// kernel; files that may be written must exist.
   Permissions permissions = {};
-  /// Bytes that tensors may take; 0: as many as the machine has. The kernel holds the process to
-  /// 256 MiB more, for the graph and for compiling it.
+  /// Memory limit for tensors in bytes; 0: no limit. The kernel limits the process to 256 MiB more,
+  /// for the graph and the compiler.
   int64_t memory = 0;
-  /// Seconds after which a call fails with DeadlineExceeded; 0: never. A process that goes on half
-  /// a second longer is killed, and its state is lost.
+  /// Time limit of a call in seconds, after which it fails with DeadlineExceeded; 0: none. A
+  /// process that doesn't stop within another half second is killed, and its state is lost.
   double timeout = 0;
-  /// The same for loading, which no state survives.
+  /// Time limit for loading in seconds, after which the process is killed.
   double loadTimeout = 300;
-  /// As SessionOptions has them.
+  /// As in SessionOptions.
   int threads = 0;
   std::vector<int> cores = {};
   Tier tier = Tier::Auto;
   bool fastMath = false;
   LoopOverlap loopOverlap = LoopOverlap::Auto;
-  /// Passes to run over the graph first, and what they are told of later runs: what these ask for
-  /// and give stays.
+  /// Passes to run on the graph first, and the fetches, targets and feeds of later runs, which the
+  /// passes preserve.
   std::string passes = {};
   std::vector<std::string> fetches = {}, targets = {}, feeds = {};
-  /// Of a SavedModel with several meta graphs: which.
+  /// The tags of the meta graph, for a SavedModel with several.
   std::vector<std::string> tags = {};
-  /// The program `treadle`; empty: the one that came with the library.
+  /// The path of the program `treadle`; empty: the one installed with the library.
   std::string program = {};
 };
 
-/// How a model is held.
+/// The state of a sandbox.
 struct SandboxStatus {
-  /// The version of Landlock, by which the kernel guards files; 0: it has none, and files are
-  /// guarded by the process itself, which then may write none.
+  /// The version of Landlock, which the kernel uses to guard files; 0: not available, and the
+  /// process guards files itself and can't write any.
   int landlock = 0;
   /// Seconds from the start of the process to its confinement, and for loading.
   double startSeconds = 0, loadSeconds = 0;
-  /// Empty while the process lives; then how it ended.
+  /// How the process ended; empty while it runs.
   std::string end;
 
-  /// For people, one line.
+  /// Formats the status as one line of text.
   std::string text() const;
 };
 
-/// A model, or a graph, that was loaded in a process of its own. Cheap to copy: copies share the
-/// process, which ends with the last of them, or with the program. Thread-safe; calls are made one
-/// after the other.
+/// A model or graph that is loaded in a separate process. Cheap to copy: copies share the process,
+/// which ends with the last copy, or with the program. Thread-safe; calls run one after the other.
 ///
-/// Errors: what the model gives; Unavailable once its process has ended, with the reason;
-/// DeadlineExceeded where it was killed for taking too long; Unimplemented for handles, which mean
-/// nothing in another process.
+/// Errors: those of the model; Unavailable, with the reason, once its process has exited;
+/// DeadlineExceeded if it was killed at the time limit; Unimplemented for handles, which are not
+/// valid in another process.
 class Sandbox {
 public:
   using Values = std::vector<std::pair<std::string, Tensor>>;
 
-  /// Reads the file or folder in the new process: not a byte of it is read in this one. Errors as
-  /// of Graph::fromFile and Model::load; FailedPrecondition where there is no program for the
-  /// process, or the system can't confine it.
+  /// Reads the file or folder in the new process; this process reads nothing of it. Errors as for
+  /// Graph::fromFile and Model::load; FailedPrecondition if the program is missing, or the system
+  /// can't confine the process.
   static Expected<Sandbox> load(const std::string &path, SandboxOptions options = {});
-  /// The same of a graph in memory.
+  /// Loads a graph from memory in a new process.
   static Expected<Sandbox> fromBytes(std::string_view bytes, SandboxOptions options = {});
 
-  /// As of Model; none for a plain graph.
+  /// As in Model; empty for a plain graph.
   const std::vector<Graph::Signature> &signatures() const;
   Expected<const Graph::Signature *> signature(std::string_view name) const;
-  /// As of Graph.
+  /// As in Graph.
   const std::vector<Graph::Value> &inputs() const;
   const std::vector<Graph::Value> &outputs() const;
   const std::vector<std::string> &notes() const;
@@ -82,9 +81,9 @@ public:
   Expected<std::vector<Tensor>> run(const std::vector<std::string> &fetches,
                                     const Values &feeds = {},
                                     const std::vector<std::string> &targets = {}) const;
-  /// As of Session, when the last call ended.
+  /// As in Session, at the end of the last call.
   bool isCompiling() const;
-  /// Ends the call in progress with a Cancelled error, if need be by ending the process.
+  /// Ends the call in progress with a Cancelled error, and kills the process if it doesn't stop.
   void cancel() const;
   SandboxStatus status() const;
 

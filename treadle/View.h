@@ -1,4 +1,4 @@
-// Graphs as people see them: a page for a browser.
+// Pages that show graphs in a browser.
 #pragma once
 
 #include "treadle/Explore.h"
@@ -8,52 +8,51 @@
 namespace treadle {
 
 struct ViewRequest {
-  /// For people: what the graph was read from.
+  /// The source of the graph, shown as text.
   std::string title;
-  /// Of a SavedModel only what this signature needs; without one what any signature needs, or with
-  /// `all` everything.
+  /// The signature to show, for a SavedModel; without one all signatures, or with `all` the whole
+  /// graph.
   std::string signature = {};
   bool all = false;
-  /// Whether to tell what is compiled and what isn't; without a word for a graph of very many
-  /// nodes.
+  /// Whether to show which parts are compiled; skipped for very large graphs.
   bool explains = true;
-  /// Whether to count the elements of constants, and of a model's variables, which are loaded then.
+  /// Whether to count the elements of constants and of a model's variables, which requires loading
+  /// it.
   bool weighs = true;
-  /// A graph to compare with, which is shown beside it.
+  /// A graph to compare with, shown side by side.
   std::optional<Graph> other = {};
   std::string otherTitle = {};
-  /// A trace as `treadle run --trace` writes it.
+  /// A trace written by `treadle run --trace`.
   std::string trace = {};
-  /// A run to step through, node by node, and to explore.
+  /// A run to step through node by node, and to explore.
   std::optional<ExploreRequest> steps = {};
 };
 
-/// What a page shows, in parts by name: `scene`, and `other`, `differences`, `trace`, `steps` where
-/// they were asked for. Errors: InvalidArgument for a trace that is none; those of
-/// Graph::signatureFetches, and of explore where steps are asked for.
+/// Returns the parts of a page by name: `scene`, and, if requested, `other`, `differences`, `trace`
+/// and `steps`. Errors: InvalidArgument for a malformed trace; those of Graph::signatureFetches,
+/// and of explore for steps.
 Expected<std::map<std::string, std::string>> viewParts(const Graph &graph,
                                                        const ViewRequest &request);
 
-/// A page that has all of these parts in itself, and asks for nothing else: one file, to be opened
-/// in a browser of 2023 or later.
+/// Returns a page that contains all of these parts in one file and loads nothing else, for browsers
+/// from 2023 on.
 std::string viewPage(const std::map<std::string, std::string> &parts);
 
-/// The same page without them: `address` is where it asks for each, `section/` and its name, with
-/// `Authorization: Bearer ` and the token.
+/// Returns the page without its parts, which it loads from `address` followed by `section/` and
+/// their names, with `Authorization: Bearer ` and the token.
 std::string viewPage(const std::map<std::string, std::string> &parts, std::string_view address,
                      std::string_view token);
 
-/// A picture of one body, for places that show no pages.
+/// A static image of one body.
 struct DrawRequest {
   std::string title = {};
   std::string function = {}; // empty: the graph
-  std::string loop = {};     // only this frame of version 1 in it, with what goes in and out
+  std::string loop = {};     // only this v1 frame, with its inputs and outputs
 };
-/// SVG of a size that can be read, light or dark as its viewer is. NotFound, with the nearest
-/// names, for a function or loop that isn't there; InvalidArgument for a body of more than 400
-/// nodes.
+/// Draws an SVG image of a readable size, light or dark like its viewer. NotFound, with similar
+/// names, for an unknown function or loop; InvalidArgument for a body of more than 400 nodes.
 Expected<std::string> drawSvg(const Graph &graph, const DrawRequest &request = {});
-/// The same in DOT, the language of Graphviz, of any size.
+/// Draws the body in DOT, the language of Graphviz, at any size.
 Expected<std::string> drawDot(const Graph &graph, const DrawRequest &request = {});
 
 } // namespace treadle

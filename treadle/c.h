@@ -1,5 +1,5 @@
-/* Treadle for C and for all that can call C. The ABI is stable: a program that was compiled with
-   this header runs with each later version of libtreadle.
+/* Treadle's C API, also for other languages. The ABI is stable: a program that was compiled with
+   this header runs with all later versions of libtreadle.
 
        #include <treadle/c.h>
 
@@ -17,15 +17,15 @@
        treadle_array_free(y);
        treadle_model_free(model);
 
-   - What can fail returns a status: null if it succeeded, else what went wrong, which the caller
-     frees. Then nothing is written to the places for results.
-   - Whatever a function hands over by a pointer to a pointer belongs to the caller, who frees it by
-     the function of its type, as does what `treadle_..._free` is named after. What a function
-     returns directly belongs to its argument and lives as long. Freeing null does nothing. Of null
-     there is nothing to tell: functions that return a number or a pointer give 0 or null.
-   - Texts are UTF-8 and end with a zero. Where a text may hold zeros its size is given as well.
-   - Graphs, sessions and models may be used by several threads at once. An array may be read by
-     several; who writes to it or frees it is alone. */
+   - Errors: functions that can fail return a status: null on success, otherwise an error that the
+     caller frees; then no results are written.
+   - Ownership: the caller owns results that are written through a pointer to a pointer, and frees
+     them with the `treadle_..._free` function of their type. Pointers that are returned directly
+     belong to the argument of the function and are valid as long as it is. Freeing null does
+     nothing. For a null argument, functions that return a number or a pointer return 0 or null.
+   - Strings are UTF-8 and end with a zero byte. Strings that may contain zeros also have a size.
+   - Thread safety: graphs, sessions and models may be used by several threads at once. An array may
+     be read by several threads; writing to it or freeing it requires exclusive access. */
 #ifndef TREADLE_C_H
 #define TREADLE_C_H
 
@@ -44,7 +44,7 @@ TREADLE_API const char *treadle_version(void);
 /* ---- errors ------------------------------------------------------------------------------------
  */
 
-/* The numbers are gRPC's. */
+/* Error codes; the numbers are those of gRPC and TensorFlow. */
 typedef enum treadle_code {
   TREADLE_OK = 0,
   TREADLE_CANCELLED = 1,
@@ -67,12 +67,12 @@ typedef enum treadle_code {
 
 typedef struct treadle_status treadle_status;
 
-/* Of null: TREADLE_OK, and "". */
+/* For null they return TREADLE_OK and "". The message is valid as long as the status. */
 TREADLE_API treadle_code treadle_status_code(const treadle_status *status);
 TREADLE_API const char *treadle_status_message(const treadle_status *status);
 TREADLE_API void treadle_status_free(treadle_status *status);
 
-/* Frees a text that a function handed over. */
+/* Frees a string that a function wrote. */
 TREADLE_API void treadle_text_free(char *text);
 
 /* ---- arrays ------------------------------------------------------------------------------------
@@ -80,7 +80,7 @@ TREADLE_API void treadle_text_free(char *text);
 
 #ifndef TREADLE_DTYPE_DEFINED
 #define TREADLE_DTYPE_DEFINED
-/* Types of elements; the numbers are those of TensorFlow's DataType. */
+/* Element types; the numbers are those of TensorFlow's DataType. */
 enum treadle_dtype {
   TREADLE_FLOAT32 = 1,
   TREADLE_FLOAT64 = 2,
@@ -96,111 +96,116 @@ enum treadle_dtype {
   TREADLE_UINT16 = 17,
   TREADLE_COMPLEX128 = 18,
   TREADLE_FLOAT16 = 19,
-  TREADLE_RESOURCE = 20, /* handles, which only a session can use */
+  TREADLE_RESOURCE = 20, /* handles, which are valid in their session only */
   TREADLE_VARIANT = 21,
   TREADLE_UINT32 = 22,
   TREADLE_UINT64 = 23
 };
 #endif
 
-/* A tensor. Elements lie row by row, the last dimension closest together. */
+/* A tensor with its elements in row-major order. */
 typedef struct treadle_array treadle_array;
 
-/* A new one, whose numbers are zero and whose strings are empty. `dims` has `rank` sizes. */
+/* Makes an array of zeros or empty strings. `dims` has `rank` sizes.
+   TREADLE_INVALID_ARGUMENT for an unknown dtype or a negative size. */
 TREADLE_API treadle_status *treadle_array_make(int32_t dtype, int32_t rank, const int64_t *dims,
                                                treadle_array **array);
-/* One of the caller's elements, without a copy: `data` stays where it is and as it is until
-   `release(context)` is called, by any thread, when nobody needs it any more; a null `release`
-   means that it outlives all uses. Not of strings. Elements that are aligned to 64 bytes are
-   computed with fastest; they must be aligned to their own size at least. */
+/* Makes an array that refers to the caller's elements without a copy: `data` must stay valid and
+   unchanged until `release(context)` is called, on any thread, after the last use; a null `release`
+   means that it outlives all uses. Not for strings. `data` must be aligned to the element size;
+   alignment to 64 bytes is fastest. */
 TREADLE_API treadle_status *treadle_array_of(int32_t dtype, int32_t rank, const int64_t *dims,
                                              void *data, void (*release)(void *context),
                                              void *context, treadle_array **array);
-/* Another handle to the same elements. */
+/* Returns another handle to the same elements, which the caller frees too. */
 TREADLE_API treadle_array *treadle_array_share(const treadle_array *array);
 TREADLE_API void treadle_array_free(treadle_array *array);
 
 TREADLE_API int32_t treadle_array_dtype(const treadle_array *array);
 TREADLE_API int32_t treadle_array_rank(const treadle_array *array);
 TREADLE_API const int64_t *treadle_array_dims(const treadle_array *array);
-/* How many elements. */
+/* The number of elements. */
 TREADLE_API int64_t treadle_array_count(const treadle_array *array);
-/* The elements; null if they aren't plain bytes: of strings, handles and variants. */
+/* The elements in row-major order; null for strings, handles and variants. */
 TREADLE_API const void *treadle_array_data(const treadle_array *array);
-/* The same to write to; null as well if somebody else has them. */
+/* The elements for writing; also null if another handle or a run shares them. */
 TREADLE_API void *treadle_array_mutable_data(treadle_array *array);
-/* Bytes of all elements, 0 where `treadle_array_data` is null. */
+/* The size of all elements in bytes; 0 if `treadle_array_data` is null. */
 TREADLE_API size_t treadle_array_bytes(const treadle_array *array);
 
-/* Element `index` of strings: its bytes, which end with a zero that `size` doesn't count. Null if
-   the array has no such string. `size` may be null. */
+/* Element `index` of an array of strings, followed by a zero byte that `size` doesn't count; null
+   if there is no such string. `size` may be null. */
 TREADLE_API const char *treadle_array_string(const treadle_array *array, int64_t index,
                                              size_t *size);
-/* TREADLE_FAILED_PRECONDITION if somebody else has the elements. */
+/* Sets an element to a copy of the bytes. TREADLE_INVALID_ARGUMENT if there is no such string,
+   TREADLE_FAILED_PRECONDITION if the elements are shared. */
 TREADLE_API treadle_status *treadle_array_set_string(treadle_array *array, int64_t index,
                                                      const char *bytes, size_t size);
 
-/* ---- ops of one's own --------------------------------------------------------------------------
+/* ---- custom ops --------------------------------------------------------------------------------
  */
 
-/* Ops that graphs may have besides those that the library knows, as functions in C. */
+/* A set of custom ops, implemented by C functions. */
 typedef struct treadle_ops treadle_ops;
-/* One execution of an op, for the time that its function is called. */
+/* One execution of an op; valid while its function runs. */
 typedef struct treadle_op_call treadle_op_call;
 
 typedef void (*treadle_op_function)(treadle_op_call *call, void *context);
 
-/* What the order of an op's executions depends on. */
+/* Traits that determine the order of an op's executions. */
 typedef struct treadle_op_traits {
   size_t size;         /* sizeof(treadle_op_traits) */
-  int32_t has_effects; /* whether executions see or change anything besides inputs and outputs; if
-                          so, they keep the order that the graph gives them */
-  int32_t waits;       /* whether they may take long without keeping the processor busy */
+  int32_t has_effects; /* whether executions read or change state besides inputs and outputs; if so,
+                          they run in the order of the graph */
+  int32_t waits;       /* whether executions may block without using the processor */
 } treadle_op_traits;
 
 TREADLE_API treadle_status *treadle_ops_make(treadle_ops **ops);
-/* Functions may be called by any thread, by several at once. `free_context`, which may be null, is
-   called when the last session that could call the function is gone. Without traits an op has
-   effects and waits. TREADLE_FAILED_PRECONDITION once a session was made with the ops. */
+/* Adds an op. Its function may be called on any thread, and on several at once. `free_context`,
+   which may be null, is called after the last session that can call the function was freed. Without
+   traits an op has effects and waits. TREADLE_FAILED_PRECONDITION if a session was already created
+   with these ops. */
 TREADLE_API treadle_status *treadle_ops_add(treadle_ops *ops, const char *name,
                                             treadle_op_function function, void *context,
                                             void (*free_context)(void *context),
                                             const treadle_op_traits *traits);
-/* Sessions that were made with them keep what they need. */
+/* Sessions that were created with the ops keep them alive. */
 TREADLE_API void treadle_ops_free(treadle_ops *ops);
 
-TREADLE_API const char *treadle_op_node(const treadle_op_call *call); /* its name in the graph */
+TREADLE_API const char *treadle_op_node(const treadle_op_call *call); /* node name */
 TREADLE_API int32_t treadle_op_num_inputs(const treadle_op_call *call);
-/* Null if there is no such input. */
+/* Returns null if there is no such input. */
 TREADLE_API const treadle_array *treadle_op_input(treadle_op_call *call, int32_t index);
-/* Of an op that Treadle doesn't know: as many as are used. Setting more is no error. */
+/* For an op that Treadle doesn't define, the number of outputs that are used; setting others is
+   allowed. */
 TREADLE_API int32_t treadle_op_num_outputs(const treadle_op_call *call);
-/* "output:0": which output of such an op it is, where the node stands in a function, which calls
-   outputs by name: there the index says nothing. Null elsewhere. */
+/* The name of an output of such an op, "output:0", if the node is in a function: functions refer to
+   outputs by name, so the index has no meaning there. Null otherwise. */
 TREADLE_API const char *treadle_op_output_name(const treadle_op_call *call, int32_t index);
-/* 0 if the graph doesn't say. */
+/* The dtype of an output; 0 if the graph doesn't state it. */
 TREADLE_API int32_t treadle_op_output_dtype(const treadle_op_call *call, int32_t index);
-/* The array stays the caller's, who may free it. An output that isn't set, or is of another dtype
-   than it has to be, is an error of the op. */
+/* Sets an output. The caller keeps its handle to the array and may free it. It is an error of the
+   op if an output isn't set or has another dtype than required. */
 TREADLE_API void treadle_op_set_output(treadle_op_call *call, int32_t index,
                                        const treadle_array *array);
-/* Makes the execution an error; the first one counts. */
+/* Makes the execution fail; the first error counts. */
 TREADLE_API void treadle_op_fail(treadle_op_call *call, treadle_code code, const char *message);
-/* Attributes of the node. TREADLE_INVALID_ARGUMENT if there is none of that name and kind. */
+/* Read attributes of the node. TREADLE_INVALID_ARGUMENT if there is none with this name and kind.
+ */
 TREADLE_API treadle_status *treadle_op_attr_int(const treadle_op_call *call, const char *name,
                                                 int64_t *value);
 TREADLE_API treadle_status *treadle_op_attr_float(const treadle_op_call *call, const char *name,
                                                   float *value);
 TREADLE_API treadle_status *treadle_op_attr_bool(const treadle_op_call *call, const char *name,
                                                  int32_t *value);
-/* Lives as long as the call does. `size` may be null. */
+/* The value is valid as long as the call. `size` may be null. */
 TREADLE_API treadle_status *treadle_op_attr_string(const treadle_op_call *call, const char *name,
                                                    const char **value, size_t *size);
 
 /* ---- graphs ------------------------------------------------------------------------------------
  */
 
-/* A graph that was read from a file or from memory. It never changes. */
+/* An immutable graph, read from a file or from memory. */
 typedef struct treadle_graph treadle_graph;
 
 /* Reads a GraphDef (.pb, .pbtxt), MLIR text (.mlir: tfg, tf_executor, StableHLO or MHLO) or the
@@ -209,34 +214,33 @@ TREADLE_API treadle_status *treadle_graph_from_file(const char *path, treadle_gr
 TREADLE_API treadle_status *treadle_graph_from_bytes(const void *bytes, size_t size,
                                                      treadle_graph **graph);
 TREADLE_API void treadle_graph_free(treadle_graph *graph);
-/* Writes it in the format that the extension names: .pb, .pbtxt, .mlir; a SavedModel without one.
- */
+/* Writes the graph in the format that the extension selects: .pb, .pbtxt, .mlir; without an
+   extension, a SavedModel. */
 TREADLE_API treadle_status *treadle_graph_to_file(const treadle_graph *graph, const char *path);
-/* A serialized GraphDef. */
+/* Writes a serialized GraphDef, which is freed with treadle_text_free. */
 TREADLE_API treadle_status *treadle_graph_to_bytes(const treadle_graph *graph, char **bytes,
                                                    size_t *size);
-/* MLIR text. */
+/* Writes MLIR text, which is freed with treadle_text_free. */
 TREADLE_API treadle_status *treadle_graph_to_text(const treadle_graph *graph, char **text);
-/* Another graph: after passes, in MLIR's syntax, "tfg-cse,tfg-toposort". */
+/* Runs passes on a copy of the graph, in MLIR's pipeline syntax: "tfg-cse,tfg-toposort". */
 TREADLE_API treadle_status *treadle_graph_run_passes(const treadle_graph *graph,
                                                      const char *pipeline, treadle_graph **changed);
 
-/* Tensors by name, as a graph or a signature takes and gives them. */
+/* The inputs or outputs of a graph or a signature. */
 typedef struct treadle_values treadle_values;
 
 TREADLE_API int32_t treadle_values_count(const treadle_values *values);
-/* What callers of a signature call it; of a graph's, the same as the name. Of an index that isn't
-   there: null. */
+/* The key in a signature; for a graph, the same as the name. Null if there is no such index. */
 TREADLE_API const char *treadle_values_key(const treadle_values *values, int32_t index);
 TREADLE_API const char *treadle_values_name(const treadle_values *values,
                                             int32_t index); /* "x:0" */
 TREADLE_API int32_t treadle_values_dtype(const treadle_values *values, int32_t index);
-/* -1 if it isn't known; of sizes, too. */
+/* The rank and the sizes; -1 for each that is unknown. */
 TREADLE_API int32_t treadle_values_rank(const treadle_values *values, int32_t index);
 TREADLE_API const int64_t *treadle_values_dims(const treadle_values *values, int32_t index);
 TREADLE_API void treadle_values_free(treadle_values *values);
 
-/* Placeholders; and what is computed if nothing is asked for. */
+/* The placeholders; and the values of nodes without uses, which runs fetch by default. */
 TREADLE_API treadle_status *treadle_graph_inputs(const treadle_graph *graph,
                                                  treadle_values **values);
 TREADLE_API treadle_status *treadle_graph_outputs(const treadle_graph *graph,
@@ -246,9 +250,9 @@ TREADLE_API treadle_status *treadle_graph_outputs(const treadle_graph *graph,
  */
 
 typedef enum treadle_tier {
-  TREADLE_TIER_AUTO = 0,      /* loops become machine code beside the runs */
+  TREADLE_TIER_AUTO = 0,      /* loops are compiled in the background */
   TREADLE_TIER_INTERPRET = 1, /* node by node */
-  TREADLE_TIER_JIT = 2        /* runs wait for the machine code */
+  TREADLE_TIER_JIT = 2        /* runs wait for compilation */
 } treadle_tier;
 
 typedef enum treadle_loop_overlap {
@@ -257,31 +261,32 @@ typedef enum treadle_loop_overlap {
   TREADLE_LOOP_OVERLAP_ON = 2
 } treadle_loop_overlap;
 
-/* What is zero is as by default. Begin with `treadle_options options = TREADLE_OPTIONS;`. */
+/* Zero means the default for each field. Initialize with
+   `treadle_options options = TREADLE_OPTIONS;`. */
 typedef struct treadle_options {
   size_t size;          /* sizeof(treadle_options) */
-  int32_t threads;      /* that a run may use, its caller's included; 0: one for each core */
+  int32_t threads;      /* threads of a run, including its caller; 0: one for each core */
   int32_t tier;         /* treadle_tier */
   int32_t loop_overlap; /* treadle_loop_overlap */
-  int32_t fast_math;    /* machine code may round otherwise */
-  int32_t statistics;   /* counts for treadle_session_statistics */
-  int32_t trace;        /* records for treadle_session_trace */
-  double timeout;       /* seconds after which a run fails; 0: never */
+  int32_t fast_math;    /* allows compiled code to round differently */
+  int32_t statistics;   /* collects counters for treadle_session_statistics */
+  int32_t trace;        /* records a timeline for treadle_session_trace */
+  double timeout;       /* time limit of a run in seconds; 0: none */
   const int32_t *cores; /* for the session's own threads; null: all that the process may use */
   size_t num_cores;
-  const treadle_ops *ops; /* looked in before the library's own; null: none */
-  /* Where Print ops write instead of standard error; `stream` is the name of what they asked for.
-   */
+  const treadle_ops *ops; /* take precedence over built-in ops; null: none */
+  /* Receives the output of Print ops instead of standard error; `stream` is the name of their
+     output stream. */
   void (*print)(const char *line, size_t size, const char *stream, void *context);
   void *print_context;
-  /* What ops may reach beside their values, and beside the files of the folder that the graph was
-     read from: folders and files that they may read, and that they may write; the time of day. */
+  /* Permissions of ops, in addition to reading files in the folder that the graph was read from:
+     folders and files that they may read, and that they may write; the time of day. */
   const char *const *allow_read;
   size_t num_allow_read;
   const char *const *allow_write;
   size_t num_allow_write;
   int32_t allow_clock;
-  int64_t memory; /* bytes that tensors may take; 0: as many as the machine has */
+  int64_t memory; /* memory limit for tensors in bytes; 0: none */
 } treadle_options;
 
 #define TREADLE_OPTIONS                                                                            \
@@ -305,18 +310,18 @@ typedef struct treadle_options {
    0,                                                                                              \
    0}
 
-/* A graph being used: its variables, queues and tables. */
+/* A graph in use: its variables, queues and tables. */
 typedef struct treadle_session treadle_session;
 
-/* Null options are the default ones, here and for models. */
+/* Null options mean the defaults, here and for models. */
 TREADLE_API treadle_status *treadle_session_make(const treadle_graph *graph,
                                                  const treadle_options *options,
                                                  treadle_session **session);
-/* Not while a run is in progress. */
+/* Must not be called while a run is in progress. */
 TREADLE_API void treadle_session_free(treadle_session *session);
-/* Computes the fetches ("x:0"; in a loop "x:0@3", "x:0@last", "x:0@*") and runs the targets (names
-   of nodes), with `feed_values` in the place of the tensors `feeds`. Writes an array for each
-   fetch. */
+/* Computes the fetches ("x:0"; in a loop "x:0@3", "x:0@last", "x:0@*") and runs the targets (node
+   names), with `feed_values` in place of the tensors `feeds`. Writes an array for each fetch, which
+   the caller frees. */
 TREADLE_API treadle_status *treadle_session_run(treadle_session *session, size_t num_feeds,
                                                 const char *const *feeds,
                                                 treadle_array *const *feed_values,
@@ -325,16 +330,16 @@ TREADLE_API treadle_status *treadle_session_run(treadle_session *session, size_t
                                                 const char *const *targets);
 /* Ends runs in progress with TREADLE_CANCELLED. */
 TREADLE_API void treadle_session_cancel(treadle_session *session);
-/* A variable's value; TREADLE_NOT_FOUND if there is none of that name that has one. */
+/* The value of a variable; TREADLE_NOT_FOUND if there is no such variable, or it has no value. */
 TREADLE_API treadle_status *treadle_session_variable(treadle_session *session, const char *name,
                                                      treadle_array **value);
 TREADLE_API treadle_status *treadle_session_set_variable(treadle_session *session, const char *name,
                                                          const treadle_array *value);
-/* Whether machine code for later runs is being made. */
+/* Whether code for later runs is being compiled. */
 TREADLE_API int32_t treadle_session_is_compiling(const treadle_session *session);
-/* What ran when, in the Trace Event Format, which Perfetto shows. */
+/* The timeline of all runs in the Trace Event Format, for Perfetto. Requires the option `trace`. */
 TREADLE_API treadle_status *treadle_session_trace(const treadle_session *session, char **json);
-/* What took the time, as a table of text. Needs the option `trace`. */
+/* The time of each op as a text table. Requires the option `trace`. */
 TREADLE_API treadle_status *treadle_session_profile(const treadle_session *session, char **text);
 
 typedef struct treadle_statistics {
@@ -348,36 +353,36 @@ typedef struct treadle_statistics {
   int64_t live_bytes; /* of all tensors above 1 MiB in the process */
 } treadle_statistics;
 
-/* Needs the option `statistics`. */
+/* Requires the option `statistics`. */
 TREADLE_API treadle_status *treadle_session_statistics(const treadle_session *session,
                                                        treadle_statistics *statistics);
 
 /* ---- models ------------------------------------------------------------------------------------
  */
 
-/* A SavedModel, or a program in StableHLO, ready to be called: its variables restored, its tables
-   filled. */
+/* A SavedModel or a StableHLO program that is ready to be called: its variables are restored and
+   its tables initialized. */
 typedef struct treadle_model treadle_model;
 
 TREADLE_API treadle_status *treadle_model_load(const char *path, const treadle_options *options,
                                                treadle_model **model);
 TREADLE_API void treadle_model_free(treadle_model *model);
-/* Null for an index that isn't there. */
+/* The signatures by index; null if there is no such index. */
 TREADLE_API int32_t treadle_model_num_signatures(const treadle_model *model);
 TREADLE_API const char *treadle_model_signature(const treadle_model *model, int32_t index);
 TREADLE_API treadle_status *treadle_model_inputs(const treadle_model *model, const char *signature,
                                                  treadle_values **values);
 TREADLE_API treadle_status *treadle_model_outputs(const treadle_model *model, const char *signature,
                                                   treadle_values **values);
-/* Calls a signature with all of its inputs, by key. Writes an array for each of the outputs that
-   are asked for. */
+/* Calls a signature with all of its inputs, by key. Writes an array for each requested output,
+   which the caller frees. */
 TREADLE_API treadle_status *treadle_model_call(treadle_model *model, const char *signature,
                                                size_t num_inputs, const char *const *inputs,
                                                treadle_array *const *input_values,
                                                size_t num_outputs, const char *const *outputs,
                                                treadle_array **results);
-/* Writes the model with its variables as they are now to a folder that is empty or not there yet;
-   null: to the checkpoint that they were restored from. */
+/* Writes the model with the current values of its variables to a new or an empty folder; null:
+   writes the variables to the checkpoint that they were restored from. */
 TREADLE_API treadle_status *treadle_model_save(const treadle_model *model, const char *folder);
 /* The session that holds the model's state. */
 TREADLE_API treadle_status *treadle_model_session(const treadle_model *model,

@@ -1,12 +1,12 @@
-// Treadle's public interface: load a graph, run it. No LLVM and no protobuf in sight.
+// Treadle's public C++ API: load a graph and run it. It needs no headers of LLVM or protobuf.
 //
 //     auto graph = treadle::Graph::fromFile("model.pb");
 //     auto session = treadle::Session::create(*graph);
 //     auto x = treadle::Tensor::scalar(treadle::DType::Float32, 1.0f);
 //     auto values = session->run({"y:0"}, {{"x:0", x}});
 //
-// Nothing here throws (but std::bad_alloc), prints (but Print ops) or exits; every failure is an
-// `Error` with one of TensorFlow's canonical codes.
+// No function throws (except std::bad_alloc), prints (except Print ops) or exits; failures are
+// returned as an `Error` with one of TensorFlow's canonical codes.
 #pragma once
 
 #include "treadle/Check.h"
