@@ -173,7 +173,8 @@ def gradients_of_a_function(w=("float", [1.0, 2.0]), calls=("float", 0.0)):
 
 
 def own_values(name):
-    """What the tf.function gives, with variables of the kinds and values that its defaults say."""
+    """Returns the result of the tf.function, with variables of the kinds and values in its
+    defaults."""
     function = globals()[name]
     dtypes = {"int": tf.int32, "float": tf.float32}
     variables = [

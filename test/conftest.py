@@ -1,4 +1,4 @@
-"""What all tests share: they compile what they test, and leave no files of code behind."""
+"""Settings of all tests: they compile what they test, and leave no files of code behind."""
 
 import os
 import shutil
@@ -26,7 +26,7 @@ def installed(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def installed_environment(installed):
-    """What pkg-config and programs need to find the library there."""
+    """Returns the environment in which pkg-config and programs find the installed library."""
     (pc,) = installed.rglob("treadle.pc")
     return os.environ | {
         "PKG_CONFIG_PATH": str(pc.parent),

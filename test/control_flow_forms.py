@@ -21,7 +21,7 @@ ROOT = pathlib.Path(__file__).parents[1]
 SHARED = pathlib.Path(os.environ.get("TREADLE_SHARED", ROOT.parent / "shared"))
 CORPUS = SHARED / "corpus"
 
-# What each choice of --passes runs, where KEEP stands for the names that a case uses.
+# The passes for each choice of --passes; KEEP is replaced by the names that a case uses.
 PASSES = {
     "none": "",
     "functional": "tfg-v1-to-functional{KEEP}",
@@ -30,7 +30,7 @@ PASSES = {
     "functional-v1": "tfg-v1-to-functional{KEEP},tfg-functional-to-v1",
     "there-and-back": "tfg-functional-to-v1,tfg-v1-to-functional{KEEP}",
 }
-# Here the graph that the passes get has only functional control flow, and they are to give it back.
+# Here the input and the result of the passes must have only functional control flow.
 GIVES_BACK = "there-and-back"
 
 

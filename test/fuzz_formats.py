@@ -129,7 +129,8 @@ def work(kind, first, count):
 
 
 def batch(kind, first, count):
-    """How many were read, and what is wrong with the seed that ended it (or nothing)."""
+    """Returns the number of files read, and the fault of the seed that ended the batch (or
+    nothing)."""
     command = [sys.executable, __file__, "--work", kind, str(first), str(count)]
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace"

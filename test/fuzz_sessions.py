@@ -323,7 +323,7 @@ def own(path):
 
 
 def sources(only):
-    """Where graphs come from: files, with what reads them."""
+    """Returns the sources of graphs: files, with their readers."""
     archives = sorted((CORPUS / "cases").glob("*.tar.xz"))
     paths = archives or sorted([*ROOT.glob("fuzz/seeds/*.pbtxt"), *ROOT.glob("examples/*.pbtxt")])
     return [path for path in paths if only in path.name] or paths
@@ -337,7 +337,7 @@ def graphs_of(path):
 
 
 def run_one(name, graph, calls, seed, save=None):
-    """What is wrong with a run, or "" if it gave values or a proper error."""
+    """Describes the fault of a run, or "" if it returned values or a proper error."""
     import treadle
 
     rng = random.Random(f"{name} {seed}")
@@ -449,7 +449,8 @@ class Fuzz:
         worker.stop()
 
     def file(self, worker, path, seed, skip):
-        """None if the worker got through; else the graph to go on with, in another worker."""
+        """Returns None if the worker finished; otherwise the graph to continue with, in another
+        worker."""
         worker.process.stdin.write(json.dumps([str(path), seed, skip]) + "\n")
         worker.process.stdin.flush()
         at, name = skip, str(path)

@@ -31,7 +31,7 @@ def runner(folder, **options):
 
 
 def run_grid(tmp_path, text, values, replicas=1, partitions=1):
-    """What each rank gives for its values, by rank."""
+    """Returns the results of each rank for its values, by rank."""
     count = replicas * partitions
     path = tmp_path / "grid.mlir"
     path.write_text(

@@ -31,7 +31,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 TRANSFORMS = ROOT / "treadle" / "transforms"
 SHARED = pathlib.Path(os.environ.get("TREADLE_SHARED", ROOT.parent / "shared"))
 CORPUS = SHARED / "corpus"
-# What leaves a form that runs, with what comes back to it.
+# Passes that convert to a form that can't run, with the passes that convert back.
 THERE_AND_BACK = {
     "tfg-to-tf-executor": "tf-executor-to-tfg",
     "tfg-lift-graph-to-func": "tfg-lower-func-to-graph",
@@ -67,7 +67,7 @@ def spelled(name, options, case):
         asked["fetches"].update(dict.fromkeys(call["fetches"]))
         asked["targets"].update(dict.fromkeys(call["targets"]))
         asked["feeds"].update(dict.fromkeys(feed["tensor"] for feed in call["feeds"]))
-    # What is fed has to stay, whether or not a fetch needs it.
+    # Fed nodes must be kept, whether or not a fetch needs them.
     fed = [tensor.split(":")[0] for tensor in asked["feeds"]]
     asked["targets"].update(dict.fromkeys(fed))
     everything = [tensor.split(":")[0] for names in asked.values() for tensor in names]
@@ -171,15 +171,15 @@ def chosen_cases(only="", flags=(), sample=0):
 
 
 def evenly(rows, count):
-    """So many of them, evenly chosen; all for a count of 0."""
+    """Selects a number of them evenly; all for a count of 0."""
     if not count or count >= len(rows):
         return rows
     return [rows[i * len(rows) // count] for i in range(count)]
 
 
 def in_shares(cases, jobs, make_worker, results_of):
-    """What `results_of(worker, case)` yields for all cases, each share of which has a thread and a
-    worker: (case, passes, answer), sorted by the first two."""
+    """Returns the results of `results_of(worker, case)` for all cases, split among threads with a
+    worker each: (case, passes, answer), sorted by the first two."""
     results, lock = [], threading.Lock()
     shares = [cases[i * len(cases) // jobs : (i + 1) * len(cases) // jobs] for i in range(jobs)]
 

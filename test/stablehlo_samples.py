@@ -476,7 +476,7 @@ def smallest(value):
 
 
 def difference(got, wanted, sample):
-    """What is first wrong about a result; nothing if it is right."""
+    """Describes the first fault of a result; empty if it is right."""
     if got.shape != wanted.shape or got.dtype != wanted.dtype:
         return f"{got.dtype}{list(got.shape)} and not {wanted.dtype}{list(wanted.shape)}"
     a, b = parts(got), parts(wanted)

@@ -535,7 +535,7 @@ class Loop(Moves):
         self.move("ExpandDims", [x, axis], x.type, f"T = {x.type}, Tdim = i32", rank + 1)
 
     def places(self, rank):
-        """Where a part begins: scalars, as programs compute them from the number of iterations."""
+        """Returns start indices of a slice: scalars, computed from the number of iterations."""
         scalars = [COUNT, *(v for v in self.values if v.type == "i32" and v.is_scalar)]
         parts = [
             self.random.choice(scalars)
@@ -587,7 +587,8 @@ class Loop(Moves):
         self.move("TensorScatterUpdate", [x, column, rows], x.type, attrs, rank)
 
     def exact(self, op):
-        """What a sum or product rounds in no order: integers, or numbers of size 1."""
+        """Returns values whose sums and products are exact in every order: integers, or numbers of
+        size 1."""
         x, rank = self.ranked(NATIVE[:4], 1, clean=True)
         if x.type in FLOATS and op in ("Sum", "Prod", "Cumsum", "Cumprod"):
             x = self.move("Sign", [x], x.type, f"T = {x.type}", rank)
@@ -616,7 +617,8 @@ TOLERANCES = {2: (2e-3, 1e-6), 4: (5e-6, 1e-37), 8: (1e-13, 1e-300)}
 
 
 def same(expected, found, is_tainted):
-    """Where two arrays of one dtype and shape have the same elements, with the signs of zeros."""
+    """Whether two arrays of one dtype and shape have the same elements, including the signs of
+    zeros."""
     if expected.dtype.kind != "f":
         return expected == found
     with np.errstate(all="ignore"):

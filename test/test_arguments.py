@@ -46,7 +46,7 @@ def test_what_is_registered():
     with pytest.raises(TypeError, match="fn is a int, expected a function"):
         treadle.register_op("Never", 3)
     for name, effects in (("\ud800", "none"), ("Never", {"\ud800": "read"})):
-        with pytest.raises(treadle.InvalidArgumentError, match="is no Unicode text"):
+        with pytest.raises(treadle.InvalidArgumentError, match="is not valid Unicode"):
             treadle.register_op(name, lambda: None, effects)
 
 
@@ -99,7 +99,7 @@ def test_graphs_and_sessions(graph, call, message):
         (lambda g: treadle.Session(), r"Session\(\) lacks its argument 'graph'"),
         (
             lambda g: treadle.Session(g, 2),
-            r"Session\(\) got 2 arguments by place, expected at most 1",
+            r"Session\(\) got 2 positional arguments, expected at most 1",
         ),
         (
             lambda g: treadle.Session(g, threads="1"),

@@ -101,7 +101,9 @@ def test_checks_of_sizes_stay(tmp_path):
 def test_what_cant_be_written(program, tmp_path):
     out = tmp_path / "out.mlirbc"
     program.write_text(PROGRAM.replace("stablehlo.exponential", "stablehlo.tan"))
-    message = "stablehlo.tan can't be written for version 1.3.0: 1.4.0 is the first that has it"
+    message = (
+        "stablehlo.tan can't be written for version 1.3.0: 1.4.0 is the first that supports it"
+    )
     assert message in convert(program, out, "--target", "1.3.0", status=1)
     assert "expected one from 0.9.0" in convert(program, out, "--target", "0.8.0", status=2)
     assert "expected a name that ends in .mlir" in convert(
@@ -112,12 +114,12 @@ def test_what_cant_be_written(program, tmp_path):
         program, tmp_path / "x.pb", "--target", "1.0.0", status=2
     )
     graph = Path(__file__).parents[1] / "examples" / "countdown.pbtxt"
-    assert "is no program of StableHLO" in convert(graph, out, status=1)
+    assert "is a graph, not a StableHLO program" in convert(graph, out, status=1)
     assert not out.exists()
 
 
 def test_artifacts_become_text(program, tmp_path):
-    """Of StableHLO, which is read as the text that the artifact was made from."""
+    """An artifact of StableHLO is converted to the text that it was made from."""
     artifact, text = tmp_path / "net.mlirbc", tmp_path / "text.mlir"
     convert(program, artifact)
     convert(artifact, text, "--to", "stablehlo")
@@ -127,7 +129,9 @@ def test_artifacts_become_text(program, tmp_path):
     convert(text, again)
     assert treadle.Graph.from_file(again).text() == treadle.Graph.from_file(program).text()
     graph = Path(__file__).parents[1] / "examples" / "countdown.pbtxt"
-    assert "no program of StableHLO" in convert(graph, text, "--to", "stablehlo", status=1)
+    assert "is a graph, not a StableHLO program" in convert(
+        graph, text, "--to", "stablehlo", status=1
+    )
 
 
 READ = """

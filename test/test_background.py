@@ -329,7 +329,7 @@ from test_background import *
 
 
 def in_process(code, **environment):
-    """What a program prints that has this file's functions."""
+    """Returns the output of a program that has this file's functions."""
     here = str(pathlib.Path(__file__).parent)
     env = {k: v for k, v in os.environ.items() if k != "TREADLE_CACHE_DIR"} | environment
     done = subprocess.run(

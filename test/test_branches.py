@@ -29,7 +29,7 @@ func.func @main(%n: tensor<i32>, %a: tensor<?xf32>, %b: tensor<?xf32>)
 """
 NEXT = ": tensor<i32>, tensor<?xf32>, tensor<?xf32>)"
 SWAP = f"cf.br ^head(%j, %y, %x {NEXT}"
-# Where i is even the loop goes on with the sum and x, else with y and the sum.
+# If i is even the loop continues with the sum and x, otherwise with y and the sum.
 CHOICE = f"""
   %sum = stablehlo.add %x, %y : tensor<?xf32>
   %rest = stablehlo.remainder %i, %two : tensor<i32>
@@ -119,5 +119,5 @@ def test_a_loop_that_nothing_leaves_is_named(load):
       cf.br ^again(%z : tensor<f32>)
     }
     """
-    with pytest.raises(treadle.UnimplementedError, match="a loop that nothing leaves"):
+    with pytest.raises(treadle.UnimplementedError, match="a loop without an exit"):
         load(text)

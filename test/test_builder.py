@@ -487,66 +487,68 @@ def operation_as_a_value(g):
 
 
 MISTAKES = {
-    wrong_dtype_of_a_loop_variable: "loop 'loop': variable 'i' is int32, and is set to 'Cast:0', "
+    wrong_dtype_of_a_loop_variable: "loop 'loop': variable 'i' is int32, but is set to 'Cast:0', "
     "float32[]; expected the same dtype",
     wrong_number_for_a_loop_variable: "the value",
-    shape_of_a_loop_variable_changes: "loop 'loop': variable 'x' is float32[1], and is set to "
-    "'ConcatV2:0', float32[2]; state the shape that all its values have, as [?]",
+    shape_of_a_loop_variable_changes: "loop 'loop': variable 'x' is float32[1], but is set to "
+    "'ConcatV2:0', float32[2]; declare a shape that fits all its values, such as [?]",
     unknown_loop_variable: "loop 'loop' has no variable 'j'; it has i, n",
     loop_variable_set_in_the_condition: "loop 'loop': variable 'i' is set before the loop's "
     "condition; expected in its body, after its condition",
-    loop_without_a_condition: "loop 'loop' ends, and its condition wasn't given",
+    loop_without_a_condition: "loop 'loop' ends without a condition",
     two_conditions: "loop 'loop' has its condition already",
     condition_that_is_no_bool: "loop 'loop': its condition is 'i', int32[]; expected a scalar bool",
     condition_that_is_no_scalar: "loop 'loop': its condition is 'Less:0', bool[2]; expected a "
     "scalar bool",
     value_of_the_condition_in_the_body: "loop 'loop': variable 'i' is 'Mul:0' of the condition of "
-    "loop 'loop', and is used in the body of loop 'loop'; the body has to compute anew what it "
-    "needs of the condition",
+    "loop 'loop', and is used in the body of loop 'loop'; the body must recompute the values of "
+    "the condition that it uses",
     value_of_a_body_outside: "node 'AddV2' (AddV2): input 0 is 'Mul:0' of the body of loop 'loop', "
-    "and is used in the graph; a value leaves a loop as one of its variables",
+    "and is used in the graph; a value leaves a loop only as one of its variables",
     value_of_a_branch_outside: "node 'AddV2' (AddV2): input 0 is 'AddV2:0' of the true branch of "
-    "conditional 'choice', and is used in the graph; a value leaves a branch as one of its results",
+    "conditional 'choice', and is used in the graph; a value leaves a branch only as one of its "
+    "results",
     loop_variable_set_in_a_branch: "loop 'loop': variable 'i' is set while the true branch of "
     "conditional 'cond' is open; end that first",
     branches_of_two_dtypes: "conditional 'choice': 'y' is int32 in the true branch of conditional "
-    "'choice', and 'Const:0', float32[], in the false branch of conditional 'choice'; expected one "
-    "dtype",
+    "'choice', and 'Const:0', float32[], in the false branch of conditional 'choice'; expected "
+    "one dtype",
     result_that_one_branch_lacks: "the false branch of conditional 'choice' gives no 'y', and the "
-    "true branch of conditional 'choice' does; expected the same results of both",
+    "true branch of conditional 'choice' does; expected both branches to set the same results",
     result_that_the_first_branch_lacks: "the false branch of conditional 'choice' gives 'y', and "
-    "the true branch of conditional 'choice' doesn't; expected the same results of both",
-    result_without_a_false_branch: "the true branch of conditional 'choice' gives 'y', and there "
-    "is no false branch; expected one",
-    false_branch_first: "the branch for false is written where true is next",
-    case_left_out: "the branch for 2 is written where 1 is next",
+    "the true branch of conditional 'choice' doesn't; expected both branches to set the same "
+    "results",
+    result_without_a_false_branch: "the true branch of conditional 'choice' gives 'y', but there "
+    "is no false branch; expected one that sets it",
+    false_branch_first: "the branch for false was added, but true is next",
+    case_left_out: "the branch for 2 was added, but 1 is next",
     predicate_that_is_no_bool: "conditional 'choice': its predicate is 'Mul:0', float32[]; "
     "expected a scalar bool",
     variable_read_before_it_has_a_value: "variable 'v' is read, but it has no initial value, and "
     "nothing before assigns one; expected an initial value",
     value_as_the_initial_value: "variable 'v': its initial value is a value of the graph; expected "
-    "numbers, or a function that makes it, which is called for nodes that run with 'init'",
-    assignment_of_another_dtype: "variable 'v' is int32[], and the value given to it, 'Const:0', "
-    "is float32[]",
-    assignment_of_another_shape: "variable 'v' is float32[2], and the value given to it, "
+    "numbers, or a function that builds it from nodes that run with 'init'",
+    assignment_of_another_dtype: "variable 'v' is int32[], but the value assigned to it, "
+    "'Const:0', is float32[]",
+    assignment_of_another_shape: "variable 'v' is float32[2], but the value assigned to it, "
     "'v/Assign_1/value:0', is float32[3]",
     inputs_of_two_dtypes: "node 'AddV2' (AddV2): input 1 ('y') is 'Const_1:0' of float32, expected "
     "int32",
     shapes_that_do_not_fit: "node 'MatMul' (MatMul): ",
-    unknown_op: "there is no op 'Addd'; of an op of your own state the outputs' dtypes",
+    unknown_op: "there is no op 'Addd'; for a custom op, give the dtypes of its outputs",
     unknown_attribute: "node 'Sum' (Sum): there is no attribute 'keepdims'; expected one of ",
-    attribute_left_out: "node 'Cast' (Cast): attribute 'DstT' (type) is missing, and no input "
-    "tells it",
+    attribute_left_out: "node 'Cast' (Cast): attribute 'DstT' (type) is missing and can't be "
+    "inferred from the inputs",
     number_of_inputs: "node 'AddV2' (AddV2): there are 1 inputs, expected 2",
-    op_of_version_1: "'Switch' is an op of version 1's control flow, whose effects have no order "
-    "of their own; expected a loop or a conditional",
+    op_of_version_1: "'Switch' is an op of version 1's control flow, whose effects the builder "
+    "can't order; use a loop or a conditional",
     name_that_is_taken: "there is a node 'x' in the graph already; expected another name, or a "
     "scope of its own",
     two_builders: "node 'AddV2' (AddV2): input 1 is 'other:0', a value of another builder",
     placeholder_in_a_body: "placeholder 'x' is made in the true branch of conditional 'choice'; "
-    "expected in the graph, outside of it",
-    function_of_another_dtype: "function 'f': argument 'x' is float32[], and is given 'Const:0', "
-    "int32[]",
+    "expected in the graph itself",
+    function_of_another_dtype: "function 'f': argument 'x' is float32[], but the value passed is "
+    "'Const:0', int32[]",
     function_that_calls_itself: "function 'f' calls itself",
     build_in_a_body: "the graph is built while the condition of loop 'loop' is open; end that "
     "first",
@@ -555,7 +557,7 @@ MISTAKES = {
 }
 
 
-# Of these the rest is said by others.
+# Only the beginning of these messages is checked; other tests check the rest.
 BEGINNINGS = {wrong_number_for_a_loop_variable, shapes_that_do_not_fit, unknown_attribute}
 # These are made when a function is whole.
 WITH_FUNCTIONS = {function_of_another_dtype, value_of_a_body_outside, value_of_a_branch_outside}
@@ -568,7 +570,7 @@ def test_a_mistake_is_named(mistake):
         mistake(g)
     message, expected = str(raised.value), MISTAKES[mistake]
     assert message.startswith(expected) if mistake in BEGINNINGS else message == expected
-    # What was written of it is gone: the builder goes on.
+    # The abandoned nodes are gone, and the builder can still be used.
     y = g.constant(2, name="y")
     graph = g.build()
     assert not graph.functions or mistake in WITH_FUNCTIONS

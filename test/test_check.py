@@ -56,7 +56,7 @@ def test_races_are_fixed_by_edges(check, tmp_path):
     status, out, notes = check(RACE % "", "--target", "init,read", "--fix", fixed)
     assert (status, out) == (0, "0 errors, 0 races\n")
     assert notes == (
-        "treadle: note: added an edge: 'read' waits for 'init'; what runs 'read' runs both\n"
+        "treadle: note: added an edge: 'read' waits for 'init'; runs of 'read' now run both\n"
     )
     assert "^init" in treadle.Graph.from_file(fixed).node("read").inputs
     assert check(fixed.read_text(), "--target", "init,read")[0] == 0
@@ -91,11 +91,12 @@ def test_runs_of_their_own_do_not_race(check):
     status, out, error = check(STEPS)
     assert (status, error, out.splitlines()[-1]) == (0, "", "0 errors, 0 races")
     assert out.startswith(
-        "note: each node that nothing uses counts as a run of its own: 'init', 'step', 'reset'; in "
-        "a run that asks for several of them, 3 more pairs of nodes would race: 'v/Assign' (Assign)"
+        "note: each node without users was checked as a run of its own: 'init', 'step', 'reset'; "
+        "in a run that requests several of them, 3 more pairs of nodes would race: 'v/Assign' "
+        "(Assign)"
     )
     (note,) = treadle.Graph.from_bytes(STEPS.encode()).check()
-    assert note.kind == "note" and "say what one run asks for" in note.message
+    assert note.kind == "note" and "name the nodes that one run requests" in note.message
     assert [p.nodes for p in treadle.Graph.from_bytes(STEPS.encode()).check(["step", "reset"])] == [
         ("step", "reset")
     ]
@@ -123,8 +124,8 @@ def test_a_fix_adds_nothing_to_another_run(check, tmp_path):
     status, out, notes = check(text, "--fix", fixed)
     assert (status, out.splitlines()[-1]) == (1, "0 errors, 1 race")
     assert notes == (
-        "treadle: note: no edge between 'init' and 'read': 'value' needs 'read' alone, and would "
-        "run both\n"
+        "treadle: note: no edge between 'init' and 'read': 'value' needs 'read' only, and would "
+        "then run both\n"
     )
     assert "^init" not in treadle.Graph.from_file(fixed)["read"].inputs
 
@@ -275,7 +276,7 @@ node { name: "c" op: "Const" attr { key: "dtype" value { type: DT_FLOAT } } attr
         (WHILE, "node 'w' (While): function 'g' is not in the graph's library"),
         (
             IF % ("DT_INT32", "f") + LIBRARY,
-            "function 'f' gives float32 as result 0, expected int32",
+            "function 'f' returns float32 as result 0, expected int32",
         ),
         (ENTER % 0, "parallel_iterations is 0, expected at least 1"),
         (EXIT % "x", "it is not inside a frame"),

@@ -42,7 +42,7 @@ class Done:
 
 
 def output(*args, stdin=None):
-    """What a command that succeeds prints."""
+    """Returns the output of a command that succeeds."""
     done = Done(*args, stdin=stdin)
     assert (done.status, done.err) == (0, "")
     return done.out
@@ -127,7 +127,7 @@ def test_the_examples_of_help_print_what_help_says(command):
         (["explode"], "unknown command 'explode'"),
         (["help", "rnu"], "unknown command 'rnu' (did you mean 'run'?)"),
         (["bench", "a", "--check", "b"], "option '--check'; it is an option of 'treadle run'"),
-        (["run", "a", "--setup", ""], "'--setup' names nothing"),
+        (["run", "a", "--setup", ""], "'--setup' is empty"),
         (["run"], "'treadle run' got 0 arguments, expected MODEL"),
         (["run", "a", "b"], "'treadle run' got 2 arguments, expected MODEL"),
         (["convert", "a"], "'treadle convert' got 1 argument, expected IN OUT"),
@@ -139,13 +139,13 @@ def test_the_examples_of_help_print_what_help_says(command):
         (["run", "a", "--tier", "fast"], "expected 'auto', 'interpret' or 'jit'"),
         (["run", "a", "--loop-overlap", "maybe"], "expected 'auto', 'on' or 'off'"),
         (["run", "a", "--stats=yes"], "--stats"),
-        (["run", "a", "--fetch", ""], "'--fetch' names nothing"),
-        (["run", "a", "--target=,"], "'--target' names nothing"),
+        (["run", "a", "--fetch", ""], "'--fetch' is empty"),
+        (["run", "a", "--target=,"], "'--target' is empty"),
         (["bench", "a", "--repeat", "1.5"], "'1.5'"),
         (["run", "a", "--cores", "0,x"], "option '--cores' has 'x', expected numbers of cores"),
         (["run", "a", "--cores", "-1"], "option '--cores' has '-1'"),
-        (["run", "a", "--cores", ""], "'--cores' names nothing"),
-        (["run", "a", "--check", "b", "--fetch", "c"], "'--check' takes what to fetch"),
+        (["run", "a", "--cores", ""], "'--cores' is empty"),
+        (["run", "a", "--check", "b", "--fetch", "c"], "'--check' reads the fetches"),
     ],
 )
 def test_misuse_exits_with_2(args, message):
@@ -243,7 +243,9 @@ def test_random_values_are_the_same_each_time(identity):
     path = identity("DT_FLOAT", "dim { size: -1 } dim { size: 3 }")
     done = Done("run", path, "--input", "x=random")
     assert done.status == 0 and "float32[1,3]" in done.out
-    assert done.err == ("treadle: note: input 'x:0' is float32[?,3]: random gives float32[1,3]\n")
+    assert done.err == (
+        "treadle: note: input 'x:0' is float32[?,3]: using random values of float32[1,3]\n"
+    )
     assert Done("run", path, "--input", "x=random").out == done.out
 
 
@@ -251,11 +253,11 @@ def test_random_values_are_the_same_each_time(identity):
     "dtype, value, message",
     [
         ("DT_INT32", "1.5", "'1.5' is no int32"),
-        ("DT_INT8", "[1,200]", "'200' is no int8, or out of its range"),
+        ("DT_INT8", "[1,200]", "'200' is no int8, or is out of range"),
         ("DT_UINT32", "-1", "'-1' is no uint32"),
         ("DT_FLOAT", "1e60", "'1e60' is no float32"),
         ("DT_BOOL", "maybe", "'maybe' is no bool"),
-        ("DT_INT32", "[1,[2]]", "side by side"),
+        ("DT_INT32", "[1,[2]]", "are mixed"),
         ("DT_INT32", "[[1],[2,3]]", "differ in length"),
         ("DT_INT32", "[1,2", "a ']' is missing"),
         ("DT_INT32", "[1,2]3", "after its end"),
@@ -278,7 +280,10 @@ def test_values_that_do_not_fit(identity, dtype, value, message):
 
 def test_a_shape_without_a_dtype_where_the_graph_tells_none(identity):
     message = failure("run", identity(), "--input", "y=2x3=0")
-    assert "has no dtype, and the graph doesn't tell it; put one before '=': 2x3xf32=0" in message
+    assert (
+        "has no dtype, and the graph doesn't state one; put a dtype before '=': 2x3xf32=0"
+        in message
+    )
 
 
 def test_a_missing_input_is_explained(identity):
@@ -298,7 +303,7 @@ def test_a_missing_input_is_explained(identity):
         (["--input", "start=1", "--input", "start:0=2"], "fed twice"),
         (["--input", "start=@nowhere.npy"], "NotFoundError: 'nowhere.npy'"),
         (["--check", "nowhere.npz"], "NotFoundError: 'nowhere.npz'"),
-        (["--signature", "serve"], "is no SavedModel, so it has no signatures; use --fetch"),
+        (["--signature", "serve"], "is not a SavedModel, so it has no signatures; use --fetch"),
         (["--output", "no-such-folder/out.npz"], "no-such-folder"),
     ],
 )
@@ -311,12 +316,16 @@ def test_run_fails_with_one_error(args, message):
 @pytest.mark.parametrize(
     "model, args, message",
     [
-        (COUNTDOWN, ["--function", "f"], "is no SavedModel, so it has no functions to call; use"),
+        (
+            COUNTDOWN,
+            ["--function", "f"],
+            "is not a SavedModel, so it has no functions to call; use",
+        ),
         (ORBITS, ["--function", "f"], "to call; leave out --function to call 'main'"),
-        (WORDS, ["--function", "f"], "no function 'f'; it has none, so call one of its signatures"),
+        (WORDS, ["--function", "f"], "no function 'f'; it has no functions, only signatures"),
         (WORDS, ["--fetch", "scald"], "the graph has no node 'scald'"),
-        (WORDS, ["--fetch", "scald"], "gives its outputs: 'id' of 'lookup', "),
-        (ORBITS, ["--fetch", "energies"], "its outputs: 'energy' of 'main', 'places' of 'main'"),
+        (WORDS, ["--fetch", "scald"], "with the outputs 'id' of 'lookup', "),
+        (ORBITS, ["--fetch", "energies"], "the outputs 'energy' of 'main', 'places' of 'main'"),
     ],
 )
 def test_what_a_model_has_is_told_to_who_asks_for_more(model, args, message):
@@ -420,7 +429,7 @@ def test_an_unknown_op_is_named_where_it_is_reached(tmp_path, args):
     assert output("run", path, "--fetch", "count") == "count: int32[] = 0\n"
     message = failure("run", path, *args)
     assert message.startswith("UnimplementedError: ")
-    assert "node 'u' (Fancy): op 'Fancy' is not known here" in message
+    assert "node 'u' (Fancy): op 'Fancy' is unknown" in message
 
 
 # --- check ----------------------------------------------------------------------------------------
@@ -531,7 +540,7 @@ def test_options_of_schedules_want_costs(option):
     line = [BINARY, "explain", COUNTDOWN, option, "3"]
     done = subprocess.run(line, capture_output=True, text=True)
     assert done.returncode == 2
-    assert f"option '{option}' is for schedules; give it --costs FILE" in done.stderr
+    assert f"option '{option}' is for schedules; add --costs FILE" in done.stderr
 
 
 def test_show_tells_what_is_in_a_graph():
@@ -602,11 +611,11 @@ def test_a_saved_model_is_converted_as_a_whole(tmp_path):
 def test_a_saved_model_is_not_written_to_a_file_of_no_format(tmp_path, name):
     (tmp_path / "saved_model.pbtxt").write_text(SAVED_MODEL)
     assert failure("convert", tmp_path, tmp_path / name).endswith(
-        f"{name}' names no format; end it in .pb, .pbtxt, .cpb or .mlir, or in '/' for a "
+        f"{name}' has no known extension; end it in .pb, .pbtxt, .cpb or .mlir, or in '/' for a "
         "SavedModel's folder"
     )
     assert "(did you mean '.pbtxt'?)" in failure("convert", tmp_path, tmp_path / "km.pbtx")
-    assert "'-' names no format" in failure("convert", tmp_path, "-")
+    assert "'-' has no known extension" in failure("convert", tmp_path, "-")
     assert [path.name for path in tmp_path.iterdir()] == ["saved_model.pbtxt"]
 
 
@@ -614,8 +623,8 @@ def test_what_stays_behind_of_a_saved_model_is_told(tmp_path):
     (tmp_path / "saved_model.pbtxt").write_text(SAVED_MODEL)
     done = Done("convert", tmp_path, tmp_path / "x.pb")
     assert done.status == 0 and done.err == (
-        f"treadle: note: '{tmp_path / 'x.pb'}' has the model's graph alone: its signatures and its "
-        "assets stay behind\n"
+        f"treadle: note: '{tmp_path / 'x.pb'}' has only the graph of the model: "
+        "its signatures and its assets are left out\n"
     )
     variable = 'graph_def { node { name: "v" op: "VarHandleOp" attr { key: "dtype" value { type: '
     variable += 'DT_FLOAT } } attr { key: "shape" value { shape { } } } }'
@@ -623,7 +632,10 @@ def test_what_stays_behind_of_a_saved_model_is_told(tmp_path):
     (tmp_path / "saved_model.pbtxt").write_text(text)
     note = Done("convert", tmp_path, tmp_path / "x.pb").err
     assert "the values of its 1 variable, its signatures" in note
-    assert f"; 'treadle freeze {tmp_path} -o {tmp_path / 'x.pb'}' makes variables constants" in note
+    assert (
+        f"; 'treadle freeze {tmp_path} -o {tmp_path / 'x.pb'}' turns variables into constants"
+        in note
+    )
     assert output("convert", tmp_path, tmp_path / "x.mlir") == ""
 
 
@@ -652,7 +664,7 @@ def test_show_shows_one_signature():
     shown = output("show", WORDS, "--signature", "lookup")
     assert "LookupTableFindV2: 1" in shown and "Mul" not in shown and "serving_default" not in shown
     assert "did you mean 'lookup'?" in failure("show", WORDS, "--signature", "lokup")
-    assert "no SavedModel" in failure("show", COUNTDOWN, "--signature", "lookup")
+    assert "isn't from a SavedModel" in failure("show", COUNTDOWN, "--signature", "lookup")
     done = Done("show", WORDS, "--signature", "lookup", "--all")
     assert done.status == 2 and "can't be used together" in done.err
 
@@ -664,7 +676,7 @@ def test_explain_tells_of_signatures():
     lookup = output("explain", WORDS, "--signature", "lookup")
     assert "'y' (Mul)" not in lookup and "LookupTableFindV2" in lookup
     assert "did you mean 'lookup'?" in failure("explain", WORDS, "--signature", "lokup")
-    assert "no SavedModel" in failure("explain", COUNTDOWN, "--signature", "lookup")
+    assert "isn't from a SavedModel" in failure("explain", COUNTDOWN, "--signature", "lookup")
     assert "asked for together" in failure(
         "explain", WORDS, "--signature", "lookup", "--fetch", "y"
     )
@@ -755,12 +767,13 @@ def test_setup_runs_what_initializes_first(variable):
 
 
 def test_a_variable_without_value_says_how_to_initialize_it(variable, tmp_path):
-    advice = "; --setup NODE runs the node that initializes it first"
+    advice = "; run its initializer first with --setup NODE"
     assert failure("run", variable, "--fetch", "y").endswith(advice)
     assert failure("freeze", variable, "--fetch", "y", "-o", tmp_path / "f.pb").endswith(advice)
     message = failure("compile", variable, "--fetch", "y", "-o", tmp_path / "v.o")
     assert (
-        "'treadle freeze GRAPH --setup NODE -o FILE' gives it the one that NODE assigns" in message
+        "'treadle freeze GRAPH --setup NODE -o FILE' gives it the value that NODE assigns"
+        in message
     )
 
 

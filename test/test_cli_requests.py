@@ -1,5 +1,5 @@
 # ruff: noqa: E501
-"""What `treadle run` is asked, and what it says where it can't do it."""
+"""The requests of `treadle run`, and its errors."""
 
 import json
 import os
@@ -108,7 +108,7 @@ def test_explore_checks_shapes_as_a_run_does(tmp_path):
     graph = written(tmp_path / "g.pbtxt", pair, node("y", "Square", "x", T="type: DT_FLOAT"))
     for command in ("run", "explore"):
         message = run(command, graph, "--fetch", "y", "--input", "x=[1,2,3]", status=1)
-        assert "feed 'x:0' is float32[3], but the graph wants the shape [2]" in message
+        assert "feed 'x:0' is float32[3], but the graph expects the shape [2]" in message
 
 
 def test_explain_code_initializes(tmp_path):
@@ -153,7 +153,7 @@ def test_passes_are_told_what_the_run_gives_and_asks_for(tmp_path):
             assert run("run", graph, "--fetch", "y,z", *options) == (
                 "y: int32[] = 15\nz: int32[] = 15\n"
             )
-        # What isn't asked for goes, since tfg-prune knows what is.
+        # tfg-prune removes nodes that the request doesn't need, since it knows the request.
         asked = ["--fetch", "z", "--input", "other=1", *sandbox]
         message = run("run", graph, "--passes", "tfg-prune{feeds=y}", *asked, status=1)
         assert "other" in message or "'y' has no value" in message

@@ -279,7 +279,7 @@ def test_dimensions_that_may_be_one(tmp_path):
     for a, b in [(4, 4), (1, 4), (4, 1), (1, 1), (0, 1)]:
         x, y = np.arange(a, dtype=np.float32), np.arange(b, dtype=np.float32) + 1
         np.testing.assert_array_equal(call(x, y)[0], (x + y) * y)
-    with pytest.raises(RuntimeError, match="3: function 'net' can't compute this"):
+    with pytest.raises(RuntimeError, match="3: function 'net' can't compute these inputs"):
         call(np.zeros(2, np.float32), np.zeros(3, np.float32))
 
 
@@ -374,7 +374,7 @@ def test_no_output_file(growing):
     done = subprocess.run([BINARY, "compile", growing], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (
         2,
-        "treadle: option '-o' is missing: the object file to write; 'treadle compile --help' tells more\n",
+        "treadle: option '-o' is missing: the object file to write; 'treadle compile --help' lists the options\n",
     )
 
 
@@ -400,18 +400,21 @@ def test_unknown_signature(tmp_path):
 
 def test_a_signature_of_a_plain_graph(growing, tmp_path):
     status, message = refused(growing, tmp_path / "net.o", "--signature", "serve")
-    assert status == 1 and "it has no signatures; use --fetch" in message
+    assert status == 1 and "has no signatures; use --fetch" in message
 
 
 def test_unknown_fetch(growing, tmp_path):
     status, message = refused(growing, tmp_path / "net.o", "--fetch", "lop:2")
-    assert status == 1 and "'lop:2' asks for node 'lop', which isn't in the graph" in message
+    assert status == 1 and "'lop:2' refers to node 'lop', which isn't in the graph" in message
 
 
 def test_an_input_that_is_left_out(growing, tmp_path):
     status, message = refused(growing, tmp_path / "net.o", "--fetch", "loop:2", "--feed", "n")
     assert status == 1
-    assert "InvalidArgumentError: node 'x' (Placeholder): it is no input of the function" in message
+    assert (
+        "InvalidArgumentError: node 'x' (Placeholder): it is not an input of the function"
+        in message
+    )
 
 
 def test_several_functions_for_c_and_cpp(tmp_path):
@@ -463,7 +466,7 @@ node { name: "after" op: "ReadVariableOp" input: "v" input: "^add" TYPES }"""
     status, message = refused(model, tmp_path / "net.o")
     assert status == 1
     assert message.startswith(
-        "treadle: UnimplementedError: node 'add' (AssignAddVariableOp): it has effects"
+        "treadle: UnimplementedError: node 'add' (AssignAddVariableOp): it has side effects"
     )
 
 
@@ -490,7 +493,8 @@ node { name: "out" op: "Identity" input: "s" attr { key: "T" value { type: DT_ST
     status, message = refused(path, tmp_path / "net.o", "--fetch", "out")
     assert status == 1
     assert (
-        "UnimplementedError: input 's' of 'net' is string, which C functions don't take" in message
+        "UnimplementedError: input 's' of 'net' is string, which C functions don't support"
+        in message
     )
 
 

@@ -1,4 +1,4 @@
-"""What is too large to be compiled stays interpreted, and `explain` says so."""
+"""Parts that are too large to be compiled are interpreted, and `explain` says so."""
 
 import json
 import pathlib
@@ -104,7 +104,7 @@ def test_functions_that_stand_for_many_operations(tmp_path):
     found = explained(path)
     assert found["clusters"] == []
     (part,) = [part for part in found["interpreted"] if "too large" in part["why"]]
-    assert "300000 operations that are compiled at once" in part["why"]
+    assert "300000 operations that are compiled together" in part["why"]
     assert "loop" in [each["name"] for each in part["nodes"]]
     session = treadle.Session(path, tier="jit", statistics=True)
     assert session.run("y", {"x": np.float32(3)}) == 3

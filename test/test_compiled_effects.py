@@ -256,7 +256,7 @@ def test_two_handles_of_one_variable_are_told_apart_from_two_variables():
 
 
 def test_no_run_loses_what_another_adds():
-    """Runs of one session at the same time: a loop's additions count all, or are made anew."""
+    """In concurrent runs of one session, all additions of a loop take effect, or are repeated."""
     g = treadle.Builder()
     v = g.variable("v", np.int64(0))
     with g.while_loop(i=0) as loop:

@@ -155,7 +155,7 @@ def test_errors_of_a_stack(n, most, pops):
 
 
 def test_a_list_leaves_compiled_code_as_a_handle():
-    """What gathers from a list has it as kernels do."""
+    """Ops that gather from a list get it as a handle, like kernels."""
     g = treadle.Builder()
     n = g.placeholder("n", "int32", [])
     x = g.placeholder("x", "float32", [None])

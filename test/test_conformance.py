@@ -1,4 +1,4 @@
-"""What './dev conformance stablehlo' reports."""
+"""The report of './dev conformance stablehlo'."""
 
 import subprocess
 import sys

@@ -47,7 +47,7 @@ def test_an_op_is_a_row_and_a_line(copy, tmp_path):
 
 
 def flags_of(source):
-    """How the release build compiles the file, or the batch that it is in."""
+    """Returns the flags with which the release build compiles the file, or its batch."""
     entries = json.loads((BUILD / "compile_commands.json").read_text())
     folder = str(pathlib.PurePath(source).parts[1])
     near = [e for e in entries if f"/treadle_{folder}.dir/" in e["command"]]
@@ -67,7 +67,7 @@ def test_a_kernel_compiles(copy):
 
 
 def test_a_pass_is_defined(copy):
-    """What TableGen makes of the definition has the pass's base class."""
+    """The code that TableGen generates from the definition has the pass's base class."""
     tblgen = "/usr/lib/llvm-22/bin/mlir-tblgen"
     if not pathlib.Path(tblgen).exists():
         pytest.skip("mlir-tblgen is not there")

@@ -13,7 +13,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import control_flow_forms as forms  # noqa: E402
 
 EVERY = 1 if os.environ.get("TREADLE_ALL_FORMS") else 20
-# Of all loops and conditionals; of a few, those that hold references to variables may be more.
+# The share of all loops and conditionals that may stay; in a small sample, those with references to
+# variables may be more frequent.
 SHARE_TO_STAY = 0.05 if EVERY == 1 else 0.15
 
 

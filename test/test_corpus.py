@@ -16,11 +16,11 @@ SHARED = pathlib.Path(
 )
 REPLAY = SHARED / "corpus" / "replay.py"
 SHARE_TO_PASS = 0.97
-# What no case may do, whatever the share: lacking an op is an answer, these are not.
+# Outcomes that no case may have: a missing op is acceptable, these are not.
 NEVER = ("crash", "no answer", "values differ", "strings differ", "shape ", "dtype ")
 
 
-# What each Python reads when it starts: sessions whose loops overlap always, or never.
+# Read by each Python at its start: sessions whose loops always overlap, or never.
 CUSTOMIZED = """
 import treadle
 made = treadle.Session

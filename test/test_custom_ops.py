@@ -69,12 +69,12 @@ library { function {
 
 def test_functions_call_outputs_by_name(register):
     register("Acme>Split", lambda x: (x[:1], x[1:]))
-    with pytest.raises(treadle.InvalidArgumentError, match="nobody says which comes first"):
+    with pytest.raises(treadle.InvalidArgumentError, match="whose order is unknown"):
         run(graph(FUNCTION % ("b:0", "a:0")), ["y:0", "y:1"])
     register("Acme>Split", lambda x: (x[:1], x[1:]), outputs=["a", "b"])
     second, first = run(graph(FUNCTION % ("b:0", "a:0")), ["y:0", "y:1"])
     assert (first.tolist(), second.tolist()) == ([1], [2])
-    with pytest.raises(treadle.InvalidArgumentError, match="'z' is none of those"):
+    with pytest.raises(treadle.InvalidArgumentError, match="'z' is not among the outputs"):
         run(graph(FUNCTION % ("z:0", "a:0")), ["y:0", "y:1"])
 
 

@@ -1,4 +1,4 @@
-"""Where a program defined its nodes: kept by every format and pass, and told by errors."""
+"""Source locations of nodes: kept by every format and pass, and shown in errors."""
 
 import pytest
 

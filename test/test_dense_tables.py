@@ -102,7 +102,7 @@ def test_pairs_that_nobody_laid_out_are_laid_out():
     "attrs, message",
     [
         ({"initial_num_buckets": 6}, "initial_num_buckets is 6, expected a power of two"),
-        ({"max_load_factor": 1.0}, "max_load_factor is 1, expected it between 0 and 1"),
+        ({"max_load_factor": 1.0}, "max_load_factor is 1, expected a value between 0 and 1"),
         ({"deleted": EMPTY}, "empty_key and deleted_key are equal"),
         ({"deleted": [1, 2]}, r".*deleted_key is int64\[2\], expected the same dtype and shape"),
     ],

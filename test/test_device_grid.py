@@ -52,7 +52,7 @@ def reducer(op, element):
     ],
 )
 def test_groups_by_replicas_and_by_devices(tmp_path, attributes, groups):
-    """Of a grid of two replicas by two partitions."""
+    """Groups in a grid of two replicas by two partitions."""
     values = values_of(4, 2, 3)
     size = len(groups[0])
     row_of = {rank: group for group in groups for rank in group}
@@ -139,10 +139,10 @@ GATHER = """
 @pytest.mark.parametrize(
     ("groups", "message"),
     [
-        ("[[0, 2]]> : tensor<1x2xi64", "don't have each of the devices from 0 on"),
+        ("[[0, 2]]> : tensor<1x2xi64", "don't contain all devices from 0 on"),
         ("[[0, 0]]> : tensor<1x2xi64", "have 0 twice"),
         ("[[0]]> : tensor<1x1xi64", "hold 1 of the program's 2 devices"),
-        ("[0, 1]> : tensor<2xi64", "expected rows"),
+        ("[0, 1]> : tensor<2xi64", "expected a matrix"),
     ],
 )
 def test_groups_that_do_not_fit(tmp_path, groups, message):

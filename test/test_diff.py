@@ -82,8 +82,8 @@ def test_added_and_removed(diff):
     assert diff(GRAPH, more) == (1, "+ node 'n': NoOp is new\n")
     assert diff(more, GRAPH) == (1, "- node 'n': NoOp is gone\n")
     less = GRAPH[: GRAPH.index("library")]
-    assert diff(GRAPH, less) == (1, "- function 'f': the function is gone\n")
-    assert diff(less, GRAPH) == (1, "+ function 'f': the function is new\n")
+    assert diff(GRAPH, less) == (1, "- function 'f': the function was removed\n")
+    assert diff(less, GRAPH) == (1, "+ function 'f': the function was added\n")
 
 
 def test_nodes_that_were_renamed_are_found_by_structure(diff):

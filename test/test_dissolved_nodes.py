@@ -220,7 +220,7 @@ def text_of(program):
     return text + PROGRAMS[program]
 
 
-# What TensorFlow 2.21 leaves in a, b, c and d for each request, with p true and with p false.
+# The values of a, b, c and d after each request in TensorFlow 2.21, with p true and with p false.
 OUTCOMES = {
     "if": [
         "1100 0011",

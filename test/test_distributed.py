@@ -42,7 +42,8 @@ def reduce(name, value, shape, instance, control="", op="Id"):
 
 
 def on_all_ranks(ranks, work):
-    """What `work(rank)` gives on each, in threads; an exception stands for itself."""
+    """Returns the result of `work(rank)` on each rank, in threads; an exception is its own
+    result."""
     results = [None] * len(ranks)
 
     def run(rank):
@@ -132,7 +133,7 @@ def test_ranks_that_do_not_agree_are_told_so():
         )
 
     for error in on_all_ranks(ranks, work):
-        # Who compares first ends the others, which tell why.
+        # The rank that compares first aborts the others, which report the reason.
         assert isinstance(error, (treadle.FailedPreconditionError, treadle.AbortedError))
         assert "number 1 is on rank 0 Reduce in group 1, instance 1" in str(error)
         assert "('r1', CollectiveReduceV2), but on rank 1 Reduce in group 1, instance 2" in str(
@@ -143,7 +144,7 @@ def test_ranks_that_do_not_agree_are_told_so():
 def test_a_rank_that_does_not_come_is_named():
     ranks = treadle.Communicator.simulated(2, timeout=0.2)
     session = treadle.Session(two_reductions("12"), communicator=ranks[0])
-    with pytest.raises(treadle.DeadlineExceededError, match="nothing came from rank 1 within"):
+    with pytest.raises(treadle.DeadlineExceededError, match="nothing arrived from rank 1 within"):
         session.run("r1", {"x": [1, 2]})
 
 
@@ -189,7 +190,7 @@ def in_groups(*steps):
 
 
 def run_in_groups(ranks, steps):
-    """What the last of its reductions gives on each rank."""
+    """Returns the result of the last reduction on each rank."""
     fetches = [f"g{s[-1][0]}i{s[-1][2]}" for s in steps]
 
     def work(rank):
@@ -214,7 +215,7 @@ def test_ranks_that_would_wait_in_a_circle_are_told_so():
     for error in results:
         assert isinstance(error, treadle.FailedPreconditionError)
         assert (
-            "ranks would wait for each other in a circle: on rank 0 Reduce in group 1, instance 1, "
+            "ranks would deadlock: on rank 0 Reduce in group 1, instance 1, "
             "of float32, by Add ('g1i1', CollectiveReduceV2) waits for Reduce in group 2, instance "
             "1, of float32, by Add ('g2i1', CollectiveReduceV2), on rank 1 Reduce in group 2"
         ) in str(error)
@@ -256,7 +257,7 @@ def test_who_sends_to_all_waits_for_nobody():
     results = run([sends_and_receives("send", "reduce"), sends_and_receives("reduce", "receive")])
     np.testing.assert_array_equal(results, [[[0, 1], [1, 2]]] * 2)
     results = run([sends_and_receives("reduce", "send"), sends_and_receives("receive", "reduce")])
-    assert all("in a circle" in str(error) for error in results), results
+    assert all("would deadlock" in str(error) for error in results), results
 
 
 def test_ranks_that_reduce_differently_do_not_agree():
@@ -380,8 +381,8 @@ def test_communicators_can_be_cut_into_groups():
 @pytest.mark.parametrize(
     "given, message",
     [
-        ({"assignment": [0, 0], "columns": 2}, "names ranks twice"),
-        ({"assignment": [0], "columns": 1}, "rank 1 is in no row"),
+        ({"assignment": [0, 0], "columns": 2}, "has duplicate ranks"),
+        ({"assignment": [0], "columns": 1}, "rank 1 isn't in any row"),
         ({"place": 2}, "rank is 2 and group_size 2"),
     ],
 )
@@ -436,7 +437,7 @@ def test_groups_are_assigned():
         (2, 10, [5]),
         (2, 11, [10]),
     ]
-    with pytest.raises(treadle.InvalidArgumentError, match="device 9 is in no row"):
+    with pytest.raises(treadle.InvalidArgumentError, match="device 9 isn't in any row"):
         treadle.Session(assigned(9)).run("group:0", {"x": [1]})
 
 
@@ -660,7 +661,7 @@ def test_one_process_has_no_links(tmp_path):
         [BIN, "links", tmp_path / "l"], capture_output=True, text=True, timeout=60
     )
     assert done.returncode == 1
-    assert "there is one process, which has no link to measure" in done.stderr
+    assert "there is only one process, so there is no link to measure" in done.stderr
 
 
 @needs_mpi

@@ -28,7 +28,7 @@ def test_programs_print_what_the_page_says(page, tmp_path):
 
 
 def anchors(page):
-    """What a link to a heading of the page may say behind #."""
+    """Returns the anchors of the page's headings."""
     for heading in re.findall(r"^#+ (.*)$", FENCE.sub("", page.read_text()), flags=re.MULTILINE):
         yield re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
@@ -48,6 +48,18 @@ def test_the_readme_leads_to_every_page():
     text = (ROOT / "README.md").read_text()
     for page in (ROOT / "docs").glob("*.md"):
         assert f"(docs/{page.name}" in text, page.name
+
+
+def test_the_index_has_the_title_of_each_decision():
+    folder = ROOT / "docs" / "decisions"
+    listed = re.findall(
+        r"^\| \[(\d+)\]\((\S+)\) \| (.*?) \|", (folder / "README.md").read_text(), re.MULTILINE
+    )
+    titles = {
+        path.name: path.read_text().split("\n")[0].removeprefix(f"# {path.name[:4]}: ")
+        for path in folder.glob("0*.md")
+    }
+    assert {name: title for _, name, title in listed} == titles
 
 
 def python_programs(page, option="run"):

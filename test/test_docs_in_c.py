@@ -19,7 +19,7 @@ from pages import BIN, PAGES, ROOT, blocks, commands, run_console  # noqa: E402
 
 FENCES = re.compile(r"^ *```(c|cc|cpp|cxx|c\+\+|h|hpp)\b *(.*)$", re.MULTILINE | re.IGNORECASE)
 WITH_C = [page for page in PAGES if FENCES.search(page.read_text())]
-# What stands for `cc` and for `c++`; the flags turn warnings into errors.
+# Replacements of `cc` and `c++`; the flags turn warnings into errors.
 COMPILERS = {
     "gcc": ("gcc", "g++"),
     "clang": ("clang", "clang++"),

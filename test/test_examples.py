@@ -113,7 +113,7 @@ PENDULUM = """\
 
 
 def output(name, sources, env):
-    """What the command that the page tells prints."""
+    """Returns the output of the command on the page."""
     require_tools(COMMANDS[name], sources, env)
     done = bash(COMMANDS[name], sources, env)
     assert (done.returncode, done.stderr) == (0, "")
@@ -159,7 +159,7 @@ def test_a_program_says_that_there_is_no_net(sources, environment):
 
 def test_a_server_answers_in_time(sources, environment):
     answers = output("serving.cpp", sources, environment).splitlines()
-    late = "504 the run took longer than its timeout of 2 s"
+    late = "504 the run exceeded its timeout of 2 s"
     assert [answers[0][:9], answers[1], answers[2][:8], answers[3]] == [
         "200 -0.98",
         late,
@@ -269,7 +269,7 @@ def test_surgery_overwrites_nothing(sources, environment):
     (sources / "build" / "mended").mkdir(exist_ok=True)
     (sources / "build" / "mended" / "mine").touch()
     done = bash(COMMANDS["surgery.py"], sources, environment)
-    assert done.stderr.startswith("'build/mended' is there already, expected no folder")
+    assert done.stderr.startswith("'build/mended' already exists, expected no folder")
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
 
 

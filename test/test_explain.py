@@ -380,11 +380,11 @@ tfg.func @body(%s: tensor<!tf_type.string> {tfg.name = "s"}, %e: tensor<!tf_type
 
 
 def test_what_cannot_be_compiled_is_no_cluster(explain, tmp_path):
-    """What explain says of it is what the session finds when it tries."""
+    """The obstacles that explain lists are those that the session finds when it compiles."""
     found = explain(STRING_CONDITION)
     assert found.clusters == ()
     (part,) = [part for part in found.interpreted if "while" in [n.name for n in part.nodes]]
-    why = "node 'while' (StatelessWhile): its condition may be no scalar"
+    why = "node 'while' (StatelessWhile): its condition may not be a scalar"
     assert part.why == f"can't be compiled: {why}"
     assert f"  'while' (StatelessWhile): can't be compiled: {why}\n" in str(found)
     session = treadle.Session(load(tmp_path, STRING_CONDITION), tier="jit", statistics=True)
@@ -421,7 +421,7 @@ def test_python_explains_what_signatures_need():
     assert "Mul" not in told(signature="lookup") and "LookupTableFindV2" in told(signature="lookup")
     with pytest.raises(treadle.NotFoundError, match="did you mean 'lookup'"):
         words.explain(signature="lokup")
-    with pytest.raises(treadle.InvalidArgumentError, match="asked for together"):
+    with pytest.raises(treadle.InvalidArgumentError, match="can't be combined with"):
         words.explain("y", signature="lookup")
 
 

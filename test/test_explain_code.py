@@ -92,7 +92,7 @@ def test_a_graph_without_such_code_says_so(tmp_path):
     ("options", "said"),
     [
         (["--code", "--json"], "options '--json' and '--code' can't be used together"),
-        (["--input", "start=1"], "option '--input' is for what code does; give it --code"),
+        (["--input", "start=1"], "option '--input' requires --code"),
         (["--code", "--input", "strat=1"], "'strat:0'"),
         (["--code", "--fetch", "cuont"], "'cuont"),
     ],

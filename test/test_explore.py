@@ -58,7 +58,7 @@ def test_a_run_that_initializes_anew_is_told(command):
     text = ORDERED.replace('op: "AssignVariableOp" input: "v" input: "s1"', "WRITE")
     text = text.replace("WRITE", 'op: "AssignVariableOp" input: "v" input: "s1" input: "^init"')
     (note,) = explore(text).notes
-    assert note.startswith("the run itself runs 'init', which the setup ran before: ")
+    assert note.startswith("the run itself runs 'init', which the setup ran too: ")
     assert "treadle: note: the run itself runs 'init'" in command(text, *REQUEST)[2]
 
 
@@ -66,8 +66,8 @@ def test_what_is_explored_without_being_asked_for_is_told(command):
     read = 'node { name: "out" op: "Identity" input: "zero" TYPE }'
     status, _, notes = command(read.replace("TYPE", TYPE) + RACING)
     assert status == 0 and notes == (
-        "treadle: note: explored one run that fetches all of the graph's outputs: out:0; "
-        "say with --fetch and --target what one run asks for\n"
+        "treadle: note: explored one run that fetches all of the graph's outputs: out:0; set the "
+        "fetches and targets of one run with --fetch and --target\n"
     )
 
 
@@ -144,8 +144,8 @@ REQUEST = ("--target", "w1,w2", "--setup", "init", "--input", "x=5")
 def test_the_command_exits_1_where_schedules_differ(command):
     status, out, _ = command(RACING, *REQUEST)
     assert status == 1
-    assert "they give different things:" in out and "variable 'v': int32[] = 10" in out
-    assert command(ORDERED, *REQUEST) == (0, "1 schedule explored\nall give the same\n", "")
+    assert "the results differ:" in out and "variable 'v': int32[] = 10" in out
+    assert command(ORDERED, *REQUEST) == (0, "1 schedule explored\nall results are equal\n", "")
 
 
 def test_json(command):

@@ -142,4 +142,4 @@ def test_object_files(saved, tmp_path):
 @pytest.mark.parametrize("command", ["run", "bench", "compile"])
 def test_help_tells_what_it_allows(command):
     done = subprocess.run([BINARY, command, "--help"], capture_output=True, text=True, timeout=60)
-    assert re.search(r"--fast-math .* docs/tiers.md has the bounds", done.stdout)
+    assert re.search(r"--fast-math .* docs/tiers.md lists the error bounds", done.stdout)

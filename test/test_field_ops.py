@@ -411,7 +411,7 @@ def multiplied(x, factor):
 
 
 def product(op, values, attrs):
-    """Of operands of which the first may be floats; the scales and zero points follow."""
+    """Multiplies operands of which the first may be floats; the scales and zero points follow."""
     hybrid = op.endswith("Hybrid")
     rest = ["rs", "rz"] if hybrid else ["ls", "lz", "rs", "rz", "os", "oz"]
     feeds = dict(zip(["x", "w", *rest], values, strict=True))
@@ -586,7 +586,7 @@ GATES = {"lstm": 4, "gru": 3, "rnn_tanh": 1, "rnn_relu": 1}
 
 
 def cell(mode, x, h, state, memory):
-    """Of [batch, gates, units] sums."""
+    """Computes a cell from [batch, gates, units] sums."""
     if mode == "lstm":
         i, f, g, o = np.moveaxis(x + h, 1, 0)
         memory = sigmoid(f) * memory + sigmoid(i) * np.tanh(g)

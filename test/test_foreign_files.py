@@ -45,8 +45,8 @@ FILES = {
         r"model\.export\(FOLDER\)",
     ),
     "model.h5": (HDF5, r"HDF5.*\.h5", r"model\.export\(FOLDER\)"),
-    "model.tflite": (struct.pack("<I", 28) + b"TFL3" + bytes(99), "TensorFlow Lite", "made from"),
-    "model.onnx": (b"\x08\x08\x12\x07pytorch:\x03\x0a\x01x", "ONNX", "made from"),
+    "model.tflite": (struct.pack("<I", 28) + b"TFL3" + bytes(99), "TensorFlow Lite", "original"),
+    "model.onnx": (b"\x08\x08\x12\x07pytorch:\x03\x0a\x01x", "ONNX", "original"),
     "model.pt": (zipped(archive__data_dot_pkl="", archive__version="3"), "torch.save", "from_fx"),
     "script.pt": (zipped(m__code____torch_dot_py="", m__data_dot_pkl=""), "TorchScript", "from_fx"),
     "program.pt2": (
@@ -66,14 +66,14 @@ FILES = {
     "ckpt.data-00000-of-00001": (b"\x00\x01\x02", "a part of a checkpoint", "SavedModel"),
     "checkpoint": (b'model_checkpoint_path: "ckpt"\n', "list of a folder's checkpoints", "model"),
     "model.ckpt.meta": (b"\x0a\x04\x0a\x02\xff\xff", "meta graph of TensorFlow 1", "import_meta_"),
-    "model.mlmodel": (b"\x08\x04\x12\x10" + bytes(40), "Core ML", "made from"),
+    "model.mlmodel": (b"\x08\x04\x12\x10" + bytes(40), "Core ML", "original"),
     "x.npy": (an_array(), "an array of numpy", "--input"),
     "x.npz": (zipped(x_dot_npy=an_array()), "arrays of numpy", "--input"),
     "graph.pb.gz": (b"\x1f\x8b\x08" + bytes(20), "compressed by gzip", "unpack"),
     "model.zip": (zipped(m__saved_model_dot_pb=""), r"an archive \(zip\)", "unpack"),
     "train.py": (b"import tensorflow as tf\n", "a Python program", r"model\.export"),
-    "model.json": (b'{"format": "layers-model"}', "JSON", "made from"),
-    "net.o": (b"\x7fELF\x02\x01\x01" + bytes(99), "compiled code", "made from"),
+    "model.json": (b'{"format": "layers-model"}', "JSON", "original"),
+    "net.o": (b"\x7fELF\x02\x01\x01" + bytes(99), "compiled code", "original"),
 }
 
 
@@ -96,7 +96,7 @@ def test_bytes_are_named():
 
 
 def test_a_graph_of_any_name_is_read(tmp_path):
-    """What can be read is read, whatever it is called and begins with."""
+    """Readable content is read, whatever its name and first bytes are."""
     for name in ("graph.keras", "graph.onnx", "model.h5", "graph.zip"):
         graph = treadle.Graph.from_bytes(b'node { name: "TFL3" op: "NoOp" }').to_bytes()
         assert graph[4:8] == b"TFL3"
@@ -107,7 +107,7 @@ def test_a_graph_of_any_name_is_read(tmp_path):
 def test_a_damaged_graph_is_still_one(tmp_path):
     graph = treadle.Graph.from_bytes(b'node { name: "abc" op: "NoOp" }').to_bytes()
     (tmp_path / "graph.pb").write_bytes(graph[:-1])
-    with pytest.raises(treadle.InvalidArgumentError, match="no GraphDef"):
+    with pytest.raises(treadle.InvalidArgumentError, match="parse as a GraphDef"):
         treadle.Graph.from_file(tmp_path / "graph.pb")
 
 

@@ -16,7 +16,8 @@ FORMS = {}
 
 
 def form(*feeds, rtol=1e-6):
-    """Of a Builder, the number of an iteration and values: one that a loop adds up."""
+    """Adds ops to a Builder, from the number of an iteration and values; returns one that a loop
+    adds up."""
 
     def register(write):
         FORMS[write.__name__] = (write, feeds, rtol)

@@ -204,7 +204,7 @@ node { name: "more" op: "LoopCond" input: "less" }
             + int_node("read", "Identity", "v_in"),
             [9, 12, 15],
         ),
-        # What waits for a variable goes on waiting for what that waits for.
+        # Nodes that wait for a variable then wait for its predecessors.
         (HANDLE + int_node("r", "ReadVariableOp", "v", key="dtype")
          + int_node("y", "Identity", "r", "^v"), [3, 4, 5]),
     ],
@@ -224,11 +224,11 @@ def test_all_that_looks_at_a_variable_is_frozen(text, expected):
 def test_what_cannot_be_frozen_is_told():
     words = treadle.load(WORDS)
     graph = treadle.Graph.from_file(WORDS)
-    with pytest.raises(treadle.FailedPreconditionError, match="table .* holds nothing yet"):
+    with pytest.raises(treadle.FailedPreconditionError, match="table .* is empty"):
         graph.freeze(treadle.Session(graph), ["id"])
     with pytest.raises(treadle.NotFoundError, match="no node 'q'"):
         graph.freeze(words.session, ["q"])
-    with pytest.raises(treadle.InvalidArgumentError, match="nothing to keep"):
+    with pytest.raises(treadle.InvalidArgumentError, match="list of fetches is empty"):
         graph.freeze(words.session, [])
     with pytest.raises(TypeError, match="session is a Model, expected .* model.session"):
         graph.freeze(words, ["y"])
@@ -237,7 +237,8 @@ def test_what_cannot_be_frozen_is_told():
 
 
 def test_what_is_written_stays_a_variable():
-    """With the value that it had, beside constants for what is only read."""
+    """A variable that a fetch writes is kept with its value; those that are only read become
+    constants."""
     words = treadle.load(WORDS)
     frozen = treadle.Graph.from_file(WORDS).freeze(words.session, ["y", "calls_now"])
     assert [node.name for node in frozen.nodes("VarHandleOp")] == ["calls"]
@@ -308,7 +309,7 @@ def test_the_command_freezes_a_plain_graph(tmp_path):
         ([], 2, "option '-o' is missing"),
         (["-o", "x.pb", "--signature", "lokup"], 1, "did you mean 'lookup'?"),
         (["-o", "x.pb", "--signatur", "lookup"], 2, "did you mean '--signature'?"),
-        (["-o", "x.onnx", "--fetch", "y"], 1, "'x.onnx' names no format"),
+        (["-o", "x.onnx", "--fetch", "y"], 1, "'x.onnx' has no known extension"),
         (["-o", "x.pb", "--fetch", "yy"], 1, "no node 'yy'"),
         (["-o", "x.pb", "--fetch", "y", "--setup", "inti"], 1, "inti"),
         (["-o", "x.pb", "--fetch", "y", "--passes", "tfg-cleanupp"], 1, "tfg-cleanupp"),

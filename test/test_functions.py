@@ -98,14 +98,14 @@ def test_arguments_that_no_variant_takes(model):
         model.functions["sum_below"]()
     with pytest.raises(TypeError, match="2 values for 1 argument"):
         model.functions["sum_below"](1, 2)
-    with pytest.raises(TypeError, match="by place and by name"):
+    with pytest.raises(TypeError, match="by position and by name"):
         model.functions["sum_below"](1, n=2)
     with pytest.raises(TypeError, match="'rows' is of type int, expected .* values, row_splits"):
         model.functions["ragged"](1)
 
 
 def test_the_first_variant_that_fits_is_called(model):
-    """As in TensorFlow. Both variants of `either` take two rows of two."""
+    """As in TensorFlow. Both variants of `either` accept two rows of two."""
     either, ones = model.functions["either"], np.ones((2, 2), np.float32)
     assert len(either.variants) == 2
     np.testing.assert_array_equal(either(ones, ones), ones * 2)
@@ -191,6 +191,6 @@ def test_objects_that_lie(tmp_path):
     model = treadle.load(tmp_path / "far_capture")
     with pytest.raises(treadle.UnimplementedError, match="captures object 1000000, but there are"):
         model.functions["count"]()
-    with pytest.raises(treadle.UnimplementedError, match="objects say otherwise"):
+    with pytest.raises(treadle.UnimplementedError, match="objects declare another dtype"):
         treadle.load(tmp_path / "other_dtype").functions["count"]()
     assert "count" not in treadle.load(tmp_path / "no_function").functions

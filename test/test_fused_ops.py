@@ -101,7 +101,7 @@ LAYER_NORM = (
     + op("y", "AddV2", "t", "w")
 )
 
-# What becomes of y: the op and its fused_ops.
+# The node that y becomes: the op and its fused_ops.
 PROGRAMS = {
     "bias": (MATMUL + op("y", "AddV2", "p", "b"), "_FusedMatMul", ["BiasAdd"]),
     "tanh": (
@@ -182,7 +182,7 @@ def test_survives_export():
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_convolutions_with_kept_filters_stay_what_they_are(threads):
-    """From the second run on fewer products do, but where something is infinite."""
+    """From the second run on fewer products are computed, except where an element is infinite."""
     random = np.random.default_rng(1)
     graph = treadle.Graph.from_bytes(
         b'node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } }'

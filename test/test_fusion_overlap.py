@@ -47,7 +47,7 @@ def random_graph(seed):
 
 
 def exchanges_before(graph):
-    """By the name of a node, the exchanges that it waits for by data and hard edges."""
+    """Returns, by the name of a node, the exchanges that it depends on by data and hard edges."""
     nodes = {n.name: n for n in graph.nodes()}
     found = {}
 

@@ -138,7 +138,7 @@ def test_an_attribute_that_is_set_changes_the_node(graph):
     assert node.attrs.pop("_other") == 3 and "_other" not in node.attrs
     assert node.attrs | {"T": "int32"} == {"T": "int32", "_note": [1, 2]}
     assert repr(node.attrs) == "{'T': 'float32', '_note': [1, 2]}"
-    # What was read can be used again.
+    # Attributes that were read can be passed again.
     assert graph.add("MatMul", ["x", "w"], attrs=node.attrs).attrs == node.attrs
 
 
@@ -191,7 +191,7 @@ MISUSES = {
     "no name": (
         lambda g: g.add("Neg", ["x"], name="a b"),
         treadle.InvalidArgumentError,
-        "no name of a node",
+        "not a valid node name",
     ),
     "wrong dtype": (
         lambda g: g.add("LogicalNot", ["x"], name="n"),

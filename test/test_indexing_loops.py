@@ -297,7 +297,7 @@ class Program:
         return self.emit(text, tuple(result)), tuple(result)
 
     def extreme(self, value, shape):
-        """Where along an axis the greatest element is, and the element."""
+        """Returns the position of the greatest element along an axis, and the element."""
         axis = self.random.randrange(len(shape))
         kept = tuple(n for i, n in enumerate(shape) if i != axis)
         self.count += 1
@@ -462,7 +462,8 @@ func.func @main(%x: tensor<2x5x3xi32>) -> (tensor<2x5x3xi32>, tensor<2x5x3xi32>)
 
 
 def test_of_a_loop_with_two_results_each_reader_has_its_own():
-    """What was joined with another op may only move elements once it is simplified."""
+    """An op that was fused with another may turn out to only move elements once it is
+    simplified."""
     x = (np.arange(30).reshape(2, 5, 3) % 7 - 3).astype(np.int32)
     values = []
     for tier in ("interpret", "jit"):

@@ -1,4 +1,4 @@
-"""What `cmake --install` gives others: a program, and a library for C and C++."""
+"""The results of `cmake --install`: a program, and a library for C and C++."""
 
 import re
 import subprocess
@@ -63,7 +63,7 @@ def test_library_shows_what_is_public_alone(installed):
     c_names = set(re.findall(r"\b(treadle_\w+)\(", (ROOT / "treadle" / "c.h").read_text()))
     assert c_names <= shown
     others = {n for n in shown if n not in c_names and "treadle::" not in n}
-    # What object files call: they may be linked with either library.
+    # The functions that object files call, so that they can be linked with either library.
     (runtime,) = installed.rglob("libtreadle_runtime.so")
     called = names_of(runtime) - {"treadle_run_static_function"}
     for_jax = {"treadle_pjrt_api", "treadle_pjrt_set_callback", "treadle_pjrt_uses_callback"}

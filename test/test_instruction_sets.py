@@ -31,7 +31,7 @@ def run(*line, level=None):
 
 
 def levels():
-    """Those that this processor has, as the error of a level that nobody knows lists them."""
+    """Returns the levels of this processor, as listed in the error for an unknown level."""
     said = run(command_line.BINARY, *COUNTDOWN, level="none").stderr
     return re.search(r"expected one of (.+)\n", said)[1].split(", ")
 
@@ -102,7 +102,7 @@ json.dump(results, sys.stdout)
 
 @pytest.fixture(scope="module")
 def results():
-    """By level and tier."""
+    """Returns the results by level and tier."""
     found = {}
     for level in levels():
         done = run(sys.executable, "-c", NET, level=level)
@@ -130,7 +130,7 @@ NEWER = (
     r"\s(andn|bextr|blsi|blsmsk|blsr|bzhi|mulx|pdep|pext|rorx|sarx|shlx|shrx|lzcnt)[lqw]?\s"
 )
 NEWEST = r"%zmm|%[xy]mm(1[6-9]|2[0-9]|3[01])|%k[0-7]"
-# What libraries choose at run time by themselves: LLVM's BLAKE3, and HighwayHash for AVX2.
+# Functions that libraries select at run time themselves: LLVM's BLAKE3, and HighwayHash for AVX2.
 ALLOWED = re.compile(r"llvm_blake3_.*_avx|HighwayHashCatILj4E")
 
 

@@ -83,7 +83,7 @@ def test_zero_is_the_interpreters_error(dtype, size):
 
 
 def test_a_divisor_that_is_made_safe_is_not_looked_at(tmp_path):
-    """As StableHLO's division is imported, which is defined for zero."""
+    """Like StableHLO's division as imported, which is defined for zero."""
     path = tmp_path / "division.mlir"
     path.write_text("""
 func.func @main(%x: tensor<100xi32>, %y: tensor<100xi32>) -> tensor<100xi32> {

@@ -395,9 +395,7 @@ def test_wrong_options_are_named():
 
 
 def test_the_page():
-    for program, output in python_programs(
-        pathlib.Path(ROOT, "docs", "jax-device.md"), "jax-device"
-    ):
+    for program, output in python_programs(pathlib.Path(ROOT, "docs", "from-jax.md"), "jax-device"):
         environment = {**os.environ, "JAX_PLATFORMS": "treadle"}
         done = subprocess.run(
             [JAX, "-c", program], capture_output=True, text=True, timeout=300, env=environment

@@ -77,7 +77,7 @@ class Drawn:
         self.random.choices([self.add_pure, self.add_exchange, self.add_effect], [3, 1, 5])[0](name)
 
     def add_pure(self, name):
-        """What passes fold, merge and fuse."""
+        """Adds nodes that passes fold, merge and fuse."""
         source = self.random.choice(["x", *self.pure[-2:]])
         op, inputs = self.random.choice(
             [
@@ -124,7 +124,7 @@ class Drawn:
             self.direct.append((earlier, later))
 
     def ask(self, order):
-        """With these edges, and wishes that change nothing."""
+        """Adds these edges, and soft edges that change nothing."""
         copy = treadle.Graph.from_bytes(self.graph.to_bytes())
         copy.preserve_order(order)
         names = [*self.targets, *self.pure]

@@ -1,4 +1,5 @@
-"""What sessions keep beside tensors counts as memory: tables, lists, stacks, maps, barriers."""
+"""The memory limit includes state of sessions besides tensors: tables, lists, stacks, maps,
+barriers."""
 
 import numpy as np
 import pytest
@@ -93,7 +94,7 @@ def test_what_grows_from_run_to_run_ends_with_an_error(build, rows, count):
     session = session_of(build)
     assert session.run("size") == 0
     runs = 0
-    with pytest.raises(treadle.ResourceExhaustedError, match=r"'more'.*1000000 that the session"):
+    with pytest.raises(treadle.ResourceExhaustedError, match=r"'more'.*1000000 bytes"):
         for runs in range(1000):
             session.run([], rows(runs * count), "more")
     assert 2 < runs < 60
@@ -166,6 +167,6 @@ def test_what_grows_in_a_loop_ends_with_an_error(build, tier):
     build(g)
     session = treadle.Session(g.build(), memory=MEMORY, tier=tier)
     assert session.run("count", {"n": 1000}) == 1000
-    with pytest.raises(treadle.ResourceExhaustedError, match="1000000 that the session"):
+    with pytest.raises(treadle.ResourceExhaustedError, match="1000000 bytes"):
         session.run("count", {"n": 1_000_000})
     assert session.run("count", {"n": 1000}) == 1000

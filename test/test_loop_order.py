@@ -154,7 +154,8 @@ def asked(graph):
 
 
 def outcome(graph, variables, capfd):
-    """What one run gives: values, variables, what is printed; or the error's class."""
+    """Returns the outcome of one run: values, variables and printed text, or the class of the
+    error."""
     capfd.readouterr()
     session = treadle.Session(graph, threads=1, loop_overlap="off")
     try:

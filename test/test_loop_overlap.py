@@ -20,7 +20,7 @@ from loop_programs import Body, Program, less, variable  # noqa: E402
 
 IS_LONG = bool(os.environ.get("TREADLE_LONG_TESTS"))
 RUNS = 1000 if IS_LONG else 8
-# Of programs that there are many of, or that sleep.
+# Runs of programs that there are many of, or that sleep.
 FEW_RUNS = 1000 if IS_LONG else 1
 MODES = ["off", "auto", "on"]
 # The same programs whatever the threads: most of what there is to see, 2 and 8 show.

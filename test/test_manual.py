@@ -18,7 +18,7 @@ def output(*arguments):
 
 
 def completed(tmp_path, *words):
-    """What bash offers for the last of these words."""
+    """Returns bash's completions of the last of these words."""
     script = tmp_path / "treadle.bash"
     script.write_text(output("--completion"))
     code = f"""

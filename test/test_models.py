@@ -126,7 +126,7 @@ def test_loads_that_fail(tmp_path):
     bare = write_model(tmp_path / "bare", files=False)
     fails(treadle.NotFoundError, "checkpoint", path=bare)
     out = write_model(tmp_path / "out", ASSET.replace("words.txt", "../words.txt"), files=False)
-    fails(treadle.InvalidArgumentError, "leads out of the model's folder", path=out)
+    fails(treadle.InvalidArgumentError, "points outside of the model's folder", path=out)
     plain = tmp_path / "plain.pbtxt"
     plain.write_text("\n".join(NODES))
     fails(treadle.InvalidArgumentError, "SavedModel", path=plain)

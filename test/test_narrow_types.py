@@ -135,7 +135,7 @@ def test_bits_of_nibbles_as_pairs_of_bits(run):
             "requires a single operand",
         ),
         ('%r = "stablehlo.popcnt"() : () -> tensor<2xi4>', "requires a single operand"),
-        ("%r = arith.addi %a, %a : tensor<2xi4>", "arith.addi of numbers of a few bits"),
+        ("%r = arith.addi %a, %a : tensor<2xi4>", "arith.addi of numbers with fewer than 8 bits"),
     ],
 )
 def test_bits_of_what_has_none_are_an_error(run, body, message):
@@ -145,7 +145,7 @@ def test_bits_of_what_has_none_are_an_error(run, body, message):
 
 def test_bits_that_do_not_fit_are_an_error(run):
     body = "%r = stablehlo.bitcast_convert %a : (tensor<2xi16>) -> tensor<2x3xi1>"
-    with pytest.raises(treadle.InvalidArgumentError, match="can't be read as"):
+    with pytest.raises(treadle.InvalidArgumentError, match="can't be bitcast to"):
         run(function(body, ["2xi16"], ["2x3xi1"]), np.int16([1, 2]))
 
 

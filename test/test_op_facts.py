@@ -30,19 +30,19 @@ def test_rows_go_on_in_the_next_line(tmp_path):
 @pytest.mark.parametrize(
     ("facts", "message"),
     [
-        ("blocks : Nothing", "OpFacts.txt:1: there is no op 'Nothing'"),
-        ("# one\nblock : Add", "OpFacts.txt:2: there is no fact 'block'"),
-        ("blocks=yes : Add", "OpFacts.txt:1: there is no fact 'blocks=yes'"),
-        ("kind=loop : Add", "OpFacts.txt:1: there is no kind 'loop'"),
-        ("arguments=x : Add", "OpFacts.txt:1: 'x' is no number of an input"),
-        ("effects=world.look : Add", "OpFacts.txt:1: there are no effects 'world.look'"),
-        ("blocks blocks : Add", "OpFacts.txt:1: 'blocks' is said twice"),
-        ("stateless=NoWhile : While", "OpFacts.txt:1: there is no op 'NoWhile'"),
-        ("negation=NoLess : Less", "OpFacts.txt:1: there is no op 'NoLess'"),
-        ("keys=rank : Add", "OpFacts.txt:1: there is no keys 'rank'"),
-        ("wants=look:0 : Add", "OpFacts.txt:1: there is no want 'look'"),
-        ('images="x -> image" : Add', "OpFacts.txt:1: 'x -> image' tells nothing about images"),
-        ("blocks : Add\nmoves : Sub\n Add", "OpFacts.txt:2: op 'Add' has a row already"),
+        ("blocks : Nothing", "OpFacts.txt:1: unknown op 'Nothing'"),
+        ("# one\nblock : Add", "OpFacts.txt:2: unknown fact 'block'"),
+        ("blocks=yes : Add", "OpFacts.txt:1: unknown fact 'blocks=yes'"),
+        ("kind=loop : Add", "OpFacts.txt:1: unknown kind 'loop'"),
+        ("arguments=x : Add", "OpFacts.txt:1: 'x' is not the index of an input"),
+        ("effects=world.look : Add", "OpFacts.txt:1: unknown effects 'world.look'"),
+        ("blocks blocks : Add", "OpFacts.txt:1: 'blocks' is stated twice"),
+        ("stateless=NoWhile : While", "OpFacts.txt:1: unknown op 'NoWhile'"),
+        ("negation=NoLess : Less", "OpFacts.txt:1: unknown op 'NoLess'"),
+        ("keys=rank : Add", "OpFacts.txt:1: unknown keys 'rank'"),
+        ("wants=look:0 : Add", "OpFacts.txt:1: unknown want 'look'"),
+        ('images="x -> image" : Add', "OpFacts.txt:1: 'x -> image' is not a fact about images"),
+        ("blocks : Add\nmoves : Sub\n Add", "OpFacts.txt:2: op 'Add' already has a row"),
         ("blocks Add", "OpFacts.txt:1: expected FACT... : OP..."),
     ],
 )
@@ -55,4 +55,4 @@ def test_wrong_rows(tmp_path, facts, message):
 def test_own_ops_are_none_of_tensorflow(tmp_path):
     done = generate(tmp_path, "", "Add x:f32 -> y:f32\n")
     assert done.returncode == 1
-    assert done.stderr == "OwnOps.txt: op 'Add' stands in OpTable.txt, too\n"
+    assert done.stderr == "OwnOps.txt: op 'Add' is also in OpTable.txt\n"

@@ -60,7 +60,7 @@ def test_nodes_of_signatures_stay(model, passes, tmp_path):
     done, text = converted(model, passes, tmp_path)
     assert done.returncode == 0, done.stderr
     metas = text.count("tfg.graph")
-    # Of the three equal nodes z is a signature's; the other two become one.
+    # Three nodes are equal: a signature names z; the other two are merged.
     assert text.count('name("z")') == text.count('name("sum")') == metas
     assert text.count('name("y")') + text.count('name("u")') == metas
 
@@ -76,4 +76,4 @@ def test_names_of_signatures_stay(model, tmp_path):
 def test_a_pass_that_removes_a_node_of_a_signature_is_an_error(model, tmp_path):
     done, _ = converted(model, "tfg-prune{fetches=y}", tmp_path)
     assert done.returncode == 1
-    assert "removed node 'sum', which the SavedModel names outside of its graph" in done.stderr
+    assert "removed node 'sum', which the SavedModel's metadata refers to" in done.stderr

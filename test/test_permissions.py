@@ -1,4 +1,4 @@
-"""What graphs may reach beside their values: nothing but their own files, unless it is granted."""
+"""Permissions: graphs can access nothing but their own files, unless it is granted."""
 
 import os
 import pathlib
@@ -246,10 +246,10 @@ def test_show_and_check_list_what_a_model_asks_for(place):
 def test_check_lists_each_op_that_reaches_out(name, place):
     path = place / "model" / "graph.pbtxt"
     path.write_text(OTHERS[name].replace("/OUT/", f"{place}/"))
-    asked = [line for line in command("check", path).stdout.splitlines() if "asks for" in line]
-    assert len(asked) == 1 and " grants it" in asked[0]
+    asked = [line for line in command("check", path).stdout.splitlines() if "requires: " in line]
+    assert len(asked) == 1 and " allows it" in asked[0]
     path.write_text(text_node("t", "x") + op("y", "PrintV2", "t"))
-    assert "asks for" not in command("check", path).stdout
+    assert "requires: " not in command("check", path).stdout
 
 
 def test_a_budget_of_memory_ends_the_run_that_wants_more():
@@ -311,4 +311,4 @@ def test_the_command_takes_a_size(place):
     done = run(place, reading(place / "model" / "inner" / "own"), "--memory", "1.5MiB")
     assert done.returncode == 0
     done = run(place, reading(place / "model" / "inner" / "own"), "--memory", "10B")
-    assert done.returncode == 1 and "session may take" in done.stderr
+    assert done.returncode == 1 and "session's memory limit" in done.stderr

@@ -1,4 +1,5 @@
-"""What a Switch, a LoopCond or a Case may be given: the same, with the same error, everywhere.
+"""Predicates of Switch, LoopCond and Case: the same values are accepted, with the same errors,
+everywhere.
 
 docs/spec.md has the rules: switch_1 and switch_2. A v1 loop is run as a plain loop, by frames
 (loop_overlap="on") or by compiled code.

@@ -94,7 +94,7 @@ def test_misuse_is_told(args, message):
 
 def test_a_run_that_fails_is_told():
     status, _, error = command(WORDS)
-    assert status == 1 and "give each with --input" in error
+    assert status == 1 and "set each with --input" in error
 
 
 def loop_with_wait(folder):
@@ -125,9 +125,9 @@ def test_python_gets_rows_and_a_table(tmp_path):
 
 
 def test_python_tells_misuse():
-    with pytest.raises(treadle.FailedPreconditionError, match="make it with trace"):
+    with pytest.raises(treadle.FailedPreconditionError, match="with the option 'trace'"):
         treadle.Session(COUNTDOWN).profile()
-    with pytest.raises(treadle.FailedPreconditionError, match="make it with trace"):
+    with pytest.raises(treadle.FailedPreconditionError, match="with the option 'trace'"):
         treadle.Session(COUNTDOWN).forget_trace()
     session = treadle.Session(COUNTDOWN, trace=True)
     with pytest.raises(treadle.InvalidArgumentError, match=r"'ops' \(did you mean 'op'\?\)"):

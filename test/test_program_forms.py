@@ -283,7 +283,7 @@ def test_check_that_holds(run, check):
 
 @pytest.mark.parametrize("check", FAIL)
 def test_check_that_does_not_hold(run, check):
-    with pytest.raises(treadle.InvalidArgumentError, match="check.expect_.* does not hold"):
+    with pytest.raises(treadle.InvalidArgumentError, match="check.expect_.* doesn't hold"):
         run(CHECKED.format(check))
 
 
@@ -345,7 +345,7 @@ WRONG = {
         GROUPED.format(99999999, 1),
         ["2x4x4x2xf32", "1x1x2x4xf32"],
         "2x4x4x4xf32",
-        "2 inputs of a batch can't be shared evenly by 99999999 groups",
+        "2 inputs of a batch can't be divided evenly into 99999999 groups",
     ),
     "groups_of_both_kinds": (
         GROUPED.format(2, 2),
@@ -376,7 +376,7 @@ WRONG = {
         ": (tensor<2xf32>, tensor<2xi32>) -> tensor<?x2xf32>",
         ["2xf32", "2xi32"],
         "?x2xf32",
-        "a number of broadcast_dimensions is 2, expected one of 2 dimensions",
+        "an element of broadcast_dimensions is 2, expected one of 2 dimensions",
     ),
     "broadcast_without_dimensions": (
         "%r = stablehlo.dynamic_broadcast_in_dim %a, %b, dims = [] "
@@ -425,7 +425,7 @@ WRONG = {
         "%r = stablehlo.slice %a [1:9] : (tensor<3xf32>) -> tensor<8xf32>",
         ["3xf32"],
         "8xf32",
-        r"\[1:9:1\] is no part of dimension 0 of 'tensor<3xf32>'",
+        r"\[1:9:1\] is out of bounds of dimension 0 of 'tensor<3xf32>'",
     ),
     "broadcast_to_another_size": (
         "%r = stablehlo.broadcast_in_dim %a, dims = [1] : (tensor<2xf32>) -> tensor<2x3xf32>",
@@ -445,7 +445,8 @@ WRONG = {
         "(tensor<2x3xf32>, tensor<4x2xf32>) -> tensor<2x2xf32>",
         ["2x3xf32", "4x2xf32"],
         "2x2xf32",
-        "dimension 1 of 'tensor<2x3xf32>' and dimension 0 of 'tensor<4x2xf32>' have other sizes",
+        "dimension 1 of 'tensor<2x3xf32>' and dimension 0 of 'tensor<4x2xf32>' have "
+        "different sizes",
     ),
     "loop_that_changes_types": (
         '%r = "stablehlo.while"(%a) ({\n^bb0(%x: tensor<f32>):\n'
@@ -455,14 +456,14 @@ WRONG = {
         "stablehlo.return %y : tensor<i32>\n}) : (tensor<f32>) -> tensor<f32>",
         ["f32"],
         "f32",
-        "its body gives .*tensor<i32>.*expected .*tensor<f32>",
+        "its body returns .*tensor<i32>.*expected .*tensor<f32>",
     ),
     "branch_that_gives_another_type": (
         '%r = "stablehlo.if"(%b) ({\nstablehlo.return %a : tensor<f32>\n}, {\n'
         "stablehlo.return %b : tensor<i1>\n}) : (tensor<i1>) -> tensor<f32>",
         ["f32", "i1"],
         "f32",
-        "a branch gives .*tensor<i1>.*expected .*tensor<f32>",
+        "a branch returns .*tensor<i1>.*expected .*tensor<f32>",
     ),
 }
 
@@ -483,7 +484,7 @@ def test_ops_of_unknown_dialects_are_named(run, line):
         run(program(line, ["f32"], "f32"))
 
 
-# Nothing is known of them, so they can't be read as what is known by their names.
+# Ops without a definition, whose attributes can't be read by name.
 @pytest.mark.parametrize(
     "name",
     [
@@ -522,11 +523,11 @@ def test_functions_give_what_their_types_say(run):
         run(text)
 
 
-# What chlo's ops mean is made of ops that fit, too.
+# chlo ops are composed of ops that are checked too.
 def test_dimensions_of_broadcasts_are_those_of_the_result(run):
     line = """%r = "chlo.broadcast_add"(%a, %b) {broadcast_dimensions = array<i64: -1000>}
       : (tensor<2x3xf32>, tensor<2xf32>) -> tensor<2x3xf32>"""
-    words = "line 2.*a number of broadcast_dimensions is -1000, expected one of 2 dimensions"
+    words = "line 2.*an element of broadcast_dimensions is -1000, expected one of 2 dimensions"
     with pytest.raises(treadle.InvalidArgumentError, match=words):
         run(program(line, ["2x3xf32", "2xf32"], "2x3xf32"))
 
@@ -561,6 +562,6 @@ def test_bytecode_is_told_by_its_content(tmp_path, name):
 def test_bytecode_within_another_file_is_told(tmp_path):
     path = tmp_path / "program.jax"
     path.write_bytes(b"\x18\0\0\0ML\xefR\x0dStableHLO_v1.15.0\0\x01\x1f")
-    words = "it holds MLIR's bytecode of StableHLO_v1.15.0, but doesn't begin with it"
+    words = "it contains MLIR bytecode of StableHLO_v1.15.0, but doesn't begin with it"
     with pytest.raises(treadle.UnimplementedError, match=words):
         treadle.load(path)

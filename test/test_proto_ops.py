@@ -175,10 +175,10 @@ def test_what_is_no_message(message):
     ("fields", "given", "match"),
     [
         ({"nope": "INT32"}, {}, "has no field 'nope'"),
-        ({"whole": "STRING"}, {}, "is asked for as str.*, expected"),
+        ({"whole": "STRING"}, {}, "is requested as str.*, expected"),
         ({"short": "INT64"}, {}, "expected"),
         ({"whole": "INT32"}, {"message": "pkg.Nope"}, "has no message 'pkg.Nope'"),
-        ({"whole": "INT32"}, {"source": b"bytes://abc"}, "holds no FileDescriptorSet"),
+        ({"whole": "INT32"}, {"source": b"bytes://abc"}, "doesn't contain a FileDescriptorSet"),
         ({"whole": "INT32"}, {"message_format": 's: "x"'}, "expected 'binary' or 'text'"),
     ],
 )

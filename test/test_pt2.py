@@ -27,7 +27,7 @@ ON = np.array([True, False, True])
 
 
 def expected(x, steps, calls, seen):
-    """What the module computes, and the sums that it remembers, newest first."""
+    """Returns the module's result, and the sums that it remembers, newest first."""
     y = np.maximum(x @ WEIGHT.T + BIAS, 0)
     seen = [y.sum(0), *seen][:3]
     before = np.concatenate([np.zeros((1, 2), np.float32), y.cumsum(0)[:-1]])
@@ -137,7 +137,7 @@ def test_the_bare_command_says_how_to_convert():
 def test_a_model_is_called_tfg(tmp_path):
     from treadle._aten import _files
 
-    with pytest.raises(treadle.InvalidArgumentError, match=r"expected one that ends in \.tfg"):
+    with pytest.raises(treadle.InvalidArgumentError, match=r"expected a name that ends in \.tfg"):
         _files.convert(TINY, tmp_path / "tiny.onnx")
     assert not list(tmp_path.iterdir())
 
@@ -195,8 +195,8 @@ DAMAGES = {
         lambda e: e.update({"tiny/data/weights/weight_0": b"1234"}),
         "element 5 of its memory, which has 1 elements",
     ),
-    "no_json": (lambda e: e.update({MODEL: b"{"}), "is no JSON"),
-    "deep_json": (lambda e: e.update({MODEL: b"[" * 200_000}), "nests too deeply|is no JSON"),
+    "no_json": (lambda e: e.update({MODEL: b"{"}), "is not JSON"),
+    "deep_json": (lambda e: e.update({MODEL: b"[" * 200_000}), "nests too deeply|is not JSON"),
     "other_version": (in_json(MODEL, "schema_version", "major", value=9), "9.20, expected 8"),
     "big_endian": (lambda e: e.update({"tiny/byteorder": b"big"}), "big-endian"),
     "path": (
@@ -241,14 +241,14 @@ DAMAGES = {
     "no_arguments": (in_json(MODEL, *GRAPH, "nodes", 2, "inputs", value=[]), "don't fit"),
     "twice": (
         in_json(MODEL, *GRAPH, "nodes", 1, "outputs", value=[{"as_tensor": {"name": "x"}}]),
-        "two values called 'x'",
+        "two values named 'x'",
     ),
     "expression": (
         in_json(
             MODEL, *GRAPH, "tensor_values", "x", "sizes", 0,
             value={"as_expr": {"expr_str": "__import__('os').system('true')"}},
         ),
-        "no expression of a dimension",
+        "not an expression of a dimension",
     ),
 }  # fmt: skip
 
@@ -272,7 +272,7 @@ def test_entries_are_stored(tmp_path):
 def test_a_broken_zip_is_one_error(tmp_path):
     content = TINY.read_bytes()
     (tmp_path / "half.pt2").write_bytes(content[: len(content) // 2])
-    with pytest.raises(treadle.InvalidArgumentError, match="no exported program of PyTorch"):
+    with pytest.raises(treadle.InvalidArgumentError, match="not an exported program of PyTorch"):
         treadle.load(tmp_path / "half.pt2")
     at = content.index(b'"graph_module"')
     (tmp_path / "bit.pt2").write_bytes(content[:at] + b"'" + content[at + 1 :])

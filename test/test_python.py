@@ -138,7 +138,7 @@ def test_graphs_that_are_none():
         treadle.Session(b"\x00\x01\x02 this is no graph")
     with pytest.raises(TypeError, match="expected bytes of a GraphDef, a path or a treadle.Graph"):
         treadle.Session(3)
-    with pytest.raises(treadle.InvalidArgumentError, match="'fold' is no pipeline of passes"):
+    with pytest.raises(treadle.InvalidArgumentError, match="'fold' is not a valid pass pipeline"):
         treadle.Graph.from_file(COUNTDOWN).run_passes("fold")
 
 
@@ -158,7 +158,7 @@ def test_a_pipeline_that_is_none_says_why(pipeline, reason):
         treadle.Graph.from_file(COUNTDOWN).run_passes(pipeline)
     assert "\n" not in raised.value.message
     assert raised.value.message.endswith(
-        "; docs/working-on-graphs.md tells of passes and their options"
+        "; see docs/working-on-graphs.md for passes and their options"
     )
 
 
@@ -185,7 +185,7 @@ def test_fetches_as_one_name_and_as_a_list():
     assert session.run(["count:0", "start:0"]) == [0, 5]
     assert session.run((), targets=["count"]) == []
     assert session.run([], targets="count") == []
-    # What is fed takes the node's place; what is fetched in a loop is its first iteration.
+    # A fed value replaces that of the node; a fetch in a loop returns its first iteration.
     assert session.run(["loop/merge", "loop/merge:0@last"], {"start:0": 2}) == [2, 0]
     np.testing.assert_array_equal(session.run("loop/merge:0@*", {"start": 2}), [2, 1, 0])
 
@@ -241,22 +241,22 @@ def test_numbers_become_what_the_graph_wants(dtype, value, want):
     "dtype, value, message",
     [
         ("int32", 1.5, "feed 'x:0' is float64\\[\\], expected int32"),
-        ("int8", [1, 300], "holds a number that int8 cannot hold"),
+        ("int8", [1, 300], "has a number that int8 can't represent"),
         ("int32", np.int64([1]), "feed 'x:0' is int64\\[1\\], expected int32; convert it with"),
         ("float32", np.float64(1), "is float64\\[\\], expected float32"),
         ("bool", [1], "expected bool"),
         ("string", np.int32([1]), "is int32\\[1\\], expected string"),
-        ("int32", [[1], [2, 3]], "feed 'x:0' is no array"),
+        ("int32", [[1], [2, 3]], "feed 'x:0' can't be converted to an array"),
         ("int32", None, "expected int32"),
         ("float32", np.array(["2020-01-01"], "M8[D]"), "expected float32"),
-        ("float16", 1e300, "holds a number that float16 cannot hold"),
-        ("float16", [65520], "holds a number that float16 cannot hold"),
-        ("bfloat16", 1e300, "holds a number that bfloat16 cannot hold"),
-        ("float32", 10**400, "holds a number that float32 cannot hold"),
-        ("uint64", 2**64, "holds a number that uint64 cannot hold"),
-        ("float32", [1, {}], "holds a dict, expected float32"),
+        ("float16", 1e300, "has a number that float16 can't represent"),
+        ("float16", [65520], "has a number that float16 can't represent"),
+        ("bfloat16", 1e300, "has a number that bfloat16 can't represent"),
+        ("float32", 10**400, "has a number that float32 can't represent"),
+        ("uint64", 2**64, "has a number that uint64 can't represent"),
+        ("float32", [1, {}], "contains a dict, expected float32"),
         ("float32", np.ma.array(np.float32([1, 2]), mask=[0, 1]), "has masked elements"),
-        ("string", "\ud800", "holds a str that is no Unicode text"),
+        ("string", "\ud800", "has a str that is not valid Unicode"),
     ],
 )
 def test_values_that_do_not_fit(dtype, value, message):
@@ -279,9 +279,9 @@ def test_results_that_numpy_cannot_hold():
         graph(placeholder("x", "float32"), placeholder("shape", "int64"), reshape)
     )
     assert session.run("y", {"x": [1], "shape": [1] * 64}).ndim == 64
-    with pytest.raises(treadle.InvalidArgumentError, match="which no array of numpy can be"):
+    with pytest.raises(treadle.InvalidArgumentError, match="which can't be a numpy array"):
         session.run("y", {"x": [1], "shape": [1] * 65})
-    with pytest.raises(treadle.InvalidArgumentError, match="which no array of numpy can be"):
+    with pytest.raises(treadle.InvalidArgumentError, match="which can't be a numpy array"):
         session.run("y", {"x": [], "shape": [0, 1 << 62]})
 
 
@@ -407,7 +407,9 @@ def test_names_that_are_no_text():
         "feeds": ["count", {"\ud800": 1}],
         "targets": [[], {}, ["\ud800"]],
     }.items():
-        with pytest.raises(treadle.InvalidArgumentError, match=f"a name in {what} is no Unicode"):
+        with pytest.raises(
+            treadle.InvalidArgumentError, match=f"a name in {what} is not valid Unicode"
+        ):
             session.run(*args)
 
 

@@ -90,7 +90,7 @@ def test_tfrecords(files):
     s = session("TFRecordReader")
     assert read_all(s, [good, cut]) == [("a:0", b"abc"), ("a:19", b""), ("b:0", b"abc")]
     s = session("TFRecordReader")
-    with pytest.raises(treadle.DataLossError, match="doesn't have its checksum"):
+    with pytest.raises(treadle.DataLossError, match="doesn't match its checksum"):
         read_all(s, [bad])
 
 

@@ -15,18 +15,18 @@ ROOT = pathlib.Path(__file__).parents[1]
 SHARED = pathlib.Path(os.environ.get("TREADLE_SHARED", ROOT.parent / "shared"))
 PROGRAM = ROOT / "build" / "release" / "bin" / "graphdef_roundtrip"
 
-# What the one error of each malformed graph has to name.
+# Texts that the only error of each malformed graph must contain.
 MALFORMED = {
-    "invalid_arg_name": ["function 'DuplicatedName'", "node 'x'", "taken by an argument"],
+    "invalid_arg_name": ["function 'DuplicatedName'", "node 'x'", "used by an argument"],
     "invalid_backedge_input_size": ["function '\u4d34'", "a node (Const)", "empty name"],
-    "invalid_duplicated_node_name": ["function 'DuplicatedName'", "node 'y'", "taken by another"],
+    "invalid_duplicated_node_name": ["function 'DuplicatedName'", "node 'y'", "used by another"],
     "invalid_edge_index": ["node 'merge' (Merge)", "input 0", "'const1'", "expected f64"],
     "invalid_empty_attr_key": ["node 'SaveV/'", "an attribute has an empty name"],
     "invalid_empty_func_attr_key": ["node 'SaveV/'", "'T'", "an attribute has an empty name"],
     "invalid_empty_func_attr_name": ["node 'NoOp'", "'dense_shapes'", "empty name"],
     "invalid_generic_func_with_empty_control_result": ["function 'foo'", "'output'", "empty name"],
     "invalid_generic_func_with_empty_name": ["function of the library", "empty name"],
-    "invalid_generic_func_with_empty_result": ["function 'foo'", "result 0", "names no node"],
+    "invalid_generic_func_with_empty_result": ["function 'foo'", "result 0", "name a node"],
     "invalid_generic_function_named_edge_index": ["node 'a' (Cast)", "output 18446744073709551615"],
     "invalid_handle_data": ["function 'XTimesTwo'", "handle data of 'y'", "dtype 0"],
     "invalid_missing_control_input": ["Merge_const' (Const)", "no node 'case/cond/cond/Merge'"],

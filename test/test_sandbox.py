@@ -53,7 +53,7 @@ def program(tmp_path_factory):
 
 
 def both_ways(*words):
-    """What a command prints and returns, in a sandbox and outside of it."""
+    """Returns the output and the exit status of a command, in a sandbox and outside of it."""
     for more in (["--sandbox"], []):
         done = treadle_command("run", *words, *more, cwd=ROOT)
         yield done.returncode, done.stdout, done.stderr
@@ -138,7 +138,7 @@ def test_bench_tells_what_the_sandbox_costs(graph):
 def test_the_command_of_children_is_for_sandboxes():
     done = treadle_command("sandbox-child")
     assert done.returncode == 2
-    assert "for sandboxes to start" in done.stderr
+    assert "for internal use by sandboxes" in done.stderr
     assert "sandbox-child" not in treadle_command("--help").stdout
 
 

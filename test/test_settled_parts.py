@@ -1,4 +1,4 @@
-"""What depends on constants alone is computed once, whatever else the graph does."""
+"""Parts that depend on constants only are computed once, independent of the rest of the graph."""
 
 import numpy as np
 import pytest

@@ -1,8 +1,8 @@
 """Shapes that follow from a graph: never other ones than its values have, and no less precise than
 those that TensorFlow finds.
 
-The corpus lies outside this repository: TREADLE_SHARED, or ../shared, holds it. What TensorFlow
-says is asked of the Python that TREADLE_TENSORFLOW_PYTHON names, or of this one.
+The corpus lies outside this repository: TREADLE_SHARED, or ../shared, holds it. TensorFlow runs
+in the Python that TREADLE_TENSORFLOW_PYTHON names, or in this one.
 """
 
 import importlib.util

@@ -39,7 +39,7 @@ def program(n, batch, dtype):
 
 
 def both(text, values):
-    """What each tier gives, and how many calls were compiled."""
+    """Returns the result of each tier, and the number of compiled calls."""
     results = []
     for tier in ("interpret", "jit"):
         session = treadle.Session(text, tier=tier, statistics=True)

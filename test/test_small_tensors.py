@@ -182,7 +182,7 @@ def test_values_are_those_of_the_interpreter(name):
 
 
 def test_what_a_loop_over_a_small_tensor_allocates():
-    """Nothing for each iteration: what was allocated doesn't grow with their number."""
+    """Nothing for each iteration: allocations don't grow with their number."""
     counts = []
     for iterations in (7, 700):
         shape, side, body = CASES["rows 50"]

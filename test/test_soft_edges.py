@@ -137,7 +137,7 @@ def test_soft_edges_stop_no_fusion():
     fused, fused_wished = (g.run_passes("tfg-remap{keep=relu}") for g in (plain, wished))
     ops = [sorted(n.op for n in g.nodes()) for g in (fused, fused_wished)]
     assert ops[0] == ops[1] and "_FusedMatMul" in ops[0]
-    # What the parts should follow the whole should, and the other way around.
+    # Soft edges of the parts become those of the whole, and vice versa.
     assert soft(fused_wished, "relu") == ["other"]
     assert soft(fused_wished, "exp") == ["mm", "bias", "relu"]
     pruned = fused_wished.run_passes("tfg-prune{fetches=relu,exp}")
@@ -162,7 +162,7 @@ def test_edits_keep_soft_edges():
         (
             {"mm": ["nobody"]},
             treadle.NotFoundError,
-            "node 'mm' is to follow 'nobody', but there is no node 'nobody'",
+            "node 'mm' should follow 'nobody', but there is no node 'nobody'",
         ),
         (
             {"mm": ["add"], "add": ["mm"]},
@@ -330,7 +330,7 @@ def test_several_waits_order_one_consumer(record):
 
 
 def test_who_is_not_ordered_moves_freely(record):
-    """What reads the same value as an ordered node doesn't wait with it."""
+    """A node that reads the same value as an ordered node doesn't wait with it."""
     text = HEAD + CONST + step("free") + step("mm") + step("add") + "}"
     for is_soft in False, True:
         graph = treadle.Graph.from_bytes(text.encode())

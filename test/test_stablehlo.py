@@ -336,7 +336,7 @@ def test_product_over_batches(run):
 
 
 def test_convolution_with_holes_in_its_input(run):
-    """What the gradient of a strided convolution is: here, of one dimension, by hand."""
+    """The gradient of a strided convolution, in one dimension, computed by hand."""
     text = function(
         """
         %r = stablehlo.convolution(%a, %b) dim_numbers = [b, f, 0]x[o, i, 0]->[b, f, 0],
@@ -406,12 +406,12 @@ def test_old_spelling_is_the_same(run):
 
 
 def lapack(run, target, options, operands, results):
-    """What `custom_call @lapack_target_ffi` gives."""
+    """Returns the result of `custom_call @lapack_target_ffi`."""
     return called(run, f"lapack_{target}_ffi", options, operands, results)
 
 
 def called(run, target, options, operands, results):
-    """What `custom_call @target` gives."""
+    """Returns the result of `custom_call @target`."""
     letters = {"float32": "f32", "float64": "f64", "int32": "i32"}
     letters |= {"complex64": "complex<f32>", "complex128": "complex<f64>"}
 
@@ -621,7 +621,7 @@ def test_lu_factors_of_a_singular_matrix(run):
 
 @pytest.mark.parametrize("target", ["dgeev", "zgeev"])
 def test_calls_of_many_matrices_on_threads(target, tmp_path):
-    """Of OpenBLAS as well, which takes one call at a time."""
+    """Includes OpenBLAS, which processes one call at a time."""
     a = np.random.default_rng(3).standard_normal((24, 140, 140))
     right = {"compute_left": "N", "compute_right": "V"}
     values = [((24, 140), DOUBLE)] * 2
@@ -1067,8 +1067,9 @@ def close(value, expected):
 
 
 def differences(folder, tier="auto", loose=()):
-    """What programs of a folder give else than JAX, one line each. Where XLA keeps values in 32
-    bits between the ops of a program of `loose`, the last bits of the others differ."""
+    """Returns differences between JAX and Treadle for the programs of a folder, one line each. XLA
+    keeps values in 32 bits between the ops of a program in `loose`, so the last bits of other
+    dtypes differ."""
     wrong = []
     for text in sorted(p for kind in ("mlir", "mlirbc", "jax") for p in folder.glob(f"*.{kind}")):
         name = text.name.split(".")[0]
@@ -1173,12 +1174,12 @@ def test_unknown_ranks_are_unimplemented(run, op):
             '%r = "stablehlo.triangular_solve"(%a, %b) {left_side = true, lower = true, '
             "transpose_a = #stablehlo<transpose NO_TRANSPOSE>, unit_diagonal = false} "
             ": (tensor<3x3xf32>, tensor<1x3xf32>) -> tensor<1x3xf32>",
-            "dimension 0 of 'tensor<1x3xf32>' isn't as long",
+            "dimension 0 of 'tensor<1x3xf32>' doesn't have the size",
         ),
         (
             '%c = "stablehlo.cholesky"(%b) {lower = true} : (tensor<1x3xf32>) -> tensor<1x3xf32>\n'
             "%r = stablehlo.abs %c : tensor<1x3xf32>",
-            "expected one as wide as high",
+            "expected a square matrix",
         ),
     ],
 )

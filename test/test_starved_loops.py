@@ -70,7 +70,7 @@ def written(tmp_path, text):
     return path
 
 
-# What starves, and for which Enter.
+# The starved nodes, and the Enter that each waits for.
 STARVED = {
     "the step": (count(enter("by", "four", False) + add("sum", "s#1", "by")), ["sum"], ["by"]),
     "the limit": (
@@ -143,7 +143,7 @@ def test_iteration_zero_runs(tier, tmp_path):
     with pytest.raises(treadle.InvalidArgumentError, match="node 'sum' .* for 'by'"):
         session.run("exit")
     with pytest.raises(
-        treadle.OutOfRangeError, match="iteration asked for: node 'sum' .* for 'by'"
+        treadle.OutOfRangeError, match="requested iteration: node 'sum' .* for 'by'"
     ):
         session.run("sum:0@1")
 
@@ -188,7 +188,7 @@ def test_an_inner_loop_starves_in_an_iteration_of_the_outer_one(tmp_path):
     assert command("run", written(tmp_path, count(mended)), "--fetch", "exit")[1].endswith("= 11\n")
 
 
-# Nothing of these starves.
+# Loops without starved nodes.
 FED = {
     "constant": count(enter("by", "four", True) + add("sum", "s#1", "by")),
     "on the way to a Merge": count(
@@ -274,10 +274,12 @@ def test_reading_says_that_it_makes_an_enter_constant(line, tmp_path):
     options = [str(tmp_path / "out.pb") if o == "OUT" else o for o in options]
     status, out, message = command(name, path, *options)
     assert status == 0, message
-    (note,) = [line for line in message.splitlines() if "read as constant" in line]
-    assert note.startswith(f"treadle: note: {path}: Enters 'step' and 'end' of loop 'f' are read")
+    (note,) = [line for line in message.splitlines() if "treated as constant" in line]
+    assert note.startswith(
+        f"treadle: note: {path}: Enters 'step' and 'end' of loop 'f' are treated"
+    )
     assert "write 'constant' after the name of the frame" in note
-    assert "read as constant" not in command(name, path, *options, "--quiet")[2]
+    assert "treated as constant" not in command(name, path, *options, "--quiet")[2]
     if name == "run":
         assert out == "exit: int32[] = 0\n"
 
@@ -291,7 +293,9 @@ def test_text_that_says_it_is_read_without_a_note(tmp_path):
     )
     one = EXECUTOR.replace("STEP", " constant").replace("END", "")
     message = command("run", written(tmp_path, one), "--fetch", "exit")[2]
-    assert "Enter 'end' of loop 'f' is read as constant: the loop's condition needs its" in message
+    assert (
+        "Enter 'end' of loop 'f' is treated as constant: the loop's condition needs its" in message
+    )
 
 
 def test_text_can_say_that_an_enter_is_not_constant(tmp_path):
@@ -302,7 +306,7 @@ def test_text_can_say_that_an_enter_is_not_constant(tmp_path):
     command("convert", tmp_path / "g.pbtxt", path, "--to", "tf_executor")
     assert "_mlir_not_constant" in path.read_text()
     status, _, message = command("run", path, "--fetch", "exit")
-    assert status == 1 and "read as constant" not in message
+    assert status == 1 and "treated as constant" not in message
     assert "node 'sum' (AddV2) waits in iteration 1 of loop 'f' for 'step' (Enter)" in message
     assert "node 'more' (NotEqual) waits in iteration 1 of loop 'f' for 'end' (Enter)" in message
 

@@ -179,7 +179,7 @@ def test_an_op_on_numbers_that_break_things(op, types, result, more, rounds, sca
     assert statistics.compiled_calls + statistics.bails > 0, statistics.last_failure
 
 
-# Of those that the compiler itself may compute, when it reads constants.
+# Ops that the compiler may evaluate when it reads constants.
 CONSTANT_OPS = [
     "Atan2",
     "Pow",
@@ -226,7 +226,7 @@ def check(program, text, fetches):
     interpreted, compiled = sessions(text)
     expected, found = (outcome(s, fetches, program.feeds) for s in (interpreted, compiled))
     if isinstance(found, treadle.Error) and isinstance(expected, treadle.Error):
-        # Where several nodes fail, either may be the first.
+        # If several nodes fail, either may be the first.
         assert type(expected) is type(found)
         node = re.match(r"node '(\w+)'", str(found))[1]
         if text == program.text:

@@ -220,7 +220,7 @@ def program(count, functions, called="f"):
 
 
 def slopes(session, feeds, name, dy, step=1e-6):
-    """What changes of each element of one input change in the sum of y * dy."""
+    """Returns the changes of the sum of y * dy when each element of one input changes."""
     slope = np.zeros_like(feeds[name])
     for i in np.ndindex(slope.shape):
         ends = []

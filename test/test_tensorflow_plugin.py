@@ -68,7 +68,7 @@ def has_tensorflow():
 
 
 def run(program, **settings):
-    """What the program prints, and what the plug-in says."""
+    """Returns the output of the program, and the lines of the plug-in."""
     if not has_tensorflow():
         pytest.skip(f"{PYTHON} has no TensorFlow; TREADLE_TENSORFLOW_PYTHON can name one that has")
     done = subprocess.run(
@@ -112,7 +112,7 @@ def test_a_pass_that_fails_leaves_graphs_alone_and_says_so_once():
     assert output == expected()
     reasons = [line for line in said if "the graph has no node 'nothing'" in line]
     assert len(reasons) == 1, said
-    assert reasons[0].startswith("treadle: a graph stays as it was: ")
+    assert reasons[0].startswith("treadle: a graph was left unchanged: ")
 
 
 def test_nodes_that_tensorflow_needs_are_not_removed():
@@ -124,7 +124,7 @@ def test_nodes_that_tensorflow_needs_are_not_removed():
 def test_a_rewriter_that_crashes_leaves_graphs_alone():
     output, said = run(enabled("enable('tfg-cse')"), TREADLE_REWRITER="/bin/false")
     assert output == expected()
-    assert "treadle: a graph stays as it was: the rewriter ended" in "\n".join(said)
+    assert "treadle: a graph was left unchanged: the rewriter ended" in "\n".join(said)
 
 
 def test_a_rewriter_that_is_not_there():
@@ -158,7 +158,9 @@ def test_sessions_feed_what_they_like():
 
 
 def test_misuse():
-    with pytest.raises(treadle.InvalidArgumentError, match="'nonsense' is no pipeline of passes"):
+    with pytest.raises(
+        treadle.InvalidArgumentError, match="'nonsense' is not a valid pass pipeline"
+    ):
         _enable("nonsense")
     with pytest.raises(treadle.InvalidArgumentError, match="the pipeline is empty"):
         _enable(" ")

@@ -103,4 +103,6 @@ def test_files_of_arrays_hold_code_points(tmp_path):
     command = [binary, "run", tmp_path / "g.pb", "--fetch", "x:0", "--input", "x:0=@x.npy"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert done.returncode == 1
-    assert "'x.npy': npy file: a string holds 55296, which is no code point" in done.stderr
+    assert (
+        "'x.npy': npy file: a string holds 55296, which is not a Unicode code point" in done.stderr
+    )

@@ -17,7 +17,7 @@ SHARED = pathlib.Path(os.environ.get("TREADLE_SHARED", ROOT.parent / "shared"))
 WHOLE = os.environ.get("TREADLE_WHOLE_CORPUS") == "1"
 PER_ARCHIVE = 12
 
-# What tf_executor can't hold, by a part of the error.
+# Graphs that tf_executor can't represent, by a part of the error.
 IMPOSSIBLE = ["closes a cycle", "function 'main' has the name"]
 
 
@@ -38,7 +38,7 @@ def graphs():
 
 
 def there_and_back(data):
-    """What is wrong, or None."""
+    """Describes the fault of a round trip, or returns None."""
     graph = treadle.Graph.from_bytes(data)
     try:
         text = graph.run_passes("tfg-to-tf-executor").text()

@@ -78,7 +78,10 @@ def test_constants_in_other_forms(attribute, tmp_path):
 @pytest.mark.parametrize(
     "attribute, message",
     [
-        ("dense_resource<__elided__>", "has no elements: whoever printed the text left them out"),
+        (
+            "dense_resource<__elided__>",
+            "has no elements: they were elided when the text was printed",
+        ),
         ("dense_resource<other>", "in the resource 'other', which the text doesn't have"),
         ("dense_resource<short>", "of 8 bytes, but the resource 'short' has 4"),
     ],

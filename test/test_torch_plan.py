@@ -99,7 +99,7 @@ def random_step(seed, most=24):
 
 
 def measured_costs(step, seed, ranks=4):
-    """What ranks measure: the same nodes, other times."""
+    """Returns costs that ranks measured: the same nodes, other times."""
     rng = random.Random(seed)
     times = {n.name: rng.expovariate(1000) for n in step.nodes if n.kind == "compute"}
     link = Link(rng.expovariate(2000), rng.uniform(1e4, 1e6))
@@ -128,7 +128,7 @@ def test_prefetches_stay_within_the_memory():
     assert free.peak > bound >= tight.peak
     assert tight.hidden > 0.8
     assert check(on(4, tight.step(step)), memory=bound) == []
-    with pytest.raises(treadle.ResourceExhaustedError, match="at most 1000 bytes: the least is"):
+    with pytest.raises(treadle.ResourceExhaustedError, match="at most 1000 bytes: the lowest is"):
         plan(step, COSTS, memory=1000)
 
 
@@ -490,7 +490,7 @@ def test_pipelines_that_both_receive_first_are_a_circle():
 
 
 def test_a_group_whose_ranks_are_not_known_is_named():
-    with pytest.raises(treadle.InvalidArgumentError, match="which 4 ranks are in group '0'"):
+    with pytest.raises(treadle.InvalidArgumentError, match="the 4 ranks of group '0' are unknown"):
         check(on(2, training(1)))
 
 
@@ -602,11 +602,11 @@ def test_steps_are_kept_in_files(tmp_path):
         ({"name": "a", "inputs": [1]}, "expected str"),
         ({"name": "a", "bytes": -1}, "negative size"),
         ({"name": "a", "bytes": True}, "expected int"),
-        ({"name": "a", "size": 1}, "fields that nodes don't have: {'size'}"),
-        ({"name": "a", "kind": "start"}, "a start, and no other, has an exchange"),
+        ({"name": "a", "size": 1}, "unknown fields: {'size'}"),
+        ({"name": "a", "kind": "start"}, "a start node must have an exchange"),
         ({"name": "a", "kind": "start", "exchange": {"group": "0"}}, "expected"),
         ({"name": "a", "kind": "start", "exchange": {
-            "collective": "gossip", "group": "0", "ranks": 2, "bytes": 1}}, "no collective"),
+            "collective": "gossip", "group": "0", "ranks": 2, "bytes": 1}}, "unknown collective"),
         ({"name": "a", "aliases": ["a"]}, "'a' uses 'a'|uses itself"),
     ],
 )  # fmt: skip
@@ -623,7 +623,7 @@ def test_files_that_are_no_steps_are_named(text):
 
 
 def test_a_plan_is_for_its_step():
-    with pytest.raises(treadle.InvalidArgumentError, match="of another step"):
+    with pytest.raises(treadle.InvalidArgumentError, match="belongs to another step"):
         plan(training(2), COSTS).step(training(3))
 
 
@@ -644,7 +644,7 @@ def test_files_are_checked_by_a_command(tmp_path):
     assert done.returncode == 1 and done.stdout.startswith("circle (rank 0, 1): ranks wait")
     (tmp_path / "1.json").write_text("{}")
     done = checked()
-    assert done.returncode == 2 and done.stderr.startswith("error: 1.json is no step")
+    assert done.returncode == 2 and done.stderr.startswith("error: 1.json is not a step")
 
 
 # Fusion.

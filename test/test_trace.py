@@ -89,7 +89,7 @@ def test_iterations_that_overlap_have_tracks_of_their_own(tmp_path):
     file = tmp_path / "loop.pbtxt"
     file.write_text(OVERLAPPING)
     session = treadle.Session(file, threads=2, trace=True)
-    # What is looked into is kept from every iteration, so that the op that waits is needed.
+    # Fetching all iterations of a node keeps their values, so that the op that waits is needed.
     session.run(["exit", "wait:0@*"])
     ops = slices(session.trace(), OPS)
     waits = [e for e in ops if e["name"] == "wait"]
@@ -213,5 +213,5 @@ def test_a_trace_that_cannot_be_written_is_an_error():
 
 def test_a_session_that_does_not_trace_says_so():
     session = treadle.Session(COUNTDOWN)
-    with pytest.raises(treadle.FailedPreconditionError, match="make it with trace"):
+    with pytest.raises(treadle.FailedPreconditionError, match="with the option 'trace'"):
         session.trace()

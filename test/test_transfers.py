@@ -1,4 +1,4 @@
-"""What devices of a program of StableHLO send each other, and what is fed to it and by it."""
+"""Sends and receives between devices of a StableHLO program, and infeeds and outfeeds."""
 
 import numpy as np
 import pytest
@@ -55,7 +55,7 @@ def numbered(count):
 
 @pytest.mark.parametrize("grid", [{"replicas": 3}, {"partitions": 3}])
 def test_a_value_goes_along_the_pairs(tmp_path, grid):
-    """Who is at the end of no pair gets zeros."""
+    """Devices that are the target of no pair get zeros."""
     pairs = [(0, 1), (1, 2)]
     text = program(
         [
@@ -214,7 +214,10 @@ def test_another_type_than_what_was_sent(tmp_path):
         ["2xf32"],
         ["3xf32"],
     )
-    wanted = r"channel 1 is float32\[2\], expected float32\[3\]; send what is received"
+    wanted = (
+        r"channel 1 is float32\[2\], expected float32\[3\]; send values of the received dtype and "
+        r"shape"
+    )
     with pytest.raises(treadle.Error, match=wanted):
         run_grid(tmp_path, text, numbered(2), partitions=2)
 
@@ -228,11 +231,11 @@ WITHOUT_PAIRS = send("sent", ["%a"], ["2xf32"], "%token", [(0, 0)]).replace(
 @pytest.mark.parametrize(
     ("lines", "error", "message"),
     [
-        (SENT, treadle.UnimplementedError, "send with a program of the host"),
+        (SENT, treadle.UnimplementedError, "send with the host program"),
         (
             [receive("got", ["2xf32"], "%token"), SENT[1]],
             treadle.UnimplementedError,
-            "recv with a program of the host",
+            "recv with the host program",
         ),
         ([WITHOUT_PAIRS, SENT[1]], treadle.InvalidArgumentError, "no source_target_pairs"),
         (

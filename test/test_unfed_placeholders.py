@@ -1,4 +1,4 @@
-"""What calls, branches and loops compute in vain isn't computed: it needs no placeholder."""
+"""Unused results of calls, branches and loops aren't computed, and need no placeholders."""
 
 import pytest
 

@@ -98,11 +98,15 @@ def test_graphs_show_themselves_in_notebooks(tmp_path):
     [
         (["--svg", "x.svg", "--loop", "lop"], 1, "no v1 loop 'lop' (did you mean"),
         (["--svg", "x.svg", "--function", "f"], 1, "NotFoundError: there is no function 'f'"),
-        (["--loop", "loop"], 2, "choose what --svg, --png and --dot draw; the page has all"),
+        (
+            ["--loop", "loop"],
+            2,
+            "choose what --svg, --png and --dot draw; the page shows everything",
+        ),
         (["--port", "70000"], 2, "option '--port' got 70000, expected at most 65535"),
         (["--prot", "1"], 2, "unknown option '--prot' (did you mean '--dot' or '--port'?)"),
         (["--trace", "nowhere.json"], 1, "'nowhere.json': cannot be opened"),
-        (["--trace", str(COUNTDOWN)], 1, "this is no trace, expected JSON with traceEvents"),
+        (["--trace", str(COUNTDOWN)], 1, "the file is not a trace, expected JSON with traceEvents"),
         (["--with", "nowhere.pb"], 1, "there is no file 'nowhere.pb'"),
         (["--fetch", "cuont:0"], 1, "did you mean 'count'"),
         (["--output", "nowhere/page.html"], 1, "nowhere/page.html"),

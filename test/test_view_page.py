@@ -11,7 +11,7 @@ import pytest
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from command_line import BINARIES  # noqa: E402
 
-# Where the build copied the sources to, and npm installed what they need.
+# The folder with the build's copy of the sources, and their npm packages.
 PAGE = BINARIES.parent / "treadle" / "view" / "page"
 
 

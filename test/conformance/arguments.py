@@ -55,7 +55,7 @@ def arguments_of(text):
 
 
 def difference(got, wanted):
-    """Where two lists of results differ; nothing where they don't."""
+    """Describes the first difference of two lists of results; empty if there is none."""
     if len(got) != len(wanted):
         return f"{len(got)} results and {len(wanted)}"
     for i, (x, y) in enumerate(zip(got, wanted, strict=True)):

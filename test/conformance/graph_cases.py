@@ -24,13 +24,13 @@ def tensorflow():
 
 
 def as_value(array):
-    """With an exact dtype, and comparable by bytes."""
+    """Converts to a value with an exact dtype that is comparable by bytes."""
     array = np.asarray(array)
     return array if array.dtype.kind != "O" else array.astype(object)
 
 
 class Outcomes:
-    """What the calls of a case gave: values, or the class of an error."""
+    """The outcomes of a case's calls: values, or the class of an error."""
 
     def __init__(self):
         self.calls = []
@@ -207,7 +207,7 @@ class CalledCase(GraphCase):
 
 
 def with_input_shapes(graph_def):
-    """With the attribute that functions of SavedModels have."""
+    """Adds the attribute for input shapes that functions of SavedModels have."""
     for function in graph_def.library.function:
         if "_input_shapes" not in function.attr:
             shapes = function.attr["_input_shapes"].list.shape
@@ -250,7 +250,7 @@ def file_case(path):
 
 
 def ones(tensor):
-    """Of a placeholder's type; sizes that it doesn't state are 2."""
+    """Returns ones with the type of a placeholder; unknown sizes are 2."""
     shape = [2 if size is None else size for size in tensor.shape or ()]
     if tensor.dtype == tensorflow().string:
         return np.full(shape, b"1", object)

@@ -60,8 +60,8 @@ FOR_TREADLE = {"tfg-fuse-kernels"}
 
 
 def sequence(name, options, case):
-    """`name` is a pass, or several with + between them. What regions hold becomes functions before
-    it goes to tf_executor, which has none."""
+    """Returns the pipeline of `name`, a pass, or several with + between them. Regions become
+    functions before the conversion to tf_executor, which has no regions."""
     names = name.split("+")
     spelled = [harness.spelled(n, options.get(n, []), case) for n in names]
     if len(names) > 1 and "tfg-to-tf-executor" in names:
@@ -258,7 +258,7 @@ def run_cases(cases, passes_of, jobs, timeout):
 
 
 def random_sequences(count, seed, names):
-    """So many sequences of two or three passes in all, some for each case."""
+    """Returns a number of random sequences of two or three passes, distributed over the cases."""
     generator = random.Random(seed)
     return ["+".join(generator.sample(names, generator.choice((2, 3)))) for _ in range(count)]
 

@@ -40,7 +40,7 @@ KINDS = ("passed", "failed", "skipped")
 
 
 class Test:
-    """What became of one test."""
+    """The outcome of one test."""
 
     def __init__(self, case):
         self.name = f"{case.get('classname', '').rsplit('.')[-1]}.{case.get('name')}"
@@ -89,7 +89,7 @@ def line_of(name, counts):
 
 
 def share_line(here, there):
-    """How much of what passes on the other device passes here."""
+    """Returns the share of the other device's passing tests that pass here."""
     passing = {test.name for test in there if test.kind == "passed"}
     also = sum(test.kind == "passed" for test in here if test.name in passing)
     share = 100 * also / len(passing) if passing else 100

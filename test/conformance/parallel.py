@@ -25,7 +25,7 @@ def listed(text):
 
 
 def without_tokens(values, types):
-    """What is fed: programs don't ask for tokens."""
+    """Returns the feeds without tokens, which programs don't take."""
     return [v for v, t in zip(values, types, strict=True) if t != "!stablehlo.token"]
 
 

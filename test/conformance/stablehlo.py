@@ -86,11 +86,11 @@ def all_programs(folder, only):
 
 
 class UnjudgedError(Exception):
-    """Why nobody can tell whether what the program gives is right."""
+    """The reason why a program's result can't be checked."""
 
 
 def tried_with_arguments(path, xla):
-    """What is wrong with what the program gives for random arguments; empty if nothing."""
+    """Runs the program with random arguments; describes the fault of its results, empty if none."""
     import numpy as np
     from arguments import arguments_of, difference
 

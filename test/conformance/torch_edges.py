@@ -163,7 +163,7 @@ def is_whole(dtype):
 
 
 def elements_of(info):
-    """How many elements an op makes one of, if it is a function of single ones; else 0."""
+    """Returns the number of operands of an elementwise op, 1 or 2; 0 for other ops."""
     from torch.testing._internal.opinfo.core import BinaryUfuncInfo, UnaryUfuncInfo
 
     return isinstance(info, UnaryUfuncInfo) + 2 * isinstance(info, BinaryUfuncInfo)
@@ -218,7 +218,7 @@ def survives(variations):
 
 
 def wanted(variation):
-    """What PyTorch gives; None where it refuses, or draws."""
+    """Returns PyTorch's result; None if it raises an error, or is random."""
     try:
         with refusal_to_draw():
             return [t.clone() for t in variation.run(variation.tensors())] or None
@@ -243,7 +243,7 @@ def refusal_to_draw():
 
 
 def found(variations, tier):
-    """What Treadle gives, by variation."""
+    """Returns Treadle's results by variation."""
     import treadle
 
     tensors = [v.tensors() for v in variations]
@@ -266,7 +266,7 @@ UNSTABLE = {"argsort", "kthvalue", "median", "mode", "msort", "nanmedian", "nanq
 
 
 def compared(variation, expected, given):
-    """How results differ, in a few words."""
+    """Describes the difference of results briefly."""
     is_unstable = variation.op in UNSTABLE
     for e, g in zip(expected, given, strict=True):
         if e.dtype != g.dtype or e.shape != g.shape:
@@ -348,7 +348,7 @@ def is_as_near(expected, given, reference):
 
 
 def outcomes(info, dtype, samples, tiers):
-    """What became of each variation, and the reason."""
+    """Returns the outcome of each variation, and the reason."""
     import treadle
 
     listed = list(variations(info, dtype, samples))

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Runs the samples by which PyTorch tests its own ops, as exported programs.
+"""Runs PyTorch's samples of its own ops, as exported programs.
 
-Each sample of PyTorch's database of ops becomes a module, which torch.export exports. The program
-is taken apart to core ops and saved; Treadle reads the file without PyTorch, and has to give what
-PyTorch gives. A sample passes if dtypes, shapes and values are the same; of random numbers, and of
-memory that nothing was written to, values don't count. What PyTorch can't export is left out.
+Each sample of PyTorch's op database becomes a module, which torch.export exports. The program is
+decomposed to core ops and saved; Treadle reads the file without PyTorch, and must return PyTorch's
+results. A sample passes if dtypes, shapes and values are equal; values of random numbers and of
+uninitialized memory don't count. Samples that PyTorch can't export are left out.
 
     ./dev conformance torch
     ./dev conformance torch --only conv --dtypes float32,bfloat16
@@ -100,7 +100,7 @@ def has_free_values(program):
 
 
 def ran(program, content, tensors):
-    """What Treadle gives for a program that was saved."""
+    """Returns Treadle's result for a saved program."""
     from treadle.torch._arrays import as_array
     from treadle.torch._save import _names
 
@@ -122,12 +122,13 @@ def plain(tensor):
 
 
 def first_line(error):
-    """Of what an error says, without the file's name."""
+    """Returns the first line of an error message, without the file's name."""
     return re.sub(r"\S*net\.pt2: ", "", str(error)).split("\n")[0]
 
 
 def difference(found, wanted):
-    """How a result differs, in a few words; of a tensor without elements these don't count."""
+    """Describes the difference of a result briefly; for a tensor without elements, values are
+    ignored."""
     import numpy as np
     import torch
     from treadle.torch._arrays import as_array, as_tensor
@@ -152,7 +153,7 @@ def difference(found, wanted):
 
 
 def outcome(info, sample, options):
-    """What became of a sample, and the reason."""
+    """Returns the outcome of a sample, and the reason."""
     import torch
     from torch.utils import _pytree as pytree
 

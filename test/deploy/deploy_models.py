@@ -69,7 +69,7 @@ def identity(folder, dtype, shape=(None,)):
 
 
 def weights(sizes, seed=0):
-    """Of a net of dense layers: a matrix and a bias for each."""
+    """Returns the weights of a net of dense layers: a matrix and a bias for each."""
     random = np.random.default_rng(seed)
     for rows, columns in zip(sizes, sizes[1:], strict=False):
         matrix = random.standard_normal((rows, columns)) / np.sqrt(rows)
@@ -90,7 +90,7 @@ def net(folder, sizes):
 
 
 def answer_of_net(x, sizes):
-    """What `net` gives, by numpy."""
+    """Computes the result of `net` with numpy."""
     for layer, (matrix, bias) in enumerate(weights(sizes)):
         x = (np.tanh(x) if layer else x) @ matrix + bias
     return x

@@ -180,7 +180,7 @@ def test_an_unknown_input_is_named(client):
 def test_an_input_that_is_given_twice_is_named(server):
     given = {"name": "x", "shape": [1], "datatype": "FP32", "data": [1]}
     status, text = server.post("v2/models/words/infer", {"inputs": [given, given]})
-    assert status == 400 and "input 'x' is given twice" in text
+    assert status == 400 and "input 'x' is passed twice" in text
 
 
 def test_another_datatype_is_refused(client):
@@ -275,7 +275,7 @@ def test_joined_requests_are_fewer_calls(client):
 def test_a_request_that_cannot_be_joined_says_so_and_hurts_no_later_one(client):
     options = {"parameters": {"signature": "serving_default"}}
     status, text = refusal(client, "joined", {"x": np.zeros((1, 6), np.float32)}, **options)
-    assert status in INVALID and "but model 'joined' joins requests" in text
+    assert status in INVALID and "but model 'joined' batches requests" in text
     status, text = refusal(client, "joined", {"x": np.zeros((1, 5), np.float32)})
     assert status in INVALID and "is float32[1,5], expected float32[?,6]" in text
     assert client.infer("joined", {"x": np.zeros((1, 6), np.float32)}).as_numpy("y").shape == (1, 3)
@@ -335,7 +335,7 @@ def test_unloading_frees_the_memory(repository):
         text = pathlib.Path(f"/proc/{worker}/statm").read_text()
         return int(text.split()[1]) * resource.getpagesize()
 
-    # What is freed serves the next tensors: the process keeps a part of it.
+    # Freed memory serves the next tensors: the process keeps a part of it.
     before = memory()
     for _ in range(4):
         client.client.load_model("holding")
@@ -380,7 +380,7 @@ def long_call(server, protocol):
 
 
 def first_answer(server, protocol):
-    """What the model "words" says, as soon as it says anything but a clean error."""
+    """Returns the first answer of the model "words" that is not a clean error."""
     client = Client(server, protocol)
     end = time.monotonic() + 60
     while True:

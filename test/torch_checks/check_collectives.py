@@ -34,7 +34,7 @@ def imported(fn, x):
 
 
 def constants_of(graph, name):
-    """What the inputs of a node are that are constants."""
+    """Returns the inputs of a node that are constants."""
     inputs = [i.split(":")[0] for i in graph._inputs(name) if not i.startswith("^")]
     return [graph._attrs(i)["value"].tolist() for i in inputs if graph._op(i) == "Const"]
 
@@ -77,7 +77,7 @@ def test_becomes_an_op(case):
         assert found.graph._attrs(node.name)[key] == value
     size, _, instance = constants_of(found.graph, node.name)[:3]
     assert (size, instance) == (4, 1)
-    # Who uses the result waits for it.
+    # The user of the result waits for it.
     assert f"{node.name}:0" in found.graph._inputs("add")
 
 
@@ -160,7 +160,7 @@ def group_of_two():
 
 
 def on_two_ranks(module, inputs):
-    """What two ranks in this process give."""
+    """Returns the results of two ranks in this process."""
     ranks = treadle.Communicator.simulated(2)
     found = [None, None]
 
@@ -223,7 +223,7 @@ def test_values_are_gathered_scattered_and_exchanged(group_of_two):
         torch.testing.assert_close(found[2], torch.cat([x[0][part], x[1][part]]))
 
 
-# What each process runs: the groups are PyTorch's, what reaches the others is ours.
+# The program of each process: groups from PyTorch, communication by Treadle.
 ON_EACH_PROCESS = """
 import os
 import torch

@@ -226,7 +226,7 @@ def test_what_is_handed_on_comes_after_the_body():
 
 
 def test_starts_of_exchanges_in_a_branch():
-    """What follows a start waits for what it needs, not for its result."""
+    """A node that follows a start waits for the inputs of the start, not for its result."""
     dist.init_process_group("fake", rank=0, world_size=2, store=FakeStore())
     try:
 

@@ -1,4 +1,4 @@
-"""What the pages on PyTorch show is true: their programs print what is said there."""
+"""The pages on PyTorch are true: their programs print the shown output."""
 
 import pathlib
 import re

@@ -72,7 +72,7 @@ class Squeeze(nn.Module):
 
 
 def mobile_net():
-    """What MobileNetV3 is made of."""
+    """The building blocks of MobileNetV3."""
     return nn.Sequential(
         nn.Conv2d(3, 8, 3, 2, 1, bias=False), nn.BatchNorm2d(8), nn.Hardswish(inplace=True),
         nn.Conv2d(8, 16, 1, bias=False), nn.BatchNorm2d(16, eps=0.001, momentum=0.01),
@@ -199,7 +199,7 @@ class Memory(nn.Module):
 
 
 class Counter(nn.Module):
-    """What it changes says nothing of sizes."""
+    """Its changes don't determine sizes."""
 
     def __init__(self):
         super().__init__()
@@ -211,7 +211,7 @@ class Counter(nn.Module):
 
 
 class InPlace(nn.Module):
-    """Of views, and of views of views."""
+    """Changes of views, and of views of views."""
 
     def forward(self, x):
         y = x.clone()
@@ -623,7 +623,7 @@ def test_what_may_be_a_view_is_refused(tmp_path):
     file = io.BytesIO()
     torch.export.save(program, file)
     (tmp_path / "net.pt2").write_bytes(file.getvalue())
-    with pytest.raises(treadle.UnimplementedError, match=r"may be a view .*run_decomp"):
+    with pytest.raises(treadle.UnimplementedError, match=r"may or may not be a view .*run_decomp"):
         treadle.load(tmp_path / "net.pt2")
     treadle.torch.save(program, tmp_path / "net.tfg")
     require_same(tmp_path / "net.tfg", program, Open(), (torch.ones(3, 4),), {})
@@ -633,5 +633,5 @@ def test_only_exported_programs_are_saved(tmp_path):
     with pytest.raises(TypeError, match="expected an ExportedProgram: torch.export.export"):
         treadle.torch.save(nn.Linear(2, 2), tmp_path / "net.tfg")
     program = torch.export.export(nn.Linear(2, 2), (torch.ones(1, 2),))
-    with pytest.raises(treadle.InvalidArgumentError, match=r"expected one that ends in \.tfg"):
+    with pytest.raises(treadle.InvalidArgumentError, match=r"expected a name that ends in \.tfg"):
         treadle.torch.save(program, tmp_path / "net.pb")

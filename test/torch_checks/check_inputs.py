@@ -1,4 +1,4 @@
-"""What from_fx may be given: modules, exported programs, functions, and inputs in all forms."""
+"""The arguments of from_fx: modules, exported programs, functions, and inputs in all forms."""
 
 import functools
 
@@ -90,7 +90,7 @@ def test_numbers_are_part_of_the_graph():
     program = treadle.from_fx(Nested(), {"data": data, "scale": 2.0})
     check(program, Nested(), data, scale=2.0)
     with pytest.raises(
-        treadle.InvalidArgumentError, match="is 3.0, but the graph was made for 2.0"
+        treadle.InvalidArgumentError, match="is 3.0, but the graph was traced for 2.0"
     ):
         program(data, scale=3.0)
     tensor = treadle.from_fx(Nested(), {"data": data, "scale": torch.tensor(2.0)})
@@ -178,7 +178,7 @@ WRONG = {
     "elements": (
         lambda m: (Decides(), x),
         treadle.UnimplementedError,
-        "'Decides' decides by.*cond",
+        "'Decides' branches on.*cond",
     ),
 }
 

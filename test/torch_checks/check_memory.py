@@ -1,5 +1,5 @@
-"""Who owns memory: what changes when somebody writes into an argument or a result is what changes
-in PyTorch; strides of results are PyTorch's."""
+"""Ownership of memory: writing to an argument or a result changes the same tensors as in PyTorch;
+strides of results are PyTorch's."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ import treadle
 
 TRUE, ROWS = torch.ones(3, 4, dtype=torch.bool), torch.arange(3)
 
-# What may give its argument as it is.
+# Ops that may return their argument itself.
 IDENTITIES = {
     "clone": lambda x: x.clone(),
     "cat": lambda x: torch.cat([x]),
@@ -266,7 +266,7 @@ def test_arguments_that_share_memory_are_refused():
     program = treadle.from_fx(add, [torch.zeros(4), torch.zeros(4)])
     assert program(columns[:, 0], columns[:, 1]).tolist() == [0] * 4
     assert columns.tolist() == [[100, 0]] * 4
-    # What nothing changes may share.
+    # Tensors that nothing changes may share memory.
     assert treadle.from_fx(lambda a, b: a + b, [x, x])(x, x).tolist() == [200] * 4
 
 

@@ -299,7 +299,7 @@ def test_dtypes_that_numpy_lacks():
 def test_too_few_arguments_are_counted():
     x = torch.randn(3)
     program = treadle.from_fx(make_fx(torch.add)(x, x), [x, x])
-    with pytest.raises(treadle.InvalidArgumentError, match="1 arguments are given"):
+    with pytest.raises(treadle.InvalidArgumentError, match="1 arguments were passed"):
         program(x)
 
 

@@ -752,7 +752,7 @@ torch.library.define(GROUPED, "(Tensor x, Tensor weight, Tensor offs) -> Tensor"
 
 @torch.library.impl(GROUPED, "CompositeExplicitAutograd")
 def grouped(x, weight, offs):
-    """As the library `transformers` computes it in Python."""
+    """Computes as the library `transformers` does in Python."""
     out = x.new_zeros(x.shape[0], weight.shape[2])
     if isinstance(x, torch._subclasses.FakeTensor):
         return out

@@ -1,4 +1,4 @@
-"""What PyTorch runs of a graph that Treadle can't import as a whole."""
+"""The parts that PyTorch runs in a graph that Treadle can't import as a whole."""
 
 import pytest
 import torch

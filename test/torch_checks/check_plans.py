@@ -89,7 +89,7 @@ def kinds(faults):
     return sorted({fault.kind for fault in faults})
 
 
-# What is read.
+# Reading.
 
 
 def step_of(fn, *arguments, **options):
@@ -178,7 +178,7 @@ def test_sizes_of_symbols_count_by_their_ranges():
         return c10d.wait_tensor(c10d.all_reduce(x * 2, "sum", g))
 
     module = make_fx(fn, tracing_mode="symbolic")(torch.ones(6, 4))
-    with pytest.raises(treadle.InvalidArgumentError, match="has no upper bound; say sizes="):
+    with pytest.raises(treadle.InvalidArgumentError, match="has no upper bound; pass sizes="):
         treadle.torch.step_of(module)
     symbols = {str(s): (2, 32) for s in module.graph.find_nodes(op="placeholder")[0]
                .meta["val"].numel().node.expr.free_symbols}  # fmt: skip
@@ -214,7 +214,7 @@ def test_groups_can_be_named_without_processes():
         dist.init_process_group("fake", rank=0, world_size=4, store=FakeStore())
 
 
-# What is written.
+# Writing.
 
 
 def test_a_plan_is_written_into_the_graph():
@@ -226,7 +226,7 @@ def test_a_plan_is_written_into_the_graph():
     read = treadle.torch.step_of(graph)
     assert [n.name for n in read.nodes] == list(plan.order)
     assert treadle.torch.check(on(graph), before=on(before)) == []
-    with pytest.raises(treadle.InvalidArgumentError, match="of another graph"):
+    with pytest.raises(treadle.InvalidArgumentError, match="belongs to another graph"):
         plan.apply(sharded_graph(layers=3))
 
 
@@ -278,7 +278,7 @@ def test_memory_is_bounded():
     assert treadle.torch.check(on(graph), memory=free.given_peak + 1500) == []
 
 
-# What is checked.
+# Checking.
 
 
 def by_pytorch(graph, buckets, deps):
@@ -359,7 +359,7 @@ def test_buffers_that_fsdp_gives_back_are_watched():
     assert kinds(treadle.torch.check(on(step.reordered(names)))) == ["freed"]
 
 
-# What inductor makes of it.
+# Results in inductor.
 
 
 def test_a_pass_takes_the_plan_of_its_graph():
@@ -441,7 +441,7 @@ def test_fsdps_graphs_are_planned():
     assert places["all_gather_into_tensor_out_1"] < places["wait_tensor"]
     plan.apply(graph)
     assert treadle.torch.check(on(graph), before=on(before)) == []
-    # What is copied out before the wait, or after the buffer is given back, is found.
+    # Copies before the wait, or after the buffer was freed, are detected.
     early = list(places)
     early.insert(early.index("wait_tensor"), early.pop(early.index("split_with_sizes_copy")))
     assert "order" in kinds(treadle.torch.check(on(plan.step(step).reordered(early))))

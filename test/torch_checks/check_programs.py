@@ -133,7 +133,7 @@ class Aliased(torch.nn.Module):
 
 def test_files_refuse_buffers_that_share_what_is_changed(tmp_path):
     exported = torch.export.export(Aliased(), (torch.ones(2, 3),))
-    message = "'whole' and 'row' share memory, and the program changes 'whole'"
+    message = "'whole' and 'row' share memory, but the program changes 'whole'"
     with pytest.raises(treadle.UnimplementedError, match=message):
         treadle.torch.save(exported, tmp_path / "x.tfg")
     torch.export.save(exported, tmp_path / "x.pt2")

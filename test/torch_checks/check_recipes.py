@@ -24,7 +24,7 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture(scope="module", autouse=True)
 def compiled_code(tmp_path_factory):
-    """Inductor compiles each graph anew, but C++ that it has seen only once."""
+    """Inductor compiles each graph again, but identical C++ only once."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path_factory.mktemp("inductor")))
         patch.setenv("TORCHINDUCTOR_FX_GRAPH_CACHE", "0")
@@ -35,7 +35,7 @@ def compiled_code(tmp_path_factory):
 
 
 def torchrun(file, *arguments):
-    """What rank 0 of two processes prints, and all warnings."""
+    """Returns the output of rank 0 of two processes, and all warnings."""
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
     done = subprocess.run(
         [*command, str(file), *arguments], capture_output=True, text=True, timeout=600
@@ -84,4 +84,4 @@ def test_setups_run_with_treadle(setup, eager):
 def test_exchanges_that_treadle_cannot_reach_are_left_to_pytorch(eager):
     out, warned = torchrun(SETUPS, "ddp", "python_reducer", "autograd", "treadle")
     assert json.loads(out)["weights"] == pytest.approx(eager, rel=1e-4)
-    assert "it exchanges values between 2 processes, of which mpirun started 1" in warned
+    assert "it communicates between 2 processes, but mpirun started 1" in warned

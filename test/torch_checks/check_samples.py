@@ -1,4 +1,4 @@
-"""What './dev conformance torch' reports, of a few ops."""
+"""The report of './dev conformance torch' for a few ops."""
 
 import subprocess
 import sys

@@ -152,7 +152,7 @@ def test_sizes_that_a_program_is_not_for_are_refused(way, tmp_path):
         call = of_file(write, exported, tmp_path)
     assert len(call(torch.ones(5, 3), {"a": [torch.ones(4)]}, k=torch.ones(1)))
     for rows, more in ((3, 8), (7, 8), (6, 3), (6, 51)):
-        with pytest.raises(treadle.InvalidArgumentError, match=r"program holds for .*shape\[0\]"):
+        with pytest.raises(treadle.InvalidArgumentError, match=r"is valid for .*shape\[0\]"):
             call(torch.ones(rows, 3), {"a": [torch.ones(more)]}, k=torch.ones(2))
 
 

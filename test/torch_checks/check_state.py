@@ -1,5 +1,5 @@
-"""What modules and programs leave changed: buffers that bodies of conditionals and loops change,
-and tensors that modules bind to new ones. Also functions that are mapped over rows."""
+"""State that modules and programs change: buffers that bodies of conditionals and loops change, and
+tensors that modules bind to new ones. Also functions that are mapped over rows."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""What the tests of the page share: a browser, models, and pages that are opened in it."""
+"""Fixtures of the page's tests: a browser, models, and opened pages."""
 
 import pathlib
 import shutil

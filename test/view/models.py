@@ -30,7 +30,7 @@ def jax(_):
 
 
 def resnet50(_):
-    """Nothing where the models aren't."""
+    """Returns None if the models are missing."""
     folder = SHARED / "models" / "resnet50"
     return folder if folder.exists() else None
 

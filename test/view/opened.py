@@ -80,12 +80,12 @@ class Opened:
         return found
 
     def first_picture(self):
-        """In seconds from when the page was asked for."""
+        """Returns the seconds from the request of the page."""
         time = "name => performance.getEntriesByName(name)[0].startTime"
         return self.page.evaluate(time, FIRST_PICTURE) / 1000
 
     def colours(self, selector=None):
-        """How many colours what is to be seen has, and the share of the most common one."""
+        """Returns the number of visible colours, and the share of the most common one."""
         shown = self.page.locator(selector).first if selector else self.page
         png = base64.b64encode(shown.screenshot()).decode()
         blank = self.context.new_page()

@@ -34,7 +34,7 @@ def trace_of_countdown(folder):
 
 
 def trace_of_distributed(folder):
-    """What the first of two ranks did, with a slow link between them."""
+    """Returns the trace of the first of two ranks, with a slow link between them."""
     file = models.distributed(folder)
     ranks = treadle.Communicator.simulated(2, latency=0.002, bytes_per_second=1e6)
     sessions = [treadle.Session(file, communicator=rank, trace=True) for rank in ranks]
